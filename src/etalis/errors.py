@@ -1,0 +1,106 @@
+"""Every error a user can cause: one hierarchy, each with code, place, message and hint.
+
+A `Problem` is the datum (what `check` collects); an `EtalisError` carries one or more problems and is what is raised.
+Codes are stable: `E...` refuses a program or an input, `W...` warns. Spans are character offsets into a `Source`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text with the name to show for it."""
+
+    name: str
+    text: str
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Return (line, column) of an offset, both from 1."""
+        line = self.text.count("\n", 0, offset) + 1
+        return line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
+
+    def line(self, number: int) -> str:
+        """Return one line of the text, counted from 1, without its end."""
+        return self.text.split("\n")[number - 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where something stands: offsets [start, end) in a source."""
+
+    source: Source
+    start: int
+    end: int
+
+    def __repr__(self) -> str:
+        line, column = self.source.place(self.start)
+        return f"{self.source.name}:{line}:{column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One finding: code, what is wrong, where, and what to do about it."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    hint: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        return self.code.startswith("E")
+
+    def __str__(self) -> str:
+        kind = "error" if self.is_error else "warning"
+        parts = [f"{kind} {self.code}: {self.message}"]
+        if self.span is not None:
+            parts = [f"{self.span!r}: {parts[0]}", draw_caret(self.span)]
+        if self.hint:
+            parts.append(f"  hint: {self.hint}")
+        return "\n".join(parts)
+
+
+def draw_caret(span: Span) -> str:
+    """Return the source line of a span with carets under the part it covers."""
+    number, column = span.source.place(span.start)
+    text = span.source.line(number)
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    first = max(0, column - 1 - 100)
+    shown = text[first : first + 160]
+    pad = "".join("\t" if c == "\t" else " " for c in text[first : column - 1])
+    gutter = f"{number:>5} | "
+    return f"{gutter}{shown}\n{' ' * len(gutter)}{pad}{'^' * min(width, 160)}"
+
+
+class EtalisError(Exception):
+    """Base of all errors of this package that input can cause; `.problems` holds the findings."""
+
+    def __init__(self, *problems: Problem) -> None:
+        self.problems = problems
+        super().__init__("\n".join(str(p) for p in problems))
+
+    @property
+    def code(self) -> str:
+        return self.problems[0].code
+
+
+class ProgramError(EtalisError):
+    """A program that cannot be run: syntax, unsafe variables, unknown flags."""
+
+
+class EventError(EtalisError):
+    """An event that cannot be taken: unknown attribute, wrong type, out of order."""
+
+
+class ConditionError(EtalisError):
+    """A condition or action that raised; it fails its own match and stops nothing else."""
+
+
+class LimitError(EtalisError):
+    """A configured limit was reached (derivations of one input, size of a term)."""
+
+
+class InputError(EtalisError):
+    """A file, row or option that cannot be read."""

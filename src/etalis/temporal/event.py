@@ -1,0 +1,136 @@
+"""An event: an atom that occurred on an interval.
+
+A tuple in disguise, laid out (end, start, (arity, name), args, rule, parts), so that plain comparison is the order in which
+language.md section 2 processes events: by end, start and standard order of the atom (where arguments are comparable).
+Outside it shows seconds and unpacks as (name, args, start, end).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from etalis.logic.term import Real, Struct, Value, format_atom, format_value, order_key
+from etalis.temporal.interval import to_datetime, to_seconds
+
+
+class Event(tuple[Any, ...]):
+    """One event with its interval, the rule that made it and, if asked for, the numbers of the inputs it is made of."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def make(
+        name: str,
+        args: tuple[Value, ...],
+        start: int,
+        end: int,
+        rule: str | None = None,
+        parts: tuple[int, ...] = (),
+    ) -> Event:
+        """Build an event from microseconds."""
+        return Event((end, start, (len(args), name), args, rule, parts))
+
+    @property
+    def name(self) -> str:
+        return tuple.__getitem__(self, 2)[1]  # type: ignore[no-any-return]
+
+    @property
+    def args(self) -> tuple[Value, ...]:
+        return tuple.__getitem__(self, 3)  # type: ignore[no-any-return]
+
+    @property
+    def start_time(self) -> int:
+        """Start in microseconds."""
+        return tuple.__getitem__(self, 1)  # type: ignore[no-any-return]
+
+    @property
+    def end_time(self) -> int:
+        """End in microseconds."""
+        return tuple.__getitem__(self, 0)  # type: ignore[no-any-return]
+
+    @property
+    def start(self) -> int | float:
+        """Start in seconds."""
+        return to_seconds(self.start_time)
+
+    @property
+    def end(self) -> int | float:
+        """End in seconds."""
+        return to_seconds(self.end_time)
+
+    @property
+    def start_datetime(self) -> datetime:
+        return to_datetime(self.start_time)
+
+    @property
+    def end_datetime(self) -> datetime:
+        return to_datetime(self.end_time)
+
+    @property
+    def rule(self) -> str | None:
+        """Label or number of the rule that made it; None for an input."""
+        return tuple.__getitem__(self, 4)  # type: ignore[no-any-return]
+
+    @property
+    def parts(self) -> tuple[int, ...]:
+        """Numbers of the received events it is made of, if the engine was asked to keep them."""
+        return tuple.__getitem__(self, 5)  # type: ignore[no-any-return]
+
+    @property
+    def atom(self) -> str:
+        """The event's atom as program text."""
+        name = format_atom(self.name)
+        return f"{name}({', '.join(map(format_value, self.args))})" if self.args else name
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.name, self.args, self.start, self.end))
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (self.end_time, self.start_time, self.name, self.args)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Event) and self._identity() == other._identity()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        return f"{self.atom} [{_show(self.start)}, {_show(self.end)}]"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return name, args, start, end and rule as plain Python data."""
+        return {
+            "event": self.name,
+            "args": [to_plain(a) for a in self.args],
+            "start": self.start,
+            "end": self.end,
+            "rule": self.rule,
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+def sort_key(event: Event) -> tuple[Any, ...]:
+    """Return the key of the order of events: (end, start, standard order of the atom)."""
+    end, start, kind, args = (tuple.__getitem__(event, i) for i in range(4))
+    return (end, start, kind, tuple(map(order_key, args)))
+
+
+def to_plain(value: Value) -> Any:
+    """Turn a value into JSON-ready data; a compound becomes {"name": ..., "args": [...]}."""
+    if isinstance(value, tuple):
+        return [to_plain(v) for v in value]
+    if isinstance(value, Struct):
+        return {"name": value.name, "args": [to_plain(v) for v in value.args]}
+    return float(value) if isinstance(value, Real) else value
+
+
+def _show(seconds: int | float) -> str:
+    return str(seconds)

@@ -1,0 +1,72 @@
+"""The temporal relations as data: one row per binary operator (language.md section 3; 000, Fig. 2).
+
+A row is a set of end-point comparisons between A = [a1, a2] and B = [b1, b2], and whose interval the result has.
+Everything else (the test, its mirror image, when a waiting instance can be dropped, the tables in the docs) is
+derived from the row; no engine tests a relation in any other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+Comparison = tuple[str, str, str]  # (end point, "<" | "<=" | "=", end point)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A binary temporal operator: when it holds and the interval it occurs on (`hull`, `a` or `b`)."""
+
+    name: str
+    comparisons: tuple[Comparison, ...]
+    occurs_on: str = "hull"
+    sequential: bool = False
+
+    def holds(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
+        """Test the row on two intervals."""
+        points = {"a1": a[0], "a2": a[1], "b1": b[0], "b2": b[1]}
+        return all(_COMPARE[op](points[x], points[y]) for x, op, y in self.comparisons)
+
+    def interval(self, a: tuple[int, int], b: tuple[int, int]) -> tuple[int, int]:
+        """Return the interval of a pair that holds."""
+        if self.occurs_on == "hull":
+            return min(a[0], b[0]), max(a[1], b[1])
+        return a if self.occurs_on == "a" else b
+
+
+_COMPARE = {
+    "<": lambda x, y: x < y,
+    "<=": lambda x, y: x <= y,
+    "=": lambda x, y: x == y,
+}
+
+_STRICT = (
+    Relation("seq", (("a2", "<", "b1"),), sequential=True),
+    Relation("forall_seq", (("a2", "<", "b1"),), sequential=True),
+    Relation("and", ()),
+    Relation("par", (("a1", "<", "a2"), ("a1", "<", "b2"), ("b1", "<", "a2"), ("b1", "<", "b2"))),
+    Relation("equals", (("a1", "=", "b1"), ("a2", "=", "b2"))),
+    Relation("meets", (("a2", "=", "b1"),)),
+    Relation("during", (("b1", "<", "a1"), ("a2", "<", "b2")), "b"),
+    Relation("starts", (("a1", "=", "b1"), ("a2", "<", "b2")), "b"),
+    Relation("finishes", (("b1", "<", "a1"), ("a2", "=", "b2")), "b"),
+)
+
+_WEAK = ("during", "starts", "finishes")
+
+
+def _weaken(row: Relation) -> Relation:
+    comparisons = tuple((x, "<=" if op == "<" else op, y) for x, op, y in row.comparisons)
+    return Relation(row.name, comparisons, row.occurs_on, row.sequential)
+
+
+RELATIONS: Mapping[str, Relation] = MappingProxyType({row.name: row for row in _STRICT})
+WEAK_RELATIONS: Mapping[str, Relation] = MappingProxyType(
+    {row.name: _weaken(row) if row.name in _WEAK else row for row in _STRICT}
+)
+
+
+def relations(mode: str) -> Mapping[str, Relation]:
+    """Return the table for `interval_relations` strict or weak."""
+    return WEAK_RELATIONS if mode == "weak" else RELATIONS
