@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""The project's commands, with nothing but Python 3.11 or later: python3 run.py demo | test | nightly | bench
+
+Each makes `.venv` if need be, installs the exact versions of `requirements/*.lock` into it with pip, and runs. The hash of a lock is
+kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found; where it is not, one line says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import venv
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+RESULTS = VENV / "results"
+OLDEST_JAVA = 17
+SIZES = {"core": "about 70 MB", "test": "about 30 MB", "spark": "about 500 MB"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One check: a name and its command; `tier` marks a pytest tier, which must have run something and skipped nothing."""
+
+    name: str
+    command: tuple[str, ...]
+    tier: bool = False
+
+
+def pytest_step(name: str, *options: str) -> Step:
+    report = f"--junitxml={RESULTS / name}.xml"
+    return Step(name, ("-m", "pytest", "-q", "-m", name, report, *options), tier=True)
+
+
+CHECKS = (
+    Step("format", ("-m", "ruff", "format", "--check", "--quiet", ".")),
+    Step("lint", ("-m", "ruff", "check", "--quiet", ".")),
+    Step("types", ("-m", "mypy", "--no-error-summary")),
+    pytest_step("fast", "-n", "2"),
+    pytest_step("property", "-n", "2", "--hypothesis-profile=test"),
+    pytest_step("docs"),
+)
+SPARK_CHECK = pytest_step("spark")
+NIGHTLY = (
+    pytest_step("property", "-n", "2", "--hypothesis-profile=nightly"),
+    pytest_step("nightly", "-n", "2", "--hypothesis-profile=nightly"),
+)
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def find_java() -> tuple[str | None, str]:
+    """Return the path of a Java that Spark can use and an empty reason, or None and why there is none."""
+    home = os.environ.get("JAVA_HOME")
+    candidates = [Path(home, "bin", "java")] if home else []
+    candidates += [Path(found)] if (found := shutil.which("java")) else []
+    usable = [path for path in candidates if path.exists()]
+    if not usable:
+        return None, "no Java on the PATH or in JAVA_HOME"
+    shown = subprocess.run([usable[0], "-version"], capture_output=True, text=True, check=False).stderr
+    version = re.search(r'version "(\d+)', shown)
+    if version is None:
+        return None, f"{usable[0]} does not tell its version"
+    if int(version[1]) < OLDEST_JAVA:
+        return None, f"Java {version[1]} is too old, Spark needs {OLDEST_JAVA} or later"
+    return str(usable[0]), ""
+
+
+def make_venv() -> None:
+    if not PYTHON.exists():
+        say(f"Making {VENV.name} with Python {sys.version.split()[0]}")
+        venv.create(VENV, with_pip=True, clear=True)
+
+
+def installed(name: str, stamp: str) -> bool:
+    path = VENV / f"{name}.stamp"
+    return path.exists() and path.read_text() == stamp
+
+
+def install(name: str) -> None:
+    """Install one lock file unless its stamp says that it is installed already."""
+    lock = ROOT / "requirements" / f"{name}.lock"
+    stamp = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
+    if installed(name, stamp):
+        return
+    pins = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
+    say(
+        f"Installing {lock.relative_to(ROOT)}, {len(pins)} packages, {SIZES[name]} if none is cached: {', '.join(pins)}"
+    )
+    started = time.monotonic()
+    pip("install", "-r", str(lock))
+    say(f"  done in {time.monotonic() - started:.0f} s")
+    (VENV / f"{name}.stamp").write_text(stamp)
+
+
+def install_package() -> None:
+    """Make `import etalis` and the `etalis` command mean this tree."""
+    stamp = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()).hexdigest()
+    if not installed("package", stamp):
+        pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+        (VENV / "package.stamp").write_text(stamp)
+
+
+def pip(*arguments: str) -> None:
+    command = [str(PYTHON), "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{done.stdout}{done.stderr}\npip could not install ({' '.join(arguments)}); the lines above say why.")
+
+
+def prepare(*locks: str) -> None:
+    make_venv()
+    for name in locks:
+        install(name)
+    install_package()
+    RESULTS.mkdir(exist_ok=True)
+
+
+def run(command: Sequence[str]) -> int:
+    """Run the venv's Python in the project's folder, with Spark told to stay on this machine."""
+    environment = os.environ | {"PYSPARK_PYTHON": str(PYTHON), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONHASHSEED": "0"}
+    return subprocess.run([str(PYTHON), *command], cwd=ROOT, env=environment, check=False).returncode
+
+
+def run_step(step: Step) -> tuple[bool, str, float]:
+    """Run one step; return whether it passed, what to say of it, and its seconds."""
+    say(f"\n== {step.name}")
+    started = time.monotonic()
+    code = run(step.command)
+    seconds = time.monotonic() - started
+    if not step.tier:
+        return code == 0, "ok" if code == 0 else "failed", seconds
+    tests, skipped = count_tests(RESULTS / f"{step.name}.xml")
+    complete = code == 0 and tests > 0 and skipped == 0
+    verdict = "ok" if complete else "failed" if code or not tests else "failed: tests were skipped"
+    return complete, f"{verdict}, {tests} tests" + (f", {skipped} skipped" if skipped else ""), seconds
+
+
+def count_tests(report: Path) -> tuple[int, int]:
+    if not report.exists():
+        return 0, 0
+    suites = list(ET.parse(report).getroot().iter("testsuite"))
+    report.unlink()
+    return sum(int(s.get("tests", 0)) for s in suites), sum(int(s.get("skipped", 0)) for s in suites)
+
+
+def run_steps(steps: Sequence[Step]) -> bool:
+    """Run all steps, whatever fails, and print one line for each."""
+    results = [(step.name, *run_step(step)) for step in steps]
+    say("")
+    for name, _, verdict, seconds in results:
+        say(f"{name:<10} {seconds:7.1f} s  {verdict}")
+    say(f"{'total':<10} {sum(r[3] for r in results):7.1f} s")
+    return all(passed for _, passed, _, _ in results)
+
+
+def demo() -> bool:
+    prepare("core")
+    if run(["examples/demo.py"]):
+        return False
+    java, reason = find_java()
+    if java is None:
+        say(f"\nThe same on Spark was not shown: {reason}.")
+        return True
+    prepare("core", "spark")
+    return run(["examples/demo.py", "--spark"]) == 0
+
+
+def test() -> bool:
+    java, reason = find_java()
+    prepare("test", *(["spark"] if java else []))
+    passed = run_steps(CHECKS + ((SPARK_CHECK,) if java else ()))
+    if java is None:
+        say(f"The Spark tests did not run: {reason}.")
+    return passed
+
+
+def nightly() -> bool:
+    java, _ = find_java()
+    prepare("test", *(["spark"] if java else []))
+    return run_steps(NIGHTLY)
+
+
+def bench() -> bool:
+    prepare("core")
+    return run(["bench/run.py"]) == 0
+
+
+COMMANDS: dict[str, tuple[Callable[[], bool], str]] = {
+    "demo": (demo, "a real example from end to end: events, matches, a time line; then the same on Spark"),
+    "test": (test, "every check of the project, by tiers, with times"),
+    "nightly": (nightly, "the long runs: 50,000 random programs, fuzzing, soak"),
+    "bench": (bench, "the workloads, each as a ratio to a hand-written loop"),
+}
+
+
+def main() -> int:
+    if sys.version_info < (3, 11):
+        sys.exit(f"etalis needs Python 3.11 or later; this is {sys.version.split()[0]}")
+    parser = argparse.ArgumentParser(description="The project's commands.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name, (_, text) in COMMANDS.items():
+        commands.add_parser(name, help=text)
+    chosen = parser.parse_args().command
+    return 0 if COMMANDS[chosen][0]() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""Tiers and profiles: a test that names no tier is `fast`; Hypothesis examples per profile, derandomised where a gate depends on it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+TIERS = ("property", "jit", "docs", "spark", "nightly")
+
+_COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+settings.register_profile("dev", _COMMON, max_examples=200)
+settings.register_profile("test", _COMMON, max_examples=2_000, derandomize=True, database=None)
+settings.register_profile("nightly", _COMMON, max_examples=50_000)
+settings.load_profile("dev")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not any(item.get_closest_marker(tier) for tier in TIERS):
+            item.add_marker(pytest.mark.fast)
