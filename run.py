@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The project's commands, with nothing but Python 3.11 or later: python3 run.py demo | test | nightly | bench
 
-Each makes `.venv` if need be, installs the exact versions of `requirements/*.lock` into it with pip, and runs. The hash of a lock is
-kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found; where it is not, one line says so.
+Each makes `.venv` if need be, installs the exact versions of `requirements/*.lock` into it with pip, and runs. The hash
+of a lock is kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found; where it
+is not, one line says so.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SIZES = {"core": "about 70 MB", "test": "about 30 MB", "spark": "about 500 MB"}
 
 @dataclass(frozen=True)
 class Step:
-    """One check: a name and its command; `tier` marks a pytest tier, which must have run something and skipped nothing."""
+    """One check and its command; `tier` marks a tier of tests, which must run something and skip nothing."""
 
     name: str
     command: tuple[str, ...]
@@ -208,7 +209,7 @@ COMMANDS: dict[str, tuple[Callable[[], bool], str]] = {
 
 
 def main() -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 - this file is what an older Python meets first
         sys.exit(f"etalis needs Python 3.11 or later; this is {sys.version.split()[0]}")
     parser = argparse.ArgumentParser(description="The project's commands.")
     commands = parser.add_subparsers(dest="command", required=True)

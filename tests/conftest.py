@@ -1,4 +1,4 @@
-"""Tiers and profiles: a test that names no tier is `fast`; Hypothesis examples per profile, derandomised where a gate depends on it."""
+"""Tiers and profiles: a test that names no tier is `fast`; the examples of a property depend on the profile."""
 
 from __future__ import annotations
 
