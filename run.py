@@ -2,8 +2,8 @@
 """The project's commands, with nothing but Python 3.11 or later: python3 run.py demo | test | nightly | bench
 
 Each makes `.venv` if need be, installs the exact versions of `requirements/*.lock` into it with pip, and runs. The hash
-of a lock is kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found; where it
-is not, one line says so.
+of a lock is kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found; where
+it is not, one line says so.
 """
 
 from __future__ import annotations
