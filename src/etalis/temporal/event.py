@@ -1,7 +1,7 @@
 """An event: an atom that occurred on an interval.
 
-A tuple in disguise, laid out (end, start, (arity, name), args, rule, parts), so that plain comparison is the order in which
-language.md section 2 processes events: by end, start and standard order of the atom (where arguments are comparable).
+A tuple in disguise, laid out (end, start, kind, *arguments[, parts]), made in one allocation; plain comparison is the order in which
+language.md section 2 processes events (end, start, standard order of the atom) wherever the arguments are comparable.
 Outside it shows seconds and unpacks as (name, args, start, end).
 """
 
@@ -14,6 +14,32 @@ from typing import Any
 
 from etalis.logic.term import Real, Struct, Value, format_atom, format_value, order_key
 from etalis.temporal.interval import to_datetime, to_seconds
+
+_item = tuple.__getitem__
+
+
+class Kind:
+    """What the events of one head, or of one input name and arity, have in common."""
+
+    __slots__ = ("arity", "attributes", "name", "rule")
+
+    def __init__(self, name: str, arity: int, rule: str | None = None, attributes: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.arity = arity
+        self.rule = rule
+        self.attributes = attributes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kind) and self.arity == other.arity and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((self.arity, self.name))
+
+    def __lt__(self, other: Kind) -> bool:
+        return (self.arity, self.name) < (other.arity, other.name)
+
+    def __repr__(self) -> str:
+        return f"{format_atom(self.name)}/{self.arity}"
 
 
 class Event(tuple[Any, ...]):
@@ -31,25 +57,29 @@ class Event(tuple[Any, ...]):
         parts: tuple[int, ...] = (),
     ) -> Event:
         """Build an event from microseconds."""
-        return Event((end, start, (len(args), name), args, rule, parts))
+        return Event((end, start, Kind(name, len(args), rule), *args, *((parts,) if parts else ())))
+
+    @property
+    def kind(self) -> Kind:
+        return _item(self, 2)  # type: ignore[no-any-return]
 
     @property
     def name(self) -> str:
-        return tuple.__getitem__(self, 2)[1]  # type: ignore[no-any-return]
+        return self.kind.name
 
     @property
     def args(self) -> tuple[Value, ...]:
-        return tuple.__getitem__(self, 3)  # type: ignore[no-any-return]
+        return _item(self, slice(3, 3 + self.kind.arity))
 
     @property
     def start_time(self) -> int:
         """Start in microseconds."""
-        return tuple.__getitem__(self, 1)  # type: ignore[no-any-return]
+        return _item(self, 1)  # type: ignore[no-any-return]
 
     @property
     def end_time(self) -> int:
         """End in microseconds."""
-        return tuple.__getitem__(self, 0)  # type: ignore[no-any-return]
+        return _item(self, 0)  # type: ignore[no-any-return]
 
     @property
     def start(self) -> int | float:
@@ -72,18 +102,25 @@ class Event(tuple[Any, ...]):
     @property
     def rule(self) -> str | None:
         """Label or number of the rule that made it; None for an input."""
-        return tuple.__getitem__(self, 4)  # type: ignore[no-any-return]
+        return self.kind.rule
 
     @property
     def parts(self) -> tuple[int, ...]:
         """Numbers of the received events it is made of, if the engine was asked to keep them."""
-        return tuple.__getitem__(self, 5)  # type: ignore[no-any-return]
+        arity = self.kind.arity
+        return _item(self, 3 + arity) if len(self) > 3 + arity else ()
 
     @property
     def atom(self) -> str:
         """The event's atom as program text."""
         name = format_atom(self.name)
         return f"{name}({', '.join(map(format_value, self.args))})" if self.args else name
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return an attribute by its declared name, or one of (name, args, start, end) by position."""
+        if isinstance(key, str):
+            return self.args[self.kind.attributes.index(key)]
+        return tuple(iter(self))[key]
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.name, self.args, self.start, self.end))
@@ -101,13 +138,15 @@ class Event(tuple[Any, ...]):
         return hash(self._identity())
 
     def __repr__(self) -> str:
-        return f"{self.atom} [{_show(self.start)}, {_show(self.end)}]"
+        return f"{self.atom} [{self.start}, {self.end}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name, args, start, end and rule as plain Python data."""
+        """Return name, attributes, start, end and rule as plain Python data."""
+        names = self.kind.attributes
+        plain = [to_plain(a) for a in self.args]
         return {
             "event": self.name,
-            "args": [to_plain(a) for a in self.args],
+            **({"args": plain} if not names else {"attributes": dict(zip(names, plain, strict=True))}),
             "start": self.start,
             "end": self.end,
             "rule": self.rule,
@@ -119,8 +158,8 @@ class Event(tuple[Any, ...]):
 
 def sort_key(event: Event) -> tuple[Any, ...]:
     """Return the key of the order of events: (end, start, standard order of the atom)."""
-    end, start, kind, args = (tuple.__getitem__(event, i) for i in range(4))
-    return (end, start, kind, tuple(map(order_key, args)))
+    kind = event.kind
+    return (event.end_time, event.start_time, kind.arity, kind.name, tuple(map(order_key, event.args)))
 
 
 def to_plain(value: Value) -> Any:
@@ -130,7 +169,3 @@ def to_plain(value: Value) -> Any:
     if isinstance(value, Struct):
         return {"name": value.name, "args": [to_plain(v) for v in value.args]}
     return float(value) if isinstance(value, Real) else value
-
-
-def _show(seconds: int | float) -> str:
-    return str(seconds)
