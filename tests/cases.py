@@ -254,8 +254,12 @@ def _divide(lines: list[str], place: str) -> tuple[dict[str, str], dict[str, lis
     return settings, sections
 
 
+_NEXT = re.compile(r";\s+(?=[-\d]|advance|insert|delete)")
+
+
 def _content(lines: Iterable[str]) -> list[str]:
-    return [line.strip() for line in lines if not line.startswith("%")]
+    """Return what stands in the lines of a section, comments aside; `; ` parts several of it in one line."""
+    return [part.strip() for line in lines if not line.startswith("%") for part in _NEXT.split(line)]
 
 
 def _names(text: str) -> tuple[str, ...]:
