@@ -126,7 +126,7 @@ def order_key(value: Value) -> tuple[Any, ...]:
     [1.5, 2, 'a', 'b', f(1), (1,)]
     """
     if isinstance(value, float):
-        return (1, value, 0)
+        return (1, float(value), 0)
     if isinstance(value, int):
         return (1, value, 1)
     if isinstance(value, str):

@@ -1,0 +1,232 @@
+"""Terms with variables, and unification: the inside of the background-knowledge machine.
+
+Inside, an atom is a str, a number an int or float (through `term.real`), the empty list `()`, a compound term the flat
+tuple `(name, argument, ...)`, a list a chain of `("[|]", head, tail)`, and a variable a `Variable` whose `ref` is None
+until it is bound. `from_value` and `to_value` translate to and from ground values at the rim.
+Law: every walk here is iterative and counts what it visits, so that neither a deep nor a cyclic term meets
+Python's recursion limit; past `MAX_CELLS` it is a limit error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+from etalis.logic.errors import LogicLimitError
+from etalis.logic.term import MAX_DEPTH, Struct, Value
+
+Term: TypeAlias = Any  # str | int | float | tuple[Term, ...] | Variable
+Trail: TypeAlias = "list[Variable]"
+
+MAX_CELLS = 2_000_000
+LIST = "[|]"
+
+
+class Variable:
+    """A variable; unbound while `ref` is None. Bindings are made by `unify` alone and recorded on a trail."""
+
+    ref: Term = None
+    age: int = 0  # given at the first comparison; see `order`
+
+
+def deref(term: Term) -> Term:
+    """Follow bindings to the term a variable stands for, or to the unbound variable at the end."""
+    while term.__class__ is Variable:
+        ref = term.ref
+        if ref is None:
+            return term
+        term = ref
+    return term
+
+
+def unify(a: Term, b: Term, trail: Trail) -> bool:
+    """Make two terms equal by binding variables; a failure leaves its bindings on the trail to be undone."""
+    stack: list[tuple[Term, Term]] = []
+    cells = 0
+    while True:
+        while a.__class__ is Variable and a.ref is not None:
+            a = a.ref
+        while b.__class__ is Variable and b.ref is not None:
+            b = b.ref
+        if a is b:
+            pass
+        elif a.__class__ is Variable:
+            a.ref = b
+            trail.append(a)
+        elif b.__class__ is Variable:
+            b.ref = a
+            trail.append(b)
+        elif a.__class__ is tuple:
+            if b.__class__ is not tuple or len(a) != len(b) or a[0] != b[0]:
+                return False
+            cells += 1
+            if cells > MAX_CELLS:
+                raise LogicLimitError("size", MAX_CELLS)
+            for i in range(len(a) - 1, 1, -1):
+                stack.append((a[i], b[i]))
+            a, b = a[1], b[1]
+            continue
+        elif a != b:
+            return False
+        if not stack:
+            return True
+        a, b = stack.pop()
+
+
+def undo(trail: Trail, mark: int) -> None:
+    """Take back all bindings made since the trail had length `mark`."""
+    while len(trail) > mark:
+        trail.pop().ref = None
+
+
+def copy(term: Term, limit: int = MAX_CELLS, renaming: dict[Variable, Term] | None = None) -> Term:
+    """Copy a term with its bindings applied and fresh variables; ground parts are shared, not copied."""
+    names: dict[Variable, Term] = {} if renaming is None else renaming
+    todo: list[Any] = [term]
+    done: list[Any] = []
+    cells = 0
+    while todo:
+        x = todo.pop()
+        if x.__class__ is list:
+            _close(x[0], done)
+            continue
+        x = deref(x)
+        if x.__class__ is tuple and x:
+            cells += 1
+            if cells > limit:
+                raise LogicLimitError("size", limit)
+            todo.append([x])
+            todo.extend(x[::-1])
+        elif x.__class__ is Variable:
+            fresh = names.get(x)
+            if fresh is None:
+                fresh = names[x] = Variable()
+            done.append(fresh)
+        else:
+            done.append(x)
+    return done[0]
+
+
+def _close(original: tuple[Term, ...], done: list[Any]) -> None:
+    """Replace the finished parts of a compound by the compound, the original one if nothing changed."""
+    size = len(original)
+    parts = tuple(done[-size:])
+    del done[-size:]
+    same = all(a is b for a, b in zip(parts, original, strict=True))
+    done.append(original if same else parts)
+
+
+def variables(term: Term) -> list[Variable]:
+    """Return every occurrence of an unbound variable, from left to right."""
+    found: list[Variable] = []
+    todo = [term]
+    cells = 0
+    while todo:
+        x = deref(todo.pop())
+        if x.__class__ is tuple and x:
+            cells += 1
+            if cells > MAX_CELLS:
+                raise LogicLimitError("size", MAX_CELLS)
+            todo.extend(x[:0:-1])
+        elif x.__class__ is Variable:
+            found.append(x)
+    return found
+
+
+def is_ground(term: Term) -> bool:
+    """Tell whether a term has no unbound variable."""
+    return not variables(term)
+
+
+def make_list(items: Iterable[Term], tail: Term = ()) -> Term:
+    """Return the list of some terms.
+
+    >>> make_list([1, 2])
+    ('[|]', 1, ('[|]', 2, ()))
+    """
+    result = tail
+    for item in reversed(list(items)):
+        result = (LIST, item, result)
+    return result
+
+
+def list_cells(term: Term) -> Iterator[Term]:
+    """Yield the elements of a list as far as it goes, then its tail: `()`, a variable, or what is no list."""
+    cells = 0
+    term = deref(term)
+    while term.__class__ is tuple and len(term) == 3 and term[0] == LIST:
+        cells += 1
+        if cells > MAX_CELLS:
+            raise LogicLimitError("size", MAX_CELLS)
+        yield term[1]
+        term = deref(term[2])
+    yield term
+
+
+def split_list(term: Term) -> tuple[list[Term], Term]:
+    """Return the elements and the tail of a list; the tail of a proper list is `()`."""
+    cells = list(list_cells(term))
+    return cells[:-1], cells[-1]
+
+
+def from_value(value: Value) -> Term:
+    """Turn a ground value into a term.
+
+    >>> from_value(Struct("f", [(1, 2)]))
+    ('f', ('[|]', 1, ('[|]', 2, ())))
+    """
+    if isinstance(value, tuple):
+        return make_list(map(from_value, value))
+    if isinstance(value, Struct):
+        return (value.name, *map(from_value, value.args))
+    return value
+
+
+def to_value(term: Term, limit: int = MAX_CELLS) -> Value | None:
+    """Turn a term into the ground value it stands for; None if it is not ground."""
+    return _to_value(term, 0, [limit])
+
+
+def _to_value(term: Term, depth: int, budget: list[int]) -> Value | None:
+    term = deref(term)
+    if term.__class__ is Variable:
+        return None
+    if term.__class__ is not tuple or not term:
+        return term
+    if depth > MAX_DEPTH:
+        raise LogicLimitError("nesting of a value", MAX_DEPTH)
+    if len(term) == 3 and term[0] == LIST:
+        return _list_value(term, depth, budget)
+    args = _values(term[1:], depth, budget)
+    return None if args is None else Struct(term[0], args)
+
+
+def _values(terms: Iterable[Term], depth: int, budget: list[int]) -> list[Value] | None:
+    """Translate several terms; None if one of them is not ground."""
+    values = []
+    for term in terms:
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise LogicLimitError("size", MAX_CELLS)
+        value = _to_value(term, depth + 1, budget)
+        if value is None:
+            return None
+        values.append(value)
+    return values
+
+
+def _list_value(term: Term, depth: int, budget: list[int]) -> Value | None:
+    items, tail = split_list(term)
+    values = _values(items, depth, budget)
+    if values is None:
+        return None
+    if tail == ():
+        return tuple(values)
+    end = _to_value(tail, depth + 1, budget)
+    if end is None:
+        return None
+    if len(values) > MAX_DEPTH:
+        raise LogicLimitError("nesting of a value", MAX_DEPTH)
+    for value in reversed(values):
+        end = Struct(LIST, (value, end))
+    return end

@@ -1,0 +1,108 @@
+"""Terms as text: operators in their places, atoms quoted where the reader would need it, variables as `_1`, `_2`, ...
+
+Bounded on purpose: past `depth` levels or `width` elements it writes `...`, so that any term, cyclic ones too, can be
+shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from etalis.logic.term import format_atom, format_float
+from etalis.logic.unify import LIST, Term, Variable, deref
+
+_INFIX: Mapping[str, tuple[int, int, int]] = MappingProxyType(
+    {
+        **dict.fromkeys((":-", "-->"), (1200, 1199, 1199)),
+        ";": (1100, 1099, 1100),
+        "->": (1050, 1049, 1050),
+        "*->": (1050, 1049, 1050),
+        ",": (1000, 999, 1000),
+        **dict.fromkeys(
+            ("=", "\\=", "==", "\\==", "@<", "@>", "@=<", "@>=", "is", "=:=", "=\\=", "<", ">", "=<", ">=", "=.."),
+            (700, 699, 699),
+        ),
+        ":": (200, 199, 200),
+        **dict.fromkeys(("+", "-", "/\\", "\\/", "xor"), (500, 500, 499)),
+        **dict.fromkeys(("*", "/", "//", "mod", "rem", "div", "<<", ">>"), (400, 400, 399)),
+        "**": (200, 199, 199),
+        "^": (200, 199, 200),
+    }
+)
+_PREFIX: Mapping[str, tuple[int, int]] = MappingProxyType({"\\+": (900, 900), "-": (200, 200), "\\": (200, 200)})
+
+
+def format_term(term: Term, *, depth: int = 100, width: int = 1000) -> str:
+    """Write a term.
+
+    >>> format_term(("+", 1, ("*", 2, Variable())))
+    '1+2*_1'
+    """
+    return _Writer(width).write(term, 1200, depth)
+
+
+def decimal_text(number: int) -> str:
+    """Write an integer of any size (Python refuses str() of very long ones)."""
+    if number.bit_length() < 10_000:
+        return str(number)
+    sign, number, digits = "-" if number < 0 else "", abs(number), 1 << (number.bit_length().bit_length() - 3)
+    high, low = divmod(number, 10**digits)
+    return sign + decimal_text(high) + decimal_text(low).zfill(digits)
+
+
+class _Writer:
+    """Holds the names given to variables while one term is written."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+        self.names: dict[Variable, str] = {}
+
+    def write(self, term: Term, priority: int, depth: int) -> str:
+        term = deref(term)
+        if isinstance(term, Variable):
+            return self.names.setdefault(term, f"_{len(self.names) + 1}")
+        if isinstance(term, str):
+            return format_atom(term)
+        if isinstance(term, float):
+            return format_float(float(term))
+        if isinstance(term, int):
+            return decimal_text(term)
+        if not term:
+            return "[]"
+        if depth <= 0:
+            return "..."
+        if term[0] == LIST and len(term) == 3:
+            return self._list(term, depth)
+        return self._compound(term, priority, depth - 1)
+
+    def _list(self, term: Term, depth: int) -> str:
+        items: list[str] = []
+        while term.__class__ is tuple and len(term) == 3 and term[0] == LIST:
+            if len(items) == self.width:
+                return "[" + ",".join(items) + ",...]"
+            items.append(self.write(term[1], 999, depth - 1))
+            term = deref(term[2])
+        tail = "" if term == () else "|" + self.write(term, 999, depth - 1)
+        return "[" + ",".join(items) + tail + "]"
+
+    def _compound(self, term: Term, priority: int, depth: int) -> str:
+        name, args = term[0], term[1:]
+        if len(args) == 2 and name in _INFIX:
+            own, left, right = _INFIX[name]
+            mark = "," if name == "," else f" {name} " if own == 700 or name.isalpha() or own > 1000 else name
+            text = self.write(args[0], left, depth) + mark + _apart(mark, self.write(args[1], right, depth))
+            return f"({text})" if own > priority else text
+        if len(args) == 1 and name in _PREFIX and not isinstance(deref(args[0]), int | float):
+            own, right = _PREFIX[name]
+            text = name + _apart(name, self.write(args[0], right, depth))
+            return f"({text})" if own > priority else text
+        shown = [self.write(a, 999, depth) for a in args[: self.width]]
+        if len(args) > self.width:
+            shown.append("...")
+        return f"{format_atom(name)}({','.join(shown)})"
+
+
+def _apart(mark: str, text: str) -> str:
+    """Keep a sign apart from the operator before it, so that `a- -1` reads back."""
+    return " " + text if text[:1] in "+-\\" and mark[-1:] in "+-*/\\^<>=:" else text
