@@ -1,0 +1,189 @@
+"""Sources and sinks: files and streams of events to rows, results to files.
+
+`read` yields rows by the format that a file's name or the caller tells; `feed` runs them through an engine, and says of
+a refused event where it was read; `write` stores results. Rows that end together are taken in order of their start, as
+everywhere a finite stream is run.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, TYPE_CHECKING, Any, assert_never
+
+from etalis.errors import EventError, InputError, Problem
+from etalis.formats.comma_separated import read_csv
+from etalis.formats.event_files import read_event_file
+from etalis.formats.json_lines import read_json_lines
+from etalis.formats.row import Item, Pause, Place, Reading, Row, Schema
+from etalis.formats.table import column_names
+from etalis.language.spelling import suggest
+from etalis.logic.term import format_value
+from etalis.temporal.event import Event
+from etalis.temporal.interval import to_seconds
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+
+__all__ = ["FORMATS", "Item", "Pause", "Place", "Reading", "Row", "Schema", "feed", "format_of", "read", "write"]
+
+STANDARD_INPUT = "-"
+
+FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "jsonl": (".jsonl", ".ndjson", ".json"),
+        "csv": (".csv",),
+        "tsv": (".tsv",),
+        "parquet": (".parquet", ".pq"),
+        "arrow": (".arrow", ".feather", ".ipc"),
+        "events": (".events", ".event", ".pl", ".p"),
+    }
+)
+_TABLES = ("parquet", "arrow")
+
+
+def format_of(path: str, chosen: str | None = None) -> str:
+    """Return the format chosen, or the one that the file's name tells."""
+    if chosen is not None:
+        if chosen not in FORMATS:
+            hint = suggest(chosen, FORMATS, f"one of {', '.join(FORMATS)}")
+            raise InputError(Problem("E407", f"unknown format {chosen!r}", hint=hint))
+        return chosen
+    if path == STANDARD_INPUT:
+        return "jsonl"
+    suffix = Path(path).suffix.lower()
+    for name, suffixes in FORMATS.items():
+        if suffix in suffixes:
+            return name
+    hint = f"say it: --format {'|'.join(FORMATS)}"
+    raise InputError(Problem("E407", f"{path}: no known format ends in {suffix or 'nothing'!r}", hint=hint))
+
+
+def read(path: str | Path, reading: Reading | None = None, *, format: str | None = None) -> Iterator[Item]:  # noqa: A002
+    """Yield the rows of a file; `-` is standard input."""
+    name, how = str(path), reading or Reading()
+    kind = format_of(name, format)
+    if kind in _TABLES:
+        return _read_columns(name, kind, how)
+    return _read_text(name, kind, how)
+
+
+def _read_columns(name: str, kind: str, reading: Reading) -> Iterator[Item]:
+    # PyArrow takes a while to import, and most runs read text.
+    from etalis.formats.arrow_tables import read_arrow, read_parquet
+
+    if name == STANDARD_INPUT:
+        raise InputError(Problem("E407", f"{kind} is not read from standard input", hint="give the file's name"))
+    try:
+        yield from (read_parquet if kind == "parquet" else read_arrow)(name, reading)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+
+
+_TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = MappingProxyType(
+    {
+        "jsonl": read_json_lines,
+        "csv": read_csv,
+        "tsv": lambda lines, source, reading: read_csv(lines, source, reading, "\t"),
+        "events": read_event_file,
+    }
+)
+
+
+def _read_text(name: str, kind: str, reading: Reading) -> Iterator[Item]:
+    try:
+        if name == STANDARD_INPUT:
+            yield from _TEXT[kind](sys.stdin, "<stdin>", reading)
+            return
+        with open(name, encoding="utf-8-sig", newline="") as lines:
+            yield from _TEXT[kind](lines, name, reading)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+    except UnicodeDecodeError as error:
+        message = f"{name}: not UTF-8 text: byte 0x{error.object[error.start]:02x} ({error.reason})"
+        raise InputError(Problem("E402", message, hint="convert the file to UTF-8, or see --format")) from None
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    return InputError(Problem("E401", f"cannot read {name}: {error.strerror or error}", hint="check the file's name"))
+
+
+def in_order(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield rows that end at the same time in order of their start; everything else stays as it is."""
+    together: list[Row] = []
+    for item in items:
+        if together and not (isinstance(item, Row) and item.event.end_time == together[0].event.end_time):
+            yield from sorted(together, key=lambda row: row.event.start_time)
+            together.clear()
+        if isinstance(item, Row):
+            together.append(item)
+        else:
+            yield item
+    yield from sorted(together, key=lambda row: row.event.start_time)
+
+
+def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
+    """Run rows through an engine, close it, and yield what they caused."""
+    for item in in_order(items):
+        try:
+            match item:
+                case Row(event, _):
+                    yield from engine.run((event,))
+                case Pause(to, _):
+                    yield from engine.advance(to=to_seconds(to))
+                case _:
+                    assert_never(item)
+        except EventError as error:
+            raise item.place.blame(error) from error
+    yield from engine.close()
+
+
+def write(events: Iterable[Event], path: str | Path, *, format: str | None = None) -> int:  # noqa: A002
+    """Store results in a file and return how many there were."""
+    name = str(path)
+    kind = format_of(name, format)
+    if kind in _TABLES:
+        return _write_columns(events, name, kind)
+    with open(name, "w", encoding="utf-8", newline="") as file:
+        return _write_text(events, file, kind)
+
+
+def _write_columns(events: Iterable[Event], name: str, kind: str) -> int:
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    from etalis.formats.arrow_tables import to_table
+
+    table = to_table(events)
+    if kind == "parquet":
+        pyarrow.parquet.write_table(table, name)
+    else:
+        pyarrow.feather.write_feather(table, name)
+    return int(table.num_rows)
+
+
+def _write_text(events: Iterable[Event], file: IO[str], kind: str) -> int:
+    if kind in ("csv", "tsv"):
+        return _write_csv(list(events), csv.writer(file, delimiter="," if kind == "csv" else "\t"))
+    count = 0
+    for event in events:
+        count += 1
+        file.write((event.to_json() if kind == "jsonl" else _clause(event)) + "\n")
+    return count
+
+
+def _write_csv(events: list[Event], writer: Any) -> int:
+    names = column_names(events)
+    writer.writerow(["event", "start", "end", *names])
+    for event in events:
+        cells = [arg if isinstance(arg, str) else format_value(arg) for arg in event.args]
+        padding = [""] * (len(names) - len(cells))
+        writer.writerow([event.name, event.start, event.end, *cells, *padding])
+    return len(events)
+
+
+def _clause(event: Event) -> str:
+    return f"event({event.atom}, [{event.start}, {event.end}])."

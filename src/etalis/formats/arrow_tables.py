@@ -1,0 +1,107 @@
+"""Parquet and Arrow: files and tables, one event per row, and tables of results.
+
+Columns play the parts of `table`; a timestamp column is time as it stands, a number column counts the reading's unit.
+In a table of results a position holds integers, floats or text; one of mixed kinds, or of lists and compound terms, is
+written as program text. An integer outside 64 bits is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+
+from etalis.errors import EtalisError, EventError, InputError, Problem
+from etalis.formats.row import Place, Reading, Row
+from etalis.formats.table import Attribute, column_names, open_table
+from etalis.logic.term import Value, format_value, to_value
+from etalis.temporal.event import Event
+
+BATCH = 10_000
+
+
+def read_parquet(path: str, reading: Reading) -> Iterator[Row]:
+    """Yield the rows of a Parquet file, a batch at a time."""
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            yield from _rows(file.schema_arrow.names, file.iter_batches(BATCH), path, reading)
+    except pa.ArrowInvalid as error:
+        raise InputError(Problem("E402", f"{path}: not a Parquet file: {error}", hint="see --format")) from None
+
+
+def read_arrow(path: str, reading: Reading) -> Iterator[Row]:
+    """Yield the rows of an Arrow (Feather, IPC) file."""
+    try:
+        table = pyarrow.feather.read_table(path, memory_map=True)
+    except pa.ArrowInvalid as error:
+        raise InputError(Problem("E402", f"{path}: not an Arrow file: {error}", hint="see --format")) from None
+    yield from read_table(table, path, reading)
+
+
+def read_table(table: pa.Table, source: str, reading: Reading) -> Iterator[Row]:
+    """Yield the rows of a table in memory."""
+    yield from _rows(table.schema.names, table.to_batches(BATCH), source, reading)
+
+
+def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Reading) -> Iterator[Row]:
+    table = open_table(names, reading, source, _read_cell)
+    number = 0
+    for batch in batches:
+        columns = [_to_list(column) for column in batch.columns]
+        for cells in zip(*columns, strict=True):
+            number += 1
+            place = Place(source, number)
+            yield Row(table.event(cells, place), place)
+
+
+def _to_list(column: Any) -> list[Any]:
+    """Return a column as Python objects; nanoseconds are rounded to the microseconds that datetimes have."""
+    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
+        nanoseconds = column.cast(pa.int64()).to_pylist()
+        micro = [None if n is None else (n + 500) // 1_000 for n in nanoseconds]
+        column = pa.array(micro, pa.int64()).cast(pa.timestamp("us", column.type.tz))
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:
+    try:
+        return to_value(cell)
+    except EtalisError as error:
+        first = error.problems[0]
+        raise place.refuse("E405", f"{attribute.name}: {first.message}", first.hint) from None
+
+
+def to_table(events: Iterable[Event]) -> pa.Table:
+    """Return events as a table: event, start, end, and one column per attribute."""
+    rows = list(events)
+    moment = pa.timestamp("us", "UTC")
+    columns: dict[str, Any] = {
+        "event": pa.array([event.name for event in rows], pa.string()),
+        "start": pa.array([event.start_time for event in rows], pa.int64()).cast(moment),
+        "end": pa.array([event.end_time for event in rows], pa.int64()).cast(moment),
+    }
+    for i, name in enumerate(column_names(rows)):
+        columns[name] = _to_column([event.args[i] if i < len(event.args) else None for event in rows])
+    return pa.table(columns)
+
+
+def _to_column(values: list[Value | None]) -> pa.Array:
+    """Return one position's values as a column of the one type they share, else of text."""
+    kinds = {float if isinstance(v, float) else type(v) for v in values if v is not None and v != "null"}
+    plain = [None if v == "null" else v for v in values]
+    if kinds == {int}:
+        try:
+            return pa.array(plain, pa.int64())
+        except OverflowError:
+            hint = "make it a float or a string in the rule's head"
+            raise EventError(Problem("E302", "an integer outside 64 bits has no column type", hint=hint)) from None
+    if kinds == {float}:
+        return pa.array([None if v is None else float(v) for v in plain], pa.float64())
+    if kinds <= {str}:
+        return pa.array(plain, pa.string())
+    return pa.array([None if v is None else format_value(v) for v in plain], pa.string())

@@ -1,0 +1,119 @@
+"""Event files of the manual (003, chapter 6): `event(a(1)).`, `event(a(1), [T1, T2]).`, `sleep(2).`
+
+The stream has a clock of its own, which begins at 0. An event without a stamp happens at the clock, and the clock moves
+on by a millisecond, so that such events follow each other; `sleep(n)` moves it by n seconds, and says that nothing more
+happens before; a stamp sets it. A time is a number of seconds, `datetime(Y,Mo,D,H,Mi,S)`, or `datime(...)` with a
+counter of microseconds as its seventh argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+
+from etalis.errors import InputError, Problem, Source
+from etalis.formats.row import Item, Pause, Place, Reading, Row, interval_of, parse_time
+from etalis.formats.terms import read_terms, to_ground
+from etalis.language.syntax import Compound, Const, ListTerm, Term
+from etalis.logic.term import Struct, Value, format_value
+from etalis.temporal.event import Event
+from etalis.temporal.interval import to_time
+
+TICK = 1_000  # what an event without a stamp moves the clock by, in microseconds
+_SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or sleep(Seconds)."
+
+
+@dataclass(slots=True)
+class _Stream:
+    """The clock of a stream and the place where it is read."""
+
+    source: Source
+    reading: Reading
+    clock: int = 0
+    offset: int = 0
+    line: int = 1
+
+    def place(self, term: Term) -> Place:
+        """Return the place of a clause; lines are counted on from the clause before."""
+        assert term.span is not None
+        text, start = self.source.text, term.span.start
+        self.line += text.count("\n", self.offset, start)
+        self.offset = start
+        end = text.find("\n", start)
+        line = text[text.rfind("\n", 0, start) + 1 : len(text) if end < 0 else end]
+        return Place(self.source.name, self.line, line.rstrip("\r"))
+
+    def item(self, term: Term) -> Item:
+        """Turn one clause into what it says."""
+        place = self.place(term)
+        match term:
+            case Compound("event", (event,)):
+                name, args = _atom(event)
+                moment, self.clock = self.clock, self.clock + TICK
+                return Row(Event.make(name, args, moment, moment), place)
+            case Compound("event", (event, stamp)):
+                name, args = _atom(event)
+                start, end = interval_of(*self._stamp(stamp), place)
+                self.clock = max(self.clock, end + TICK)
+                return Row(Event.make(name, args, start, end), place)
+            case Compound("sleep", (duration,)):
+                self.clock += _seconds(duration)
+                return Pause(self.clock - 1, place)
+            case _:
+                raise InputError(Problem("E408", "expected event(...) or sleep(...)", term.span, _SHAPE))
+
+    def _stamp(self, stamp: Term) -> tuple[int, int]:
+        match stamp:
+            case ListTerm((start, end), None):
+                return self._time(start), self._time(end)
+            case _:
+                raise InputError(Problem("E404", "expected [start, end] as the stamp", stamp.span, _SHAPE))
+
+    def _time(self, term: Term) -> int:
+        value = to_ground(term)
+        try:
+            if isinstance(value, Struct):
+                return _calendar(value)
+            return parse_time(value, self.reading.unit)
+        except (ValueError, OverflowError, TypeError):
+            hint = "give seconds (12.5) or datetime(Year, Month, Day, Hour, Minute, Second)"
+            message = f"expected a time, found {format_value(value)}"
+            raise InputError(Problem("E404", message, term.span, hint)) from None
+
+
+def read_event_file(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Item]:
+    """Yield what the clauses of an event file say."""
+    text = Source(source, "".join(lines))
+    stream = _Stream(text, reading)
+    for term in read_terms(text):
+        yield stream.item(term)
+
+
+def _atom(term: Term) -> tuple[str, tuple[Value, ...]]:
+    match term:
+        case Compound(name, args):
+            return name, tuple(map(to_ground, args))
+        case Const(str(name)):
+            return name, ()
+        case _:
+            raise InputError(Problem("E408", "expected an event, a name with its attributes", term.span, _SHAPE))
+
+
+def _seconds(term: Term) -> int:
+    value = to_ground(term)
+    if not isinstance(value, int | float) or value < 0:
+        message = f"expected a number of seconds, found {format_value(value)}"
+        raise InputError(Problem("E404", message, term.span, _SHAPE))
+    return to_time(value)
+
+
+def _calendar(value: Struct) -> int:
+    """Turn datetime/6 (seconds may be a fraction) and datime/7 into microseconds."""
+    if (value.name, len(value.args)) not in (("datetime", 6), ("datime", 7), ("datime", 6)):
+        raise ValueError(value)
+    year, month, day, hour, minute, second, *counter = value.args
+    whole = int(second)
+    moment = to_time(datetime(year, month, day, hour, minute, whole, tzinfo=UTC))
+    return moment + round((Fraction(second) - whole) * 1_000_000) + (counter[0] if counter else 0)

@@ -1,0 +1,138 @@
+"""What every source yields: rows with their place, so that a bad value is refused by file, line and column.
+
+A source turns records (JSON objects, CSV lines, Arrow rows, clauses) into `Row`s, by the declared attributes of each
+kind of event: by name where the record has names, else by position. Numbers are seconds unless a unit is given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+from etalis.errors import EtalisError, InputError, Problem, Source, Span
+from etalis.temporal.event import Event
+from etalis.temporal.interval import to_time
+
+Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)
+
+UNITS: Mapping[str, Fraction] = {
+    "s": Fraction(1_000_000),
+    "ms": Fraction(1_000),
+    "us": Fraction(1),
+    "ns": Fraction(1, 1_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row stands: the source's name, the line (or row) from 1, and the line's text where there is one."""
+
+    source: str
+    line: int
+    text: str | None = None
+    delimiter: str = ""
+
+    def refuse(self, code: str, message: str, hint: str | None, extent: tuple[int, int] | None = None) -> InputError:
+        """Return the error for this place; extent is the part of the line to underline."""
+        if self.text is None:
+            return InputError(Problem(code, f"{self.source}, row {self.line}: {message}", hint=hint))
+        # The lines above are not kept: empty ones stand in, so that the line number comes out right.
+        above = self.line - 1
+        start, end = extent or (0, len(self.text))
+        source = Source(self.source, "\n" * above + self.text)
+        return InputError(Problem(code, message, Span(source, above + start, above + end), hint))
+
+    def blame(self, error: EtalisError, extent: tuple[int, int] | None = None) -> InputError:
+        """Return the error of a value or an engine as one of this place."""
+        first = error.problems[0]
+        return self.refuse(first.code, first.message, first.hint, extent)
+
+    def cell(self, column: int) -> tuple[int, int] | None:
+        """Return the part of the line that one of its cells covers."""
+        if not self.delimiter or self.text is None:
+            return None
+        start, quoted, seen = 0, False, 0
+        for i, c in enumerate(self.text):
+            quoted ^= c == '"'
+            if c == self.delimiter and not quoted:
+                if seen == column:
+                    return start, i
+                seen, start = seen + 1, i + 1
+        return start, len(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A received event and where it was read."""
+
+    event: Event
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Time without events: nothing more will end at or before `to` (microseconds)."""
+
+    to: int
+    place: Place
+
+
+Item: TypeAlias = Row | Pause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How to read a source: declared attributes, the event of rows that name none, the column of time, its unit."""
+
+    schema: Schema = field(default_factory=dict)
+    event: str | None = None
+    time: str | None = None
+    unit: str = "s"
+
+    def __post_init__(self) -> None:
+        if self.unit not in UNITS:
+            raise InputError(Problem("E407", f"unknown unit of time {self.unit!r}", hint=f"one of {', '.join(UNITS)}"))
+
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
+
+
+def parse_time(moment: object, unit: str) -> int:
+    """Turn what a source gives as time into microseconds; ValueError says what is wrong with it.
+
+    >>> parse_time("1.5", "s"), parse_time(1500, "ms"), parse_time("1970-01-01T00:00:02Z", "s")
+    (1500000, 1500000, 2000000)
+    """
+    if isinstance(moment, str):
+        text = moment.strip()
+        moment = Decimal(text) if _NUMBER.fullmatch(text) else datetime.fromisoformat(text)
+    if isinstance(moment, datetime | date):
+        return to_time(moment)
+    if isinstance(moment, bool) or not isinstance(moment, int | float | Decimal | Fraction):
+        raise ValueError(f"{moment!r} is no time")
+    if isinstance(moment, float) and not math.isfinite(moment):
+        raise ValueError(f"{moment} is no time")
+    return round(moment * UNITS[unit] if isinstance(moment, int) else Fraction(moment) * UNITS[unit])
+
+
+def time_of(moment: object, column: str, reading: Reading, place: Place, extent: tuple[int, int] | None = None) -> int:
+    """Return a row's time or refuse the row."""
+    try:
+        return parse_time(moment, reading.unit)
+    except (ValueError, OverflowError):
+        shown = "nothing" if moment in (None, "") else repr(moment)
+        hint = "give seconds (12.5) or a date and time (2026-01-31T12:00:00Z)"
+        raise place.refuse("E404", f"{column}: expected a time, found {shown}", hint, extent) from None
+
+
+def interval_of(start: int, end: int, place: Place) -> tuple[int, int]:
+    """Return the interval, if it is one."""
+    if start > end:
+        raise place.refuse("E404", "the event ends before it starts", "swap start and end")
+    return start, end

@@ -1,0 +1,146 @@
+"""The columns of a table and the part each plays: which names the event, which holds the time, which are attributes.
+
+Law: the parts are found once per file, and the columns of an event's attributes once per kind of event, so a row costs
+only its cells. An attribute's column is found by its declared name; a kind whose names are not in the header is read by
+position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from etalis.errors import InputError, Problem
+from etalis.formats.row import Place, Reading, interval_of, time_of
+from etalis.language.spelling import suggest
+from etalis.logic.term import Value
+from etalis.temporal.event import Event
+
+EVENT_COLUMNS = ("event", "type")
+TIME_COLUMNS = (("at",), ("start", "end"), ("time",), ("ts",))
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One attribute of one kind of event: its column, its name for messages, its declared type if any."""
+
+    column: int
+    name: str
+    type: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of one kind of event, in order of its attributes, and the columns that must be empty."""
+
+    attributes: tuple[Attribute, ...]
+    surplus: tuple[int, ...]
+    declared: bool
+
+
+ReadCell: TypeAlias = Callable[[object, Attribute, Place], Value]
+
+
+@dataclass(slots=True)
+class Table:
+    """Turns the cells of a row into an event."""
+
+    columns: tuple[str, ...]
+    reading: Reading
+    event_column: int | None
+    time_columns: tuple[int, ...]
+    attribute_columns: tuple[int, ...]
+    read_cell: ReadCell
+    layouts: dict[str, Layout] = field(default_factory=dict)
+
+    def event(self, cells: Sequence[object], place: Place) -> Event:
+        """Return the event of one row."""
+        name = self._name(cells, place)
+        layout = self.layouts.get(name)
+        if layout is None:
+            layout = self.layouts[name] = self._layout(name, place)
+        for i in layout.surplus:
+            if cells[i] not in (None, ""):
+                message = f"column {self.columns[i]} is no attribute of {name}"
+                raise place.refuse("E406", message, "leave the cell empty", place.cell(i))
+        attributes = layout.attributes
+        if not layout.declared:
+            while attributes and cells[attributes[-1].column] in (None, ""):
+                attributes = attributes[:-1]
+        args = tuple(self.read_cell(cells[a.column], a, place) for a in attributes)
+        times = [time_of(cells[i], self.columns[i], self.reading, place, place.cell(i)) for i in self.time_columns]
+        return Event.make(name, args, *interval_of(times[0], times[-1], place))
+
+    def _name(self, cells: Sequence[object], place: Place) -> str:
+        if self.event_column is None:
+            assert self.reading.event is not None
+            return self.reading.event
+        name = cells[self.event_column]
+        if not isinstance(name, str) or not name:
+            hint = f"fill in column {self.columns[self.event_column]}"
+            raise place.refuse("E403", "the row names no event", hint, place.cell(self.event_column))
+        return name
+
+    def _layout(self, name: str, place: Place) -> Layout:
+        declared = self.reading.schema.get(name)
+        if declared is None:
+            return Layout(tuple(Attribute(i, self.columns[i], None) for i in self.attribute_columns), (), False)
+        columns = self._columns([attribute for attribute, _ in declared], name, place)
+        attributes = tuple(Attribute(i, a, t) for i, (a, t) in zip(columns, declared, strict=True))
+        return Layout(attributes, tuple(i for i in self.attribute_columns if i not in columns), True)
+
+    def _columns(self, names: Sequence[str], event: str, place: Place) -> list[int]:
+        """Return the columns of the attributes: by name if the header has one of the names, else by position."""
+        by_name = {self.columns[i]: i for i in self.attribute_columns}
+        missing = [name for name in names if name not in by_name]
+        listed = f"the file's columns are {', '.join(self.columns)}"
+        if not missing:
+            return [by_name[name] for name in names]
+        if len(missing) < len(names):
+            hint = suggest(missing[0], by_name, listed)
+            raise place.refuse("E406", f"no column for attribute {missing[0]} of {event}", hint)
+        if len(names) > len(self.attribute_columns):
+            message = f"{event} has {len(names)} attributes, the file {len(self.attribute_columns)} columns for them"
+            raise place.refuse("E406", message, listed)
+        return list(self.attribute_columns[: len(names)])
+
+
+def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell: ReadCell) -> Table:
+    """Find the part of every column, or refuse the table."""
+    names = tuple(columns)
+    if len(set(names)) < len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        raise InputError(Problem("E406", f"{source}: two columns are named {twice!r}", hint="rename one of them"))
+    event = _event_column(names, reading, source)
+    times = _time_columns(names, reading, source)
+    taken = {event, *times}
+    return Table(names, reading, event, times, tuple(i for i in range(len(names)) if i not in taken), read_cell)
+
+
+def _event_column(names: tuple[str, ...], reading: Reading, source: str) -> int | None:
+    """Return the column that names the event; None if every row is the event that `reading` names."""
+    if reading.event is not None:
+        return names.index(reading.event) if reading.event in names else None
+    for name in EVENT_COLUMNS:
+        if name in names:
+            return names.index(name)
+    hint = "name a column `event` or `type`, or say which event every row is (--event NAME)"
+    raise InputError(Problem("E403", f"{source}: no column names the event; columns: {', '.join(names)}", hint=hint))
+
+
+def _time_columns(names: tuple[str, ...], reading: Reading, source: str) -> tuple[int, ...]:
+    for wanted in TIME_COLUMNS if reading.time is None else ((reading.time,),):
+        if all(name in names for name in wanted):
+            return tuple(names.index(name) for name in wanted)
+    hint = "name a column `at`, `time` or `ts`, or two of them `start` and `end`, or say which it is (--time NAME)"
+    raise InputError(Problem("E404", f"{source}: no column of time; columns: {', '.join(names)}", hint=hint))
+
+
+def column_names(events: Sequence[Event]) -> list[str]:
+    """Name the columns of results: by their attributes if all are of one kind and have names, else `a1`, `a2`, ..."""
+    kinds = {event.kind for event in events}
+    names = next(iter(kinds)).attributes if len(kinds) == 1 else ()
+    if names and not {"event", "start", "end"}.intersection(names):
+        return list(names)
+    return [f"a{i + 1}" for i in range(max((kind.arity for kind in kinds), default=0))]

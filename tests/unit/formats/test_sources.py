@@ -1,0 +1,227 @@
+"""Sources: the events of each format, and what is said of a row that cannot be read."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from etalis.errors import InputError
+from etalis.formats import Pause, Reading, Row, in_order, read
+from etalis.logic.term import Struct
+from etalis.temporal.event import Event
+
+SCHEMA = {
+    "withdrawal": (("card", "string"), ("amount", "float")),
+    "door": (("id", "int"), ("open", "bool"), ("since", "time"), ("note", "term")),
+}
+
+
+def events(path: Path, text: str | None = None, **reading: object) -> list[str]:
+    """Return the events of a file as text, after writing the file."""
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    rows = read(path, Reading(schema=SCHEMA, **reading))  # type: ignore[arg-type]
+    return [str(item.event) if isinstance(item, Row) else f"pause {item.to}" for item in rows]
+
+
+def refusal(path: Path, text: str, **reading: object) -> str:
+    with pytest.raises(InputError) as caught:
+        events(path, text, **reading)
+    return str(caught.value).replace(str(path), path.name)
+
+
+def test_json_lines_take_named_positional_and_bare_rows(tmp_path: Path) -> None:
+    text = """
+        {"event": "withdrawal", "at": 1, "amount": 2.5, "card": "c1"}
+        {"event": "a", "start": 1, "end": 2.5, "args": [1, "x y", [true, null], {"name": "f", "args": [1.0]}]}
+        ["b", 7, "1970-01-01T00:00:03+00:00"]
+        {"type": "c", "ts": 4}
+    """
+    assert events(tmp_path / "e.jsonl", text) == [
+        "withdrawal(c1, 2.5) [1, 1]",
+        "a(1, 'x y', [true,null], f(1.0)) [1, 2.5]",
+        "b(7) [3, 3]",
+        "c [4, 4]",
+    ]
+
+
+def test_what_to_json_writes_reads_back(tmp_path: Path) -> None:
+    event = Event.make("a", (1, 2.5, "x", ("y", 2), Struct("f", ["z"])), 1, 2)
+    assert events(tmp_path / "e.jsonl", event.to_json()) == [str(event)]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "fragment"),
+    [
+        ("{", "E402", "not JSON"),
+        ("[" * 100_000, "E402", "nested too deep"),
+        ('{"event": "a", "at": 1, "args": [NaN]}', "E402", "NaN is not a value"),
+        ('{"event": "a", "event": "b", "at": 1}', "E402", "'event' stands twice"),
+        ("7", "E402", "expected an object"),
+        ('{"at": 1}', "E403", "names no event"),
+        ('{"event": 3, "at": 1}', "E403", "expected the event's name, found 3"),
+        ('["a"]', "E403", "expected [name, attribute, ..., time]"),
+        ('{"event": "a"}', "E404", "no time"),
+        ('{"event": "a", "at": "soon"}', "E404", "at: expected a time, found 'soon'"),
+        ('{"event": "a", "at": true}', "E404", "expected a time"),
+        ('{"event": "a", "start": 2, "end": 1}', "E404", "ends before it starts"),
+        ('{"event": "a", "at": 1, "x": 1}', "E406", "a is not declared"),
+        ('{"event": "withdrawal", "at": 1, "card": "c"}', "E406", "attribute amount of withdrawal is missing"),
+        ('{"event": "withdrawal", "at": 1, "card": "c", "amont": 1}', "E406", "did you mean amount?"),
+    ],
+)
+def test_json_lines_refuse(tmp_path: Path, line: str, code: str, fragment: str) -> None:
+    text = refusal(tmp_path / "e.jsonl", '\n["ok", 0]\n' + line + "\n")
+    assert text.startswith("e.jsonl:3:")
+    assert code in text
+    assert fragment in text
+
+
+def test_csv_by_name_by_position_and_undeclared(tmp_path: Path) -> None:
+    by_name = "event,at,amount,card\nwithdrawal,1.5,20,c1\nother,2,x,\nother,3,,7\n\nother,4,,\n"
+    assert events(tmp_path / "e.csv", by_name) == [
+        "withdrawal(c1, 20.0) [1.5, 1.5]",
+        "other(x) [2, 2]",
+        "other(null, 7) [3, 3]",
+        "other [4, 4]",
+    ]
+    assert events(tmp_path / "p.tsv", "type\tts\tx\ty\nwithdrawal\t1\tc1\t20\n") == ["withdrawal(c1, 20.0) [1, 1]"]
+
+
+def test_csv_types_and_empty_cells(tmp_path: Path) -> None:
+    text = 'event,start,end,id,open,since,note\ndoor,1,2,7,yes,1970-01-01T00:01:00Z,"f(x, [1])"\ndoor,1,2,,,,\n'
+    assert events(tmp_path / "e.csv", text) == [
+        "door(7, true, 60, f(x,[1])) [1, 2]",
+        "door(null, null, null, null) [1, 2]",
+    ]
+
+
+def test_csv_refuses_with_the_cell_underlined(tmp_path: Path) -> None:
+    text = refusal(tmp_path / "e.csv", 'event,at,card,amount\nwithdrawal,1,"a, b",20\nwithdrawal,2,c2,2O\n')
+    assert text.splitlines() == [
+        "e.csv:3:17: error E405: amount: expected a number, found '2O'",
+        "    3 | withdrawal,2,c2,2O",
+        "                        ^^",
+        "  hint: amount is declared float",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "fragment"),
+    [
+        ("", "e.csv", "the file is empty"),
+        ("at,x\n1,2\n", "e.csv", "no column names the event"),
+        ("event,x\na,2\n", "e.csv", "no column of time"),
+        ("event,at,x,x\na,1,2,3\n", "e.csv", "two columns are named 'x'"),
+        ("event,at\na,1\na\n", "e.csv:3", "expected 2 cells, found 1"),
+        ("event,at\n,1\n", "e.csv:2", "names no event"),
+        ("event,at\na,\n", "e.csv:2", "at: expected a time, found nothing"),
+        ('event,at\na,"1\n', "e.csv:2", "not CSV"),
+        ("event,at,card\nwithdrawal,1,c\n", "e.csv:2", "no column for attribute amount of withdrawal"),
+        ("event,at,x\nwithdrawal,1,c\n", "e.csv:2", "withdrawal has 2 attributes, the file 1 columns"),
+        ("event,at,card,amount,x\nwithdrawal,1,c,2,3\n", "e.csv:2:18", "column x is no attribute of withdrawal"),
+    ],
+)
+def test_csv_refuses(tmp_path: Path, text: str, place: str, fragment: str) -> None:
+    shown = refusal(tmp_path / "e.csv", text)
+    assert place in shown
+    assert fragment in shown
+
+
+def test_event_and_time_can_be_given(tmp_path: Path) -> None:
+    text = "moment,card,amount\n1500,c1,2\n"
+    expected = ["withdrawal(c1, 2.0) [1.5, 1.5]"]
+    assert events(tmp_path / "e.csv", text, event="withdrawal", time="moment", unit="ms") == expected
+    assert refusal(tmp_path / "e.csv", text, unit="h").startswith("error E407: unknown unit of time 'h'")
+
+
+def test_columns(tmp_path: Path) -> None:
+    moments = [datetime(1970, 1, 1, 0, 0, second, tzinfo=UTC) for second in (1, 2)]
+    table = pa.table({"event": ["withdrawal", "a"], "ts": moments, "card": ["c1", "x"], "amount": [2.5, None]})
+    pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
+    pyarrow.feather.write_feather(table, str(tmp_path / "e.arrow"))
+    expected = ["withdrawal(c1, 2.5) [1, 1]", "a(x) [2, 2]"]
+    assert events(tmp_path / "e.parquet") == events(tmp_path / "e.arrow") == expected
+
+
+def test_columns_refuse_with_the_row(tmp_path: Path) -> None:
+    table = pa.table({"event": ["a", "a"], "at": [1, 2], "x": [1.0, float("nan")]})
+    pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
+    with pytest.raises(InputError, match=r"e\.parquet, row 2: x: NaN is not a value"):
+        events(tmp_path / "e.parquet")
+    assert "not a Parquet file" in refusal(tmp_path / "f.parquet", "no")
+    assert "not an Arrow file" in refusal(tmp_path / "f.arrow", "no")
+
+
+def test_nanoseconds_are_rounded(tmp_path: Path) -> None:
+    table = pa.table({"event": ["a"], "at": pa.array([1_500], pa.timestamp("ns"))})
+    pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
+    assert events(tmp_path / "e.parquet") == ["a [2e-06, 2e-06]"]
+
+
+def test_event_files_stamp_what_has_no_stamp(tmp_path: Path) -> None:
+    text = """
+        event(a(1)).
+        event('My event'(f(x), "s", -1.5)).  /* as it comes */
+        sleep(2).
+        event(b).
+        event(c, [10, 11.5]).
+        event(d, [datime(1970,1,1,0,1,0,1), datetime(1970,1,1,0,2,0)]).
+        event(e).
+    """
+    assert events(tmp_path / "e.events", text) == [
+        "a(1) [0, 0]",
+        "'My event'(f(x), s, -1.5) [0.001, 0.001]",
+        "pause 2001999",
+        "b [2.002, 2.002]",
+        "c [10, 11.5]",
+        "d [60.000001, 120]",
+        "e [120.001, 120.001]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("clause", "fragment"),
+    [
+        ("event(a(X)).", "variable"),
+        ("event(7).", "expected an event"),
+        ("event(a, [2]).", "expected [start, end]"),
+        ("event(a, [2, 1]).", "ends before it starts"),
+        ("event(a, [x, y]).", "expected a time, found x"),
+        ("sleep(-1).", "expected a number of seconds"),
+        ("sleep(x).", "expected a number of seconds"),
+        ("halt.", "expected event(...)"),
+        ("event(a) :- true.", "`:-` cannot stand here"),
+        ("event(a", ""),
+    ],
+)
+def test_event_files_refuse(tmp_path: Path, clause: str, fragment: str) -> None:
+    text = refusal(tmp_path / "e.events", "event(ok).\n" + clause + "\n")
+    assert text.startswith("e.events:2:")
+    assert fragment in text
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="E401: cannot read"):
+        events(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="E401: cannot read"):
+        events(tmp_path / "none.parquet")
+    with pytest.raises(InputError, match=r"E407: .*no known format ends in '\.xls'"):
+        events(tmp_path / "e.xls", "x")
+    (tmp_path / "e.csv").write_bytes(b"event,at\n\xff,1\n")
+    with pytest.raises(InputError, match="not UTF-8 text: byte 0xff"):
+        events(tmp_path / "e.csv")
+    with pytest.raises(InputError, match="did you mean csv"):
+        read("e.x", format="csvv")
+
+
+def test_rows_that_end_together_come_by_start(tmp_path: Path) -> None:
+    text = '["i", 1]\n{"event": "b", "start": 1, "end": 2}\n{"event": "a", "start": 0, "end": 2}\n["c", 2]\n'
+    (tmp_path / "e.jsonl").write_text(text)
+    ordered = [item.event.name for item in in_order(read(tmp_path / "e.jsonl")) if not isinstance(item, Pause)]
+    assert ordered == ["i", "a", "b", "c"]
