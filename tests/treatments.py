@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cases import Advance, Case, Delete, Insert
+from cases import Advance, Case, Delete, Insert, Step
 
 from etalis.errors import EtalisError
 from etalis.temporal.event import Event
@@ -45,13 +45,29 @@ def _write_files(case: Case, folder: Path) -> None:
 
 
 def _by_semantics(case: Case, policy: str | None, folder: Path) -> Outcome:
-    """The meaning itself; it knows only whole, finite streams."""
+    """The meaning itself, of the whole stream up to the last moment it tells of."""
     from etalis import semantics
-    from etalis.language.parser import parse
+    from etalis.language.modules import load
 
+    _write_files(case, folder)
+    main = folder / "main.etalis"
+    main.write_text(case.program, encoding="utf-8")
+    program = load(main)
     stream = [step for step in case.steps if isinstance(step, Event)]
-    model = semantics.run(parse(case.program), stream, **_keywords(policy, case))
-    return Outcome(tuple(model))
+    until = None if case.is_closed else max(_moment(step) for step in case.steps)
+    errors: list[EtalisError] = []
+    model = semantics.run(program, stream, until=until, errors=errors, **_keywords(policy, case))
+    return Outcome(tuple(semantics.reported(program, model)), tuple(map(str, errors)))
+
+
+def _moment(step: Step) -> int:
+    match step:
+        case Advance(to):
+            return to
+        case Event():
+            return step.end_time
+        case _:
+            raise AssertionError("the meaning of a changing program is not defined")
 
 
 def _engine(case: Case, policy: str | None, folder: Path) -> Any:
@@ -133,7 +149,9 @@ def _is_finite(case: Case) -> bool:
 
 
 def _has_meaning(case: Case) -> bool:
-    return _runs(case) and case.is_closed and not any(isinstance(step, Insert | Delete) for step in case.steps)
+    """Tell whether `semantics` can say it: rules that stay, and time that ends where deadlines of that moment have passed."""
+    is_settled = case.is_closed or isinstance(case.steps[-1], Advance)
+    return _runs(case) and is_settled and not any(isinstance(step, Insert | Delete) for step in case.steps)
 
 
 TREATMENTS: Mapping[str, Treatment] = {
