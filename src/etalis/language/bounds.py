@@ -1,0 +1,177 @@
+"""Rules whose state has no bound (language.md section 5), and what keeps it.
+
+The stream is in order, so an instance waits in vain once every later partner would end too late; that follows from
+the rows of `temporal.relation`. Where no such moment comes, only a window or consumption lets an instance go, and
+consumption needs a partner that may never come. A rule is reported once, with every operator that keeps something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from etalis.errors import Problem
+from etalis.language.bindings import bindings
+from etalis.language.goals import Bound
+from etalis.language.outline import Outline
+from etalis.language.syntax import (
+    Aggregate,
+    AnyOf,
+    Binary,
+    EventPattern,
+    Isolated,
+    Last,
+    Negation,
+    Pattern,
+    Repeat,
+    Rule,
+    TimePoint,
+    Within,
+)
+from etalis.language.traversal import children, postorder
+from etalis.language.wording import kind, listing, source_text
+from etalis.temporal.policy import POLICIES, Policy
+from etalis.temporal.relation import RELATIONS, Relation
+
+LONGEST = 40
+MOST_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """An operator and what it keeps without bound; `until_used` if a partner can make it go."""
+
+    operator: str
+    what: str
+    until_used: bool
+
+
+def check_bounds(outline: Outline) -> Iterator[Problem]:
+    """Yield one warning per rule whose state can grow with the stream."""
+    if outline.settings.garbage_window is not None:
+        return
+    for rule in outline.rules:
+        policy, window = outline.rule_settings(rule)
+        if window is None:
+            keepers = list(dict.fromkeys(_keepers(rule.pattern, policy)))
+            if keepers:
+                yield _unbounded(rule, keepers)
+
+
+def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
+    shown = keepers[:MOST_SHOWN]
+    parts = []
+    for operator in dict.fromkeys(k.operator for k in shown):
+        parts.append(f"{operator} keeps {listing(k.what for k in shown if k.operator == operator)}")
+    rest = len(keepers) - len(shown)
+    more = f"; and {rest} more" if rest else ""
+    how = " until used, which may never happen" if all(k.until_used for k in keepers) else " for ever"
+    message = f"the state of {kind(rule.head.name, len(rule.head.args))} has no bound: {'; '.join(parts)}{more}{how}"
+    hint = (
+        "add `within Seconds` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
+    )
+    return Problem("W209", message, rule.span or rule.head.span, hint)
+
+
+def _keepers(pattern: Pattern, policy: Policy) -> Iterator[Keeper]:
+    bound = bindings(pattern)
+    anchored: set[int] = set()
+    waiting: list[tuple[Pattern, Policy]] = [(pattern, policy)]
+    while waiting:
+        node, rule = waiting.pop()
+        if isinstance(node, Within):
+            continue  # a window is pushed to everything below it
+        if (
+            isinstance(node, Binary)
+            and RELATIONS[node.operator].sequential
+            and isinstance(node.right, Repeat | Aggregate)
+        ):
+            anchored.add(id(node.right))
+        if isinstance(node, Last):
+            anchored.add(id(node.pattern))
+        yield from _kept_by(node, rule, bound, anchored)
+        parts = children(node)
+        negated = isinstance(node, Negation)
+        for i in reversed(range(len(parts))):
+            waiting.append((parts[i], POLICIES["unrestricted"] if negated and i == 1 else rule))
+
+
+def _kept_by(node: Pattern, policy: Policy, bound: dict[int, Bound], anchored: set[int]) -> Iterator[Keeper]:
+    match node:
+        case Binary():
+            yield from _kept_by_join(node, policy, bound)
+        case Negation(operator="cnot", absent=absent):
+            yield Keeper("cnot", _every(absent), False)
+        case Negation(pattern=left, absent=absent):
+            if bound[id(left)].perhaps & bound[id(absent)].perhaps:
+                yield Keeper("fnot", _every(absent), False)
+        case Repeat(pattern=part) if id(node) not in anchored:
+            yield Keeper(
+                "ntimes" if node.most is not None else "star_times", f"every run of {_text(part)}", policy.consume
+            )
+        case Isolated():
+            yield Keeper("iso", "every event that the program names", False)
+        case Aggregate(kind="list" | "distinct") if id(node) not in anchored:
+            yield Keeper("aggregate", f"every value of {node.kind}", False)
+        case AnyOf(count=count, patterns=parts) if count > 1:
+            for part in parts:
+                yield Keeper("any", _every(part), policy.consume)
+
+
+def _kept_by_join(node: Binary, policy: Policy, bound: dict[int, Bound]) -> Iterator[Keeper]:
+    if isinstance(node.right, Aggregate) and RELATIONS[node.operator].sequential:
+        yield Keeper("aggregate", f"a value for every {_text(node.left)}", False)
+        return
+    if _finite(node.left) or _finite(node.right):
+        return
+    shared = bound[id(node.left)].always & bound[id(node.right)].always
+    if policy.keep == "newest" and not shared:
+        return
+    consumed = policy.consume and not isinstance(node.right, Repeat)
+    relation = RELATIONS[node.operator]
+    for side, part in (("a", node.left), ("b", node.right)):
+        if waits_for_ever(relation, side):
+            what = f"one {_text(part)} per {listing(sorted(shared))}" if policy.keep == "newest" else _every(part)
+            yield Keeper(node.operator, what, consumed)
+
+
+def waits_for_ever(relation: Relation, side: str) -> bool:
+    """Tell whether an instance on a side may still find a partner at any later time.
+
+    A partner that arrives later ends later; it comes too late for good if the row says that it must end no later.
+
+    >>> [waits_for_ever(RELATIONS["seq"], side) for side in "ab"], waits_for_ever(RELATIONS["equals"], "a")
+    ([True, False], False)
+    """
+    other = "b" if side == "a" else "a"
+    before = {("a1", "a2"), ("b1", "b2")}
+    for x, op, y in relation.comparisons:
+        before.add((x, y))
+        if op == "=":
+            before.add((y, x))
+    reached = {f"{other}2"}
+    while True:
+        more = {y for x, y in before if x in reached} - reached
+        if not more:
+            return f"{side}2" not in reached
+        reached |= more
+
+
+def _finite(pattern: Pattern) -> bool:
+    """Tell whether a pattern occurs a fixed number of times: it is made of time points."""
+    return all(isinstance(node, TimePoint) for node in postorder(pattern) if not children(node))
+
+
+def _every(pattern: Pattern) -> str:
+    return f"every {_text(pattern)}"
+
+
+def _text(pattern: Pattern) -> str:
+    if isinstance(pattern, EventPattern):
+        return kind(pattern.name, len(pattern.args))
+    if pattern.span is not None:
+        text = source_text(pattern.span)
+        if len(text) <= LONGEST:
+            return f"`{text}`"
+    parts = dict.fromkeys(kind(n.name, len(n.args)) for n in postorder(pattern) if isinstance(n, EventPattern))
+    return f"match of {listing(parts)}" if len(parts) <= MOST_SHOWN else "match of its parts"

@@ -1,0 +1,247 @@
+"""The flags of a program as a table, and what they come to (003, section 4.5; language.md sections 4, 5 and 7).
+
+A row says which values a flag takes, its default and what it does; flags of the original that mean nothing here stand
+in `REFUSED` with what to use instead; values that belong to a later version are named in their row. `settings` reads
+a program's flags into one frozen record, `rule_settings` a rule's properties into its policy and window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from etalis.errors import Problem, ProgramError, Span
+from etalis.language.spelling import suggest
+from etalis.language.syntax import Const, Program, Property, Rule, SetFlag, Term
+from etalis.language.wording import listing, written
+from etalis.logic.term import Value, to_value
+from etalis.temporal.interval import to_time
+from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
+
+ON_OFF = ("on", "off")
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """One flag: its values (words, or a `number` of seconds or things), its default, and what it does.
+
+    `later` names what is refused for now, `*` meaning every value.
+    """
+
+    name: str
+    default: Value
+    meaning: str
+    words: tuple[str, ...] = ()
+    number: str | None = None
+    later: frozenset[str] = frozenset()
+
+
+_LATER = frozenset({"on"})
+
+FLAGS: Mapping[str, Flag] = MappingProxyType(
+    {
+        row.name: row
+        for row in (
+            Flag("event_consumption_policy", DEFAULT_POLICY, "which instances match, and which leave", tuple(POLICIES)),
+            Flag(
+                "interval_relations", "strict", "`weak`: during, starts, finishes accept equal ends", ("strict", "weak")
+            ),
+            Flag("rule_sharing", "on", "rules with equal parts share their matches; never changes a result", ON_OFF),
+            Flag("max_derivations", 1_000_000, "most events that one input may cause", number="count"),
+            Flag(
+                "garbage_control", "off", "`general`: garbage_window bounds every rule", ("off", "general", "pattern")
+            ),
+            Flag("garbage_window", -1, "seconds after which a waiting instance is dropped", number="seconds"),
+            Flag(
+                "garbage_window_step",
+                -1,
+                "accepted; instances are dropped as time passes, no step needed",
+                number="seconds",
+            ),
+            Flag("logging", "off", "every event is written to the log", ON_OFF),
+            Flag("store_fired_events", "off", "the engine keeps every event it reported", ON_OFF),
+            Flag("out_of_order", "off", "events may come late", ON_OFF, later=_LATER),
+            Flag("ooo_window", -1, "how many seconds an event may be late", number="seconds", later=frozenset("*")),
+            Flag(
+                "reporting",
+                "on_watermark",
+                "when matches of late events are reported",
+                ("on_watermark", "on_arrival"),
+                later=frozenset({"on_arrival"}),
+            ),
+            Flag("revision_flag", "off", "events can be taken back", ON_OFF, later=_LATER),
+            Flag(
+                "revision_window",
+                -1,
+                "how far back, in seconds, events can be taken back",
+                number="seconds",
+                later=frozenset("*"),
+            ),
+            Flag("etalis_justification", "off", "events can be explained", ON_OFF, later=_LATER),
+        )
+    }
+)
+
+REFUSED: Mapping[str, str] = MappingProxyType(
+    {
+        "prolog_backend": "leave the line out: conditions run on the built-in logic machine",
+        "output_temporary_files": "leave the line out, and use `etalis explain --code` to see the compiled rules",
+        "logging_to_file": "leave the line out, and write the output of `etalis run` to a file",
+        "rule_sharing_debugging": "leave the line out, and use `etalis explain` to see what rules share",
+        "store_fired_events_java": "leave the line out: `engine.push` returns what an event caused",
+    }
+)
+
+PROPERTIES: Mapping[str, str] = MappingProxyType(
+    {
+        "policy": "policy",
+        "event_rule_window": "window",
+        "window": "window",
+        "window_step": "step",
+        "ooo_window": "later",
+        "revision_window": "later",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a program's flags come to; `garbage_window` is in microseconds, None unless garbage_control is general."""
+
+    policy: str = DEFAULT_POLICY
+    relations: str = "strict"
+    sharing: bool = True
+    max_derivations: int = 1_000_000
+    garbage_window: int | None = None
+    logging: bool = False
+    store_fired_events: bool = False
+
+
+def settings(program: Program, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
+    """Return what the flags of a program come to; `given` sets flags from outside and goes before the text.
+
+    >>> settings(Program((SetFlag("rule_sharing", Const("off")),))).sharing
+    False
+    """
+    flags = [f for f in program.items if isinstance(f, SetFlag)]
+    flags += [SetFlag(name, Const(to_value(value))) for name, value in given.items()]
+    problems = [problem for flag in flags for problem in flag_problems(flag)]
+    values = {name: row.default for name, row in FLAGS.items()} | {f.name: _constant(f.value) for f in flags}
+    if not problems:
+        problems += garbage_problems(flags)
+    if problems:
+        raise ProgramError(*problems)
+    return Settings(
+        policy=values["event_consumption_policy"],
+        relations=values["interval_relations"],
+        sharing=values["rule_sharing"] == "on",
+        max_derivations=values["max_derivations"],
+        garbage_window=to_time(values["garbage_window"]) if values["garbage_control"] == "general" else None,
+        logging=values["logging"] == "on",
+        store_fired_events=values["store_fired_events"] == "on",
+    )
+
+
+def rule_settings(default: Settings, rule: Rule) -> tuple[str, int | None]:
+    """Return policy and window (microseconds or None) of a rule that has the properties of its label.
+
+    Of several policies the last one holds, of several windows the smallest.
+    """
+    policy = default.policy
+    windows: list[int] = []
+    for given in rule.properties:
+        match PROPERTIES.get(given.name):
+            case "policy":
+                policy = _constant(given.value)
+            case "window":
+                windows.append(to_time(_constant(given.value)))
+    return policy, min(windows, default=None)
+
+
+def flag_problems(flag: SetFlag) -> Iterator[Problem]:
+    """Yield what is wrong with one `set_flag`."""
+    row = FLAGS.get(flag.name)
+    if row is not None:
+        yield from _value_problems(row, flag)
+    elif flag.name in REFUSED:
+        yield Problem("E206", f"the flag {flag.name} means nothing here", flag.span, REFUSED[flag.name])
+    else:
+        hint = suggest(flag.name, FLAGS, f"flags: {listing(sorted(FLAGS))}")
+        yield Problem("E205", f"unknown flag {flag.name}", flag.span, hint)
+
+
+def _value_problems(row: Flag, flag: SetFlag) -> Iterator[Problem]:
+    value = _constant(flag.value)
+    place = flag.value.span or flag.span
+    if not _takes(row, value):
+        if row.name == "event_consumption_policy":
+            yield unknown_policy(flag.value, place)
+        else:
+            yield Problem("E208", f"the flag {row.name} takes {_range(row)}, not {written(flag.value)}", place)
+    elif value in row.later or ("*" in row.later and value != row.default):
+        wanted = f"{row.name}({written(flag.value)})"
+        yield Problem("E207", f"{wanted} is not available in this version", place, "leave the line out")
+
+
+def _takes(row: Flag, value: Value) -> bool:
+    if row.number is None:
+        return isinstance(value, str) and value in row.words
+    if row.number == "count":
+        return isinstance(value, int) and value > 0
+    return isinstance(value, int | float) and (value > 0 or value == -1)
+
+
+def _range(row: Flag) -> str:
+    match row.number:
+        case None:
+            return listing(row.words, "or")
+        case "count":
+            return "a positive integer"
+        case _:
+            return "a positive number of seconds, or -1 for none"
+
+
+def garbage_problems(flags: list[SetFlag]) -> Iterator[Problem]:
+    """Yield the finding that general garbage control has no window to work with."""
+    last = {f.name: f for f in flags}
+    control, window = last.get("garbage_control"), last.get("garbage_window")
+    if control is None or _constant(control.value) != "general":
+        return
+    if window is None or _constant(window.value) == -1:
+        hint = "add `:- set_flag(garbage_window, Seconds).`"
+        yield Problem("E208", "garbage_control(general) needs a garbage_window", control.span, hint)
+
+
+def property_problems(given: Property) -> Iterator[Problem]:
+    """Yield what is wrong with one property of a rule."""
+    value = _constant(given.value)
+    place = given.value.span or given.span
+    match PROPERTIES.get(given.name):
+        case None:
+            hint = suggest(given.name, PROPERTIES, "properties: policy, window (also event_rule_window), window_step")
+            yield Problem("E209", f"unknown property {given.name}", given.span, hint)
+        case "policy":
+            if value not in POLICIES:
+                yield unknown_policy(given.value, place)
+        case "later":
+            yield Problem(
+                "E207", f"the property {given.name} is not available in this version", given.span, "leave it out"
+            )
+        case _:
+            if not isinstance(value, int | float):
+                yield Problem(
+                    "E210", f"the property {given.name} takes a number of seconds, not {written(given.value)}", place
+                )
+            elif value <= 0:
+                yield Problem("E212", f"a window must be longer than 0 seconds, not {written(given.value)}", place)
+
+
+def unknown_policy(value: Term, place: Span | None) -> Problem:
+    """Return the finding that there is no such policy."""
+    hint = suggest(written(value), POLICIES, f"policies: {listing(POLICIES)}")
+    return Problem("E211", f"unknown policy {written(value)}", place, hint)
+
+
+def _constant(term: Term) -> Value:
+    return term.value if isinstance(term, Const) else None

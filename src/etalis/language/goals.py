@@ -1,0 +1,251 @@
+"""What a goal calls, what it binds, and what it needs bound, without running it.
+
+A goal is a term over the control constructs of Prolog and calls of predicates. The tables say which arguments of
+which predicates are goals themselves, which predicates bind nothing, and which change the world; all else is assumed
+to bind every variable it mentions. So an answer "never bound" is sure, an answer "bound" is a guess in the program's
+favour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from etalis.errors import Span
+from etalis.language.syntax import Compound, Const, Term, Var
+from etalis.language.traversal import names, variables
+
+Indicator = tuple[str, int]
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Variables that a goal or pattern binds: in every case (`always`), and in at least one (`perhaps`)."""
+
+    always: Names = frozenset()
+    perhaps: Names = frozenset()
+
+    def also(self, other: Bound) -> Bound:
+        """Both happen."""
+        return Bound(self.always | other.always, self.perhaps | other.perhaps)
+
+    def either(self, other: Bound) -> Bound:
+        """One of the two happens."""
+        return Bound(self.always & other.always, self.perhaps | other.perhaps)
+
+    def maybe(self) -> Bound:
+        """It happens or not."""
+        return Bound(frozenset(), self.perhaps)
+
+
+NOTHING = Bound()
+
+# Positions of the arguments that are goals; a negative position -n is a goal to which n arguments are added.
+GOAL_ARGUMENTS: Mapping[Indicator, tuple[int, ...]] = MappingProxyType(
+    {
+        (",", 2): (0, 1),
+        (";", 2): (0, 1),
+        ("->", 2): (0, 1),
+        ("*->", 2): (0, 1),
+        ("\\+", 1): (0,),
+        ("not", 1): (0,),
+        ("once", 1): (0,),
+        ("ignore", 1): (0,),
+        ("call", 1): (0,),
+        ("prolog", 1): (0,),
+        ("query", 1): (0,),
+        ("db", 1): (0,),
+        ("forall", 2): (0, 1),
+        ("findall", 3): (1,),
+        ("findall", 4): (1,),
+        ("bagof", 3): (1,),
+        ("setof", 3): (1,),
+        ("aggregate_all", 3): (1,),
+        ("^", 2): (1,),
+        (":-", 2): (0, 1),
+    }
+)
+
+COMPARISONS = frozenset({("<", 2), (">", 2), ("=<", 2), (">=", 2), ("=:=", 2), ("=\\=", 2)})
+
+BINDS_NOTHING = COMPARISONS | frozenset(
+    {("\\=", 2), ("==", 2), ("\\==", 2), ("@<", 2), ("@>", 2), ("@=<", 2), ("@>=", 2), ("var", 1), ("nonvar", 1)}
+    | {
+        (test, 1)
+        for test in ("atom", "atomic", "number", "integer", "float", "compound", "callable", "ground", "is_list")
+    }
+)
+
+_COLLECTS: Mapping[Indicator, int] = MappingProxyType(
+    {("findall", 3): 2, ("findall", 4): 2, ("bagof", 3): 2, ("setof", 3): 2, ("aggregate_all", 3): 2}
+)
+
+CONTROL = frozenset({("true", 0), ("fail", 0), ("false", 0), ("!", 0), ("otherwise", 0)}) | frozenset(GOAL_ARGUMENTS)
+
+ASSERTS = frozenset({("assert", 1), ("asserta", 1), ("assertz", 1)})
+
+CHANGES_CLAUSES = ASSERTS | frozenset({("retract", 1), ("retractall", 1)})
+
+SIDE_EFFECTS = CHANGES_CLAUSES | frozenset(
+    {("abolish", 1), ("write", 1), ("print", 1), ("writeln", 1), ("nl", 0)}
+    | {("write_canonical", 1), ("writeq", 1), ("put_char", 1), ("tab", 1), ("format", 1), ("format", 2), ("event", 1)}
+    | {("ins_event_rule", 1), ("del_event_rule", 1), ("set_flag", 2), ("set_etalis_flag", 2), ("write_log", 2)}
+    | {("incCounter", 1), ("resetCounter", 1), ("flag", 3), ("nb_setval", 2), ("b_setval", 2), ("halt", 0)}
+)
+
+
+BUILTINS = frozenset(
+    (word.rpartition("/")[0], int(word.rpartition("/")[2]))
+    for word in """
+    =/2 \\=/2 ==/2 \\==/2 @</2 @>/2 @=</2 @>=/2 is/2 </2 >/2 =</2 >=/2 =:=/2 =\\=/2 var/1 nonvar/1 atom/1 atomic/1 number/1
+    integer/1 float/1 compound/1 callable/1 is_list/1 ground/1 =../2 functor/3 arg/3 copy_term/2 length/2 append/3 member/2
+    memberchk/2 reverse/2 nth0/3 nth1/3 last/2 msort/2 sort/2 sort/4 predsort/3 sum_list/2 sumlist/2 max_list/2 min_list/2
+    between/3 succ/2 plus/3 atom_length/2 atom_concat/3 sub_atom/5 atom_chars/2 atom_codes/2 char_code/2 atom_number/2
+    number_codes/2 number_chars/2 term_to_atom/2 t1/1 t2/1 throw/1 catch/3 compare/3 call/2 call/3 call/4 call/5
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One predicate that a goal calls, with the term that calls it."""
+
+    name: str
+    args: tuple[Term, ...]
+    span: Span | None
+
+    @property
+    def indicator(self) -> Indicator:
+        return self.name, len(self.args)
+
+
+def indicator(term: Term) -> Indicator | None:
+    """Return name and arity of a callable term, None for a variable, a number or a list."""
+    match term:
+        case Compound(name=name, args=args):
+            return name, len(args)
+        case Const(value=str() as name):
+            return name, 0
+        case _:
+            return None
+
+
+def conjuncts(goal: Term) -> list[Term]:
+    """Return the goals that a comma joins, in order."""
+    found: list[Term] = []
+    waiting = [goal]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Compound) and node.name == "," and len(node.args) == 2:
+            waiting.extend(reversed(node.args))
+        else:
+            found.append(node)
+    return found
+
+
+def calls(goal: Term) -> Iterator[Call]:
+    """Yield every predicate that a goal calls, control constructs included, from left to right."""
+    waiting = [goal]
+    while waiting:
+        node = waiting.pop()
+        key = indicator(node)
+        if key is None:
+            continue
+        args = node.args if isinstance(node, Compound) else ()
+        yield Call(key[0], args, node.span)
+        waiting.extend(args[i] for i in reversed(GOAL_ARGUMENTS.get(key, ())))
+
+
+def uncallable(goal: Term) -> Iterator[Term]:
+    """Yield the parts of a goal that stand where a goal must and can be none: numbers and lists."""
+    waiting = [goal]
+    while waiting:
+        node = waiting.pop()
+        key = indicator(node)
+        if key is not None and isinstance(node, Compound):
+            waiting.extend(node.args[i] for i in reversed(GOAL_ARGUMENTS.get(key, ())))
+        elif key is None and not isinstance(node, Var):
+            yield node
+
+
+def bound_by(goal: Term) -> Bound:
+    """Return the variables that a goal binds when it succeeds."""
+    total = NOTHING
+    for part in conjuncts(goal):
+        total = total.also(_bound_by_one(part))
+    return total
+
+
+def _bound_by_one(goal: Term) -> Bound:
+    key = indicator(goal)
+    if key is None or not isinstance(goal, Compound):
+        return NOTHING
+    args = goal.args
+    match key:
+        case (";", 2):
+            return bound_by(args[0]).either(bound_by(args[1]))
+        case ("->" | "*->", 2):
+            return bound_by(args[0]).also(bound_by(args[1]))
+        case ("once" | "call" | "prolog" | "query" | "db", 1):
+            return bound_by(args[0])
+        case ("ignore", 1):
+            return bound_by(args[0]).maybe()
+        case ("is", 2):
+            return _all(args[0])
+        case ("\\+" | "not", 1) | ("forall", 2):
+            return NOTHING
+    if key in _COLLECTS:
+        return _all(args[_COLLECTS[key]])
+    return NOTHING if key in BINDS_NOTHING else _all(goal)
+
+
+def _all(term: Term) -> Bound:
+    found = names(variables(term))
+    return Bound(found, found)
+
+
+def never_bound(goal: Term, bound: Names) -> Iterator[Var]:
+    """Yield the variables that a goal computes with while nothing can have bound them.
+
+    `bound` holds the variables that may have a value before the goal runs.
+    """
+    for part in conjuncts(goal):
+        yield from _needed(part, bound)
+        bound |= _bound_by_one(part).perhaps
+
+
+def _needed(goal: Term, bound: Names) -> Iterator[Var]:
+    key = indicator(goal)
+    if key is None or not isinstance(goal, Compound):
+        return
+    if key in COMPARISONS:
+        yield from (v for v in variables(goal) if v.name not in bound)
+    elif key == ("is", 2):
+        yield from (v for v in variables(goal.args[1]) if v.name not in bound)
+    elif key in (("->", 2), ("*->", 2), ("forall", 2)):
+        yield from never_bound(goal.args[0], bound)
+        yield from never_bound(goal.args[1], bound | bound_by(goal.args[0]).perhaps)
+    else:
+        for i in GOAL_ARGUMENTS.get(key, ()):
+            yield from never_bound(goal.args[i], bound)
+
+
+def strip_wrappers(head: Term) -> Term:
+    """Return the clause head inside `db(H)`, `static(H)` or `prolog(H)`."""
+    while isinstance(head, Compound) and head.name in ("db", "static", "prolog") and len(head.args) == 1:
+        head = head.args[0]
+    return head
+
+
+def asserted(goal: Term) -> Iterator[Indicator]:
+    """Yield the predicates to which a goal adds clauses."""
+    for call in calls(goal):
+        if call.indicator in ASSERTS:
+            clause = call.args[0]
+            if isinstance(clause, Compound) and clause.name == ":-" and clause.args:
+                clause = clause.args[0]
+            key = indicator(clause)
+            if key is not None:
+                yield key

@@ -1,0 +1,73 @@
+"""Predicates that goals call: are they known, and do conditions change the world?
+
+A condition is tested for every candidate, also for those that do not match in the end, so an effect in it happens at
+times that depend on the policy; language.md section 5 names them because revision and sharding cannot repeat or
+reorder them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etalis.errors import Problem
+from etalis.language.goals import BUILTINS, CONTROL, SIDE_EFFECTS, Call, Indicator, calls
+from etalis.language.outline import Outline
+from etalis.language.spelling import suggest
+from etalis.language.syntax import Condition
+from etalis.language.traversal import postorder
+from etalis.language.wording import counted, kind
+
+
+def check_knowledge(outline: Outline) -> Iterator[Problem]:
+    """Yield calls of predicates that nobody defines, and conditions with side effects."""
+    known = outline.predicates | CONTROL | SIDE_EFFECTS | BUILTINS
+    seen: set[Indicator] = set()
+    for goal, _ in outline.goals:
+        for call in calls(goal):
+            if call.indicator not in known and call.indicator not in seen:
+                seen.add(call.indicator)
+                yield _unknown(call, known, outline)
+    for call, effect in side_effects(outline):
+        by = "" if effect == call.indicator else f": it calls {kind(*effect)}"
+        message = (
+            f"{kind(*call.indicator)} in a condition has a side effect{by}; it also runs for candidates that fail later"
+        )
+        yield Problem("W210", message, call.span, "put it behind `do`, which runs once per match")
+
+
+def _unknown(call: Call, known: frozenset[Indicator], outline: Outline) -> Problem:
+    arities = sorted(n for name, n in known if name == call.name)
+    if arities:
+        hint = f"{call.name} takes {counted(arities[0], 'argument')}"
+    elif call.indicator in outline.known:
+        hint = f"{kind(*call.indicator)} is an event; a condition sees facts and clauses only"
+    else:
+        otherwise = f"add facts or clauses for {call.name}, or declare it: `:- dynamic {kind(*call.indicator)}.`"
+        hint = suggest(call.name, {name for name, _ in known}, otherwise) or otherwise
+    return Problem(
+        "W207", f"unknown predicate {kind(*call.indicator)}: nothing defines it, so this fails", call.span, hint
+    )
+
+
+def side_effects(outline: Outline) -> Iterator[tuple[Call, Indicator]]:
+    """Yield the calls in conditions that change something, each with the effect they have at last."""
+    for rule in outline.rules:
+        for node in postorder(rule.pattern):
+            if isinstance(node, Condition):
+                for call in calls(node.goal):
+                    effect = _effect(call.indicator, outline)
+                    if effect is not None:
+                        yield call, effect
+
+
+def _effect(key: Indicator, outline: Outline) -> Indicator | None:
+    seen = {key}
+    waiting = [key]
+    while waiting:
+        step = waiting.pop()
+        if step in SIDE_EFFECTS and step not in outline.calls:
+            return step
+        more = sorted(outline.calls.get(step, frozenset()) - seen)
+        seen.update(more)
+        waiting.extend(reversed(more))
+    return None

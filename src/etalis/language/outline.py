@@ -1,0 +1,113 @@
+"""What the checks of a program look at, computed once: its rules, events, predicates and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from etalis.errors import ProgramError
+from etalis.language.flags import Settings, property_problems, rule_settings, settings
+from etalis.language.goals import Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.rules import declarations, events_in, labelled_rules
+from etalis.language.syntax import (
+    Clause,
+    Condition,
+    Declare,
+    Do,
+    EventDeclaration,
+    EventPattern,
+    Initially,
+    Program,
+    Rule,
+    Term,
+)
+from etalis.language.traversal import postorder
+from etalis.temporal.policy import POLICIES, Policy
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A program with what is derived from it on demand."""
+
+    program: Program
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """All event rules, sub-rules lifted out, patterns as written."""
+        return labelled_rules(self.program)
+
+    @cached_property
+    def declared(self) -> dict[Indicator, EventDeclaration]:
+        return dict(declarations(self.program))
+
+    @cached_property
+    def derived(self) -> frozenset[Indicator]:
+        """The events that are the head of a rule."""
+        return frozenset((rule.head.name, len(rule.head.args)) for rule in self.rules)
+
+    @cached_property
+    def used(self) -> tuple[EventPattern, ...]:
+        """Every event pattern in a body, in order."""
+        return tuple(pattern for rule in self.rules for pattern in events_in(rule.pattern))
+
+    @cached_property
+    def known(self) -> frozenset[Indicator]:
+        """Every kind of event that the program names outside of triggers."""
+        return self.derived | frozenset(self.declared) | {(p.name, len(p.args)) for p in self.used}
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the flags come to; the defaults if they are wrong, which is reported elsewhere."""
+        try:
+            return settings(self.program)
+        except ProgramError:
+            return Settings()
+
+    def rule_settings(self, rule: Rule) -> tuple[Policy, int | None]:
+        """Return policy and window of a rule; wrong properties, which are reported elsewhere, count as not given."""
+        right = tuple(given for given in rule.properties if not any(property_problems(given)))
+        name, window = rule_settings(self.settings, replace(rule, properties=right))
+        return POLICIES[name], window
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        return tuple(item for item in self.program.items if isinstance(item, Clause))
+
+    @cached_property
+    def predicates(self) -> frozenset[Indicator]:
+        """The predicates that the program defines, declares or adds clauses to."""
+        heads = {indicator(strip_wrappers(clause.head)) for clause in self.clauses}
+        listed = {name for item in self.program.items if isinstance(item, Declare) for name in item.names}
+        added = {key for goal, _ in self.goals for key in asserted(goal)}
+        return frozenset(key for key in heads if key is not None) | listed | added
+
+    @cached_property
+    def goals(self) -> tuple[tuple[Term, str], ...]:
+        """Every goal of the program with its role: condition, action, clause or directive."""
+        return tuple(self._goals())
+
+    def _goals(self) -> Iterator[tuple[Term, str]]:
+        for rule in self.rules:
+            if rule.action is not None:
+                yield rule.action, "action"
+            for node in postorder(rule.pattern):
+                if isinstance(node, Condition):
+                    yield node.goal, "condition"
+                elif isinstance(node, Do):
+                    yield node.action, "action"
+        for item in self.program.items:
+            if isinstance(item, Clause) and item.body is not None:
+                yield item.body, "clause"
+            elif isinstance(item, Initially):
+                yield item.goal, "directive"
+
+    @cached_property
+    def calls(self) -> dict[Indicator, frozenset[Indicator]]:
+        """What the clauses of each predicate call."""
+        found: dict[Indicator, frozenset[Indicator]] = {}
+        for clause in self.clauses:
+            key = indicator(strip_wrappers(clause.head))
+            if key is not None and clause.body is not None:
+                found[key] = found.get(key, frozenset()) | {call.indicator for call in calls(clause.body)}
+        return found

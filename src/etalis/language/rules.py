@@ -1,0 +1,103 @@
+"""The event rules of a program in their plain form.
+
+Sub-rules are lifted out (each leaves its head where it stood), `any(n, [...])` becomes the `or` of its conjunctions,
+and properties given apart join the rules of their label. Law: the result has the same meaning as the program, with
+fewer kinds of node.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+from itertools import combinations
+
+from etalis.language.syntax import (
+    AnyOf,
+    Binary,
+    EventDeclaration,
+    EventPattern,
+    LabelProperty,
+    Or,
+    Pattern,
+    Program,
+    Property,
+    Rule,
+    SubRule,
+)
+from etalis.language.traversal import postorder, rewrite
+
+Indicator = tuple[str, int]
+
+
+def event_rules(program: Program) -> tuple[Rule, ...]:
+    """Return all event rules in plain form, a sub-rule after the rule it stands in."""
+    return tuple(replace(rule, pattern=rewrite(rule.pattern, expand_any)) for rule in labelled_rules(program))
+
+
+def labelled_rules(program: Program) -> tuple[Rule, ...]:
+    """Return all event rules with sub-rules lifted out and the properties of their labels, patterns as written."""
+    apart = label_properties(program)
+    found = [lifted for rule in program.items if isinstance(rule, Rule) for lifted in lift(rule)]
+    return tuple(_with_properties(rule, apart) for rule in found)
+
+
+def label_properties(program: Program) -> Mapping[str, tuple[Property, ...]]:
+    """Return the properties given apart from the rules, by label."""
+    found: defaultdict[str, list[Property]] = defaultdict(list)
+    for item in program.items:
+        if isinstance(item, LabelProperty):
+            found[item.label].append(item.property)
+    return {label: tuple(properties) for label, properties in found.items()}
+
+
+def _with_properties(rule: Rule, apart: Mapping[str, tuple[Property, ...]]) -> Rule:
+    more = apart.get(rule.label, ()) if rule.label is not None else ()
+    return replace(rule, properties=rule.properties + more) if more else rule
+
+
+def lift(rule: Rule) -> list[Rule]:
+    """Return a rule without sub-rules, followed by the rules that stood in it."""
+    done: list[Rule] = []
+    waiting = [rule]
+    while waiting:
+        current = waiting.pop()
+        inner = [node.rule for node in postorder(current.pattern) if isinstance(node, SubRule)]
+        done.append(replace(current, pattern=rewrite(current.pattern, _head_for)) if inner else current)
+        waiting.extend(reversed(inner))
+    return done
+
+
+def _head_for(node: Pattern) -> Pattern:
+    return node.rule.head if isinstance(node, SubRule) else node
+
+
+def expand_any(node: Pattern) -> Pattern:
+    """Turn `any(n, [p1, ..., pm])` into the `or` of the conjunctions of n of them, in list order."""
+    if not isinstance(node, AnyOf):
+        return node
+    choices = [
+        reduce(lambda a, b: Binary("and", a, b, node.span), choice)
+        for choice in combinations(node.patterns, node.count)
+    ]
+    return reduce(lambda a, b: Or(a, b, node.span), choices)
+
+
+def declarations(program: Program) -> Mapping[Indicator, EventDeclaration]:
+    """Return the declared events by name and arity."""
+    return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, EventDeclaration)}
+
+
+def known_events(program: Program) -> tuple[Indicator, ...]:
+    """Return every kind of event that the program names (declared, derived or used), in order of appearance."""
+    found = dict.fromkeys(declarations(program))
+    for rule in labelled_rules(program):
+        for pattern in (rule.head, *events_in(rule.pattern)):
+            found[pattern.name, len(pattern.args)] = None
+    return tuple(found)
+
+
+def events_in(pattern: Pattern) -> tuple[EventPattern, ...]:
+    """Return the event patterns in a pattern, from left to right."""
+    return tuple(node for node in postorder(pattern) if isinstance(node, EventPattern))

@@ -1,0 +1,165 @@
+"""Numbers and kinds that an operator cannot take: windows, counts, aggregates, alarms, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+
+from etalis.errors import Problem
+from etalis.language.bindings import bindings, left_of
+from etalis.language.goals import Names
+from etalis.language.outline import Outline
+from etalis.language.spelling import suggest
+from etalis.language.syntax import (
+    Aggregate,
+    Alarm,
+    AnyOf,
+    Binary,
+    Compound,
+    Condition,
+    Const,
+    Do,
+    Last,
+    NotWithin,
+    Pattern,
+    Repeat,
+    Rule,
+    Term,
+    Var,
+    Within,
+)
+from etalis.language.traversal import postorder, variables
+from etalis.language.wording import counted, listing, written
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.interval import to_seconds
+
+MOST_CHOICES = 200
+
+
+def check_shapes(outline: Outline) -> Iterator[Problem]:
+    """Yield what is wrong with the operators of each rule, apart from names, types and variables."""
+    for rule in outline.rules:
+        yield from _rule_problems(rule)
+
+
+def _rule_problems(rule: Rule) -> Iterator[Problem]:
+    nodes = postorder(rule.pattern)
+    bound = bindings(rule.pattern)
+    left = left_of(rule.pattern) if any(isinstance(node, Repeat) for node in nodes) else {}
+    if rule.alarm is not None:
+        yield from _alarm_problems(rule.alarm)
+    for node in nodes:
+        match node:
+            case Within(duration=duration) | NotWithin(duration=duration) if duration <= 0:
+                message = f"a window must be longer than 0 seconds, not {to_seconds(duration)}"
+                yield Problem("E212", message, node.span, "write the length in seconds: `within 0.5`")
+            case Last():
+                yield from _last_problems(node)
+            case Repeat():
+                yield from _repeat_problems(node, left[id(node)])
+            case Aggregate():
+                yield from _aggregate_problems(node, bound[id(node.pattern)].perhaps)
+            case AnyOf():
+                yield from _choice_problems(node)
+
+
+def _last_problems(node: Last) -> Iterator[Problem]:
+    under: Pattern = node.pattern
+    while isinstance(under, Condition | Within | Last | Do):
+        under = under.pattern
+    if node.count < 1:
+        yield Problem("E213", f"`last` takes a positive number of elements, not {node.count}", node.span)
+    elif not isinstance(under, Aggregate):
+        opened = isinstance(under, Binary) and isinstance(under.right, Aggregate)
+        hint = (
+            "an aggregate after an opener counts from the opener on; leave `last` or the opener out" if opened else None
+        )
+        message = "`last` belongs to an aggregate: aggregate(K, Pattern, R) last N"
+        yield Problem("E213", message, node.span, hint or "for a limit in time write `within Seconds`")
+
+
+def _repeat_problems(node: Repeat, left: Names) -> Iterator[Problem]:
+    if isinstance(node.least, Const) and isinstance(node.most, Const):
+        yield from _bound_problems(node.least, left)
+        yield from _bound_problems(node.most, left)
+        low, high = node.least.value, node.most.value
+        if isinstance(low, int) and isinstance(high, int) and 0 < high < low:
+            message = f"a repetition of {low} to {high} is empty"
+            yield Problem("E214", message, node.span, f"write `ntimes ({high}, {low})`")
+        return
+    for given in (node.least, node.most):
+        if given is not None:
+            yield from _bound_problems(given, left)
+
+
+def _bound_problems(given: Term, left: Names) -> Iterator[Problem]:
+    match given:
+        case Const(value=int() as n) if n > 0:
+            return
+        case Var(name=name) if name in left:
+            return
+        case Var(name=name):
+            hint = "bind it in an event of the sequence, before the repetition"
+            yield Problem(
+                "E214", f"{written(given)} has no value left of the repetition that it counts", given.span, hint
+            )
+        case _:
+            yield Problem("E214", f"a repetition counts with a positive integer, not {written(given)}", given.span)
+
+
+def _aggregate_problems(node: Aggregate, bound: Names) -> Iterator[Problem]:
+    row = FOLDS.get(node.kind)
+    if row is None:
+        hint = suggest(node.kind, FOLDS, f"aggregates: {listing(FOLDS)}")
+        yield Problem("E215", f"unknown aggregate {node.kind}", node.span, hint)
+        return
+    if row.has_value and node.value is None:
+        yield Problem(
+            "E215", f"{node.kind} needs to know of what", node.span, f"write {node.kind}(X), X from the pattern"
+        )
+    elif not row.has_value and node.value is not None:
+        hint = "write count; for different values use distinct(X)"
+        yield Problem("E215", f"{node.kind} takes no argument", node.value.span or node.span, hint)
+    elif node.value is not None:
+        for v in variables(node.value):
+            if v.name not in bound:
+                message = f"{written(v)} is aggregated, but does not occur in the aggregated pattern"
+                yield Problem("E216", message, v.span, suggest(v.name, bound, f"use it in {_text(node.pattern)}"))
+
+
+def _text(pattern: Pattern) -> str:
+    return "the pattern" if pattern.span is None else written(Const("", pattern.span))
+
+
+def _choice_problems(node: AnyOf) -> Iterator[Problem]:
+    m = len(node.patterns)
+    if not 1 <= node.count <= m:
+        message = f"any({node.count}, ...) chooses among {counted(m, 'pattern')}"
+        yield Problem("E219", message, node.span, f"choose 1 to {m} of them" if m else "list the patterns")
+    elif comb(m, node.count) > MOST_CHOICES:
+        message = (
+            f"{node.count} of {m} can be chosen in {comb(m, node.count)} ways, more than {MOST_CHOICES} are refused"
+        )
+        yield Problem(
+            "E219", message, node.span, "count one event instead: derive it from each pattern, then use `ntimes`"
+        )
+
+
+def _alarm_problems(alarm: Alarm) -> Iterator[Problem]:
+    place = alarm.when.span or alarm.span
+    match alarm.kind, alarm.when:
+        case _, Var():
+            return
+        case "after", Const(value=int() | float() as delay):
+            if delay <= 0:
+                hint = "for an event at the same time write an ordinary rule"
+                yield Problem(
+                    "E223", f"an alarm rings later: its delay must be above 0, not {written(alarm.when)}", place, hint
+                )
+        case "after", _:
+            yield Problem("E223", f"the delay of an alarm is a number of seconds, not {written(alarm.when)}", place)
+        case _, Const(value=int() | float()) | Compound(name="datetime" | "datime"):
+            return
+        case _:
+            hint = "write seconds, datetime(Y, M, D, H, Mi, S), or a variable that the pattern binds"
+            yield Problem("E223", f"the time of an alarm cannot be {written(alarm.when)}", place, hint)

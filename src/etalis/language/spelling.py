@@ -1,0 +1,98 @@
+"""Names that look like a slip of the pen for another name.
+
+Two names are lookalikes if one edit (a character more, less, other, or two swapped) turns one into the other, or if
+they differ in case and underscores only. Names that differ in digits, in a capital at the end, or in a plural `s` are
+told apart on purpose and never count. `Lookalikes` finds them by an index of names with one character left out, so a
+large program costs no more per name than a small one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from collections.abc import Iterable
+
+MIN_LENGTH = 4
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate most like a name, if one is like it at all.
+
+    >>> nearest("event_consumtion_policy", ["logging", "event_consumption_policy"])
+    'event_consumption_policy'
+    """
+    found = difflib.get_close_matches(name, sorted(set(candidates) - {name}), n=1, cutoff=0.7)
+    return found[0] if found else None
+
+
+def suggest(name: str, candidates: Iterable[str], otherwise: str | None = None) -> str | None:
+    """Return the hint `did you mean ...?`, or what to say when nothing is near."""
+    near = nearest(name, candidates)
+    return otherwise if near is None else f"did you mean {near}?"
+
+
+def is_lookalike(a: str, b: str) -> bool:
+    """Tell whether two different names look like the same one misspelt.
+
+    >>> is_lookalike("withdrawl", "withdrawal"), is_lookalike("CityA", "CityB"), is_lookalike("pickUp", "pick_up")
+    (True, False, True)
+    """
+    if a == b or _told_apart(a, b):
+        return False
+    if _folded(a) == _folded(b):
+        return True
+    return min(len(a), len(b)) >= MIN_LENGTH and _one_edit(a, b)
+
+
+def _told_apart(a: str, b: str) -> bool:
+    """Tell whether two names differ the way names made in series do."""
+    if a.translate(_NO_DIGITS) == b.translate(_NO_DIGITS):
+        return True
+    short, long = sorted((a, b), key=len)
+    if long[:-1] == short:
+        return long[-1] == "s" or long[-1].isupper() or not long[-1].isalpha()
+    if len(a) == len(b) and a[:-1] == b[:-1]:
+        return a[-1].isupper() or len(a) <= MIN_LENGTH or a[-2] == "_"
+    return len(a) == len(b) and a[1:] == b[1:]
+
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").casefold()
+
+
+def _one_edit(a: str, b: str) -> bool:
+    short, long = sorted((a, b), key=len)
+    if len(long) - len(short) > 1:
+        return False
+    start = 0
+    while start < len(short) and short[start] == long[start]:
+        start += 1
+    if len(short) < len(long):
+        return short[start:] == long[start + 1 :]
+    swapped = short[start + 1 : start + 2] + short[start : start + 1] + short[start + 2 :]
+    return short[start + 1 :] == long[start + 1 :] or swapped == long[start:]
+
+
+class Lookalikes:
+    """The lookalikes of any name among known ones."""
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._near: defaultdict[str, set[str]] = defaultdict(set)
+        for name in known:
+            for key in _keys(name):
+                self._near[key].add(name)
+
+    def of(self, name: str) -> list[str]:
+        """Return the known names that look like this one, sorted."""
+        candidates = {other for key in _keys(name) for other in self._near.get(key, ())}
+        return sorted(other for other in candidates if is_lookalike(name, other))
+
+
+def _keys(name: str) -> set[str]:
+    """Return what two names one edit apart share: the name, its folded form, the name without one character."""
+    if len(name) > 100:
+        return {name}
+    return {_folded(name), name} | {name[:i] + name[i + 1 :] for i in range(len(name))}

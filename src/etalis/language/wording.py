@@ -1,0 +1,66 @@
+"""How findings name parts of a program: as the user wrote them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from etalis.errors import Span
+from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
+from etalis.logic.term import format_atom, format_value
+
+LONGEST = 50
+
+
+def written(node: Term, *, longest: int = LONGEST) -> str:
+    """Return a term as it stands in its source, on one line and not too long; built terms are written out."""
+    text = plain(node) if node.span is None else source_text(node.span)
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def source_text(span: Span) -> str:
+    """Return the text of a span on one line."""
+    return " ".join(span.source.text[span.start : span.end].split())
+
+
+def plain(term: Term) -> str:
+    """Return a term in plain functional notation."""
+    match term:
+        case Var(name=name):
+            return "_" if name.startswith("_#") else name
+        case Const(value=value):
+            return format_value(value)
+        case Compound(name=name, args=args):
+            return f"{format_atom(name)}({', '.join(map(plain, args))})"
+        case ListTerm(items=items, tail=tail):
+            end = "" if tail is None else f" | {plain(tail)}"
+            return f"[{', '.join(map(plain, items))}{end}]"
+
+
+def kind(name: str, arity: int) -> str:
+    """Return `name/arity`.
+
+    >>> kind("a", 2)
+    'a/2'
+    """
+    return f"{format_atom(name)}/{arity}"
+
+
+def listing(words: Iterable[str], joint: str = "and") -> str:
+    """Join words the way a sentence does.
+
+    >>> listing(["a", "b", "c"])
+    'a, b and c'
+    """
+    several = list(words)
+    if len(several) < 2:
+        return "".join(several)
+    return f"{', '.join(several[:-1])} {joint} {several[-1]}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "attribute"), counted(2, "attribute")
+    ('1 attribute', '2 attributes')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
