@@ -39,9 +39,9 @@ class Step:
     tier: bool = False
 
 
-def pytest_step(name: str, *options: str) -> Step:
+def pytest_step(name: str, *options: str, selection: str | None = None) -> Step:
     report = f"--junitxml={RESULTS / name}.xml"
-    return Step(name, ("-m", "pytest", "-q", "-m", name, report, *options), tier=True)
+    return Step(name, ("-m", "pytest", "-q", "-m", selection or name, report, *options), tier=True)
 
 
 CHECKS = (
@@ -50,7 +50,7 @@ CHECKS = (
     Step("types", ("-m", "mypy", "--no-error-summary")),
     pytest_step("fast", "-n", "2"),
     pytest_step("property", "-n", "2", "--hypothesis-profile=test"),
-    pytest_step("docs"),
+    pytest_step("docs", selection="docs or jit"),
 )
 SPARK_CHECK = pytest_step("spark")
 NIGHTLY = (
