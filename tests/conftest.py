@@ -1,4 +1,4 @@
-"""Tiers and profiles: a test that names no tier is `fast`; the examples of a property depend on the profile."""
+"""Tiers and profiles: a test that names no tier has that of its folder, else `fast`; a profile sets how many examples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 TIERS = ("property", "jit", "docs", "spark", "nightly")
+FOLDERS = {"properties": "property", "spark": "spark"}
 
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 settings.register_profile("dev", _COMMON, max_examples=200)
@@ -17,4 +18,4 @@ settings.load_profile("dev")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
-            item.add_marker(pytest.mark.fast)
+            item.add_marker(next((tier for folder, tier in FOLDERS.items() if folder in item.path.parts), "fast"))
