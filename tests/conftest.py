@@ -1,4 +1,4 @@
-"""Tiers and profiles: a test that names no tier has that of its folder, else `fast`; a profile sets how many examples."""
+"""Tiers and profiles: a test that names no tier has that of its folder, else `fast`; a profile sets the examples."""
 
 from __future__ import annotations
 
