@@ -1,0 +1,87 @@
+"""What to say where a pattern cannot be read: what was found, what was expected, and what may have been meant."""
+
+from __future__ import annotations
+
+from etalis.errors import Span
+from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_arrow
+from etalis.language.reader import Reader, describe
+from etalis.language.spelling import suggest
+from etalis.language.tokens import ClauseError, Token, refusal
+
+# Words and signs of other languages, and the operator that says the same here.
+_MEANT = {
+    "then": "seq", "followed_by": "seq", "followedby": "seq", "before": "seq", "next": "seq", "->": "seq", "=>": "seq",
+    ">>": "seq", "&": "and", "&&": "and", ";": "or", "|": "or", "||": "or", "overlaps": "par", "while": "during",
+    "contains": "during", "without": "cnot", "unless": "cnot", "except": "cnot", "if": "where", "when": "where",
+    "having": "where", "filter": "where", "in": "within", "for": "within", "times": "ntimes", "repeat": "ntimes",
+}  # fmt: skip
+_NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
+
+
+def wrong_operand(reader: Reader, token: Token) -> ClauseError:
+    """Say why no event can begin at a token."""
+    kind, value, _, _ = token
+    if kind == "var" and find_operator(token) is None:
+        hint = f"names of events begin with a small letter, or are quoted: '{value}'"
+        return reader.refusal("E113", f"the variable {describe(token)} cannot stand for an event", token, hint)
+    if kind == "punct" and value in "[{":
+        return reader.refusal(
+            "E113", f"{describe(token)} begins no event", token, "lists stand in NOT(c).[a, b] and any(2, [a, b, c])"
+        )
+    if kind == "name" and find_operator(token) is None and not is_arrow(token):
+        return reader.refusal("E113", f"{describe(token)} is no event", token, "quote the name if you mean it")
+    if token[0] == "punct" and value == "|":
+        return reader.refusal("E108", "an event is missing before `|`", token, "alternatives are written a or b")
+    return reader.refusal("E108", f"an event is missing before {describe(token)}", token)
+
+
+def wrong_operator(reader: Reader, opening: int | None) -> ClauseError:
+    """Say what is wrong with a token that follows a pattern and is no operator."""
+    token = reader.tokens[reader.at]
+    kind, value, _, _ = token
+    if kind in ("end", "eof"):
+        return reader.wrong_next(opening)
+    if _full_stop_missing(reader):
+        before = reader.tokens[reader.at - 1]
+        span = Span(reader.source, before[2], before[3])
+        return refusal(
+            "E106", f"a full stop is missing behind {describe(before)}", span, "every clause ends with a full stop"
+        )
+    if kind in ("name", "quoted", "var"):
+        return _wrong_word(reader, token)
+    if kind == "punct" and value == ",":
+        hint = "join events with `and` or `seq`; put several goals in brackets: where (X > 1, p(X))"
+        return reader.refusal("E117", "a comma does not join events", token, hint)
+    if kind == "punct" and value in ")]}":
+        return reader.refusal("E108", f"{describe(token)} closes nothing", token)
+    if kind == "punct" and value == "|":
+        return reader.refusal("E109", "`|` is not an operator of patterns", token, "did you mean or?")
+    hint = "say how they belong together: a seq b, a and b, a or b"
+    return reader.refusal("E108", f"an operator is missing before {describe(token)}", token, hint)
+
+
+def _wrong_word(reader: Reader, token: Token) -> ClauseError:
+    word = token[1].lower()
+    if word == "not":
+        return reader.refusal("E110", "`not` does not stand between events", token, _NOT_HINT)
+    if word in ARROWS:
+        return reader.refusal(
+            "E108", "a second arrow in one rule", token, "is a full stop missing? A rule inside a rule needs brackets"
+        )
+    if word in _MEANT:
+        hint: str | None = f"did you mean {_MEANT[word]}?"
+    elif word in (":-", "-->"):
+        hint = "event rules are written Head <- Pattern"
+    elif token[1] in reader.operators.infix:
+        hint = f"a condition stands behind `where`: a(X) where X {token[1]} 1"
+    else:
+        hint = suggest(word, PATTERN_WORDS, "the operators are seq, and, or, par, cnot, fnot, where, within, ...")
+    return reader.refusal("E109", f"{describe(token)} is not an operator of patterns", token, hint)
+
+
+def _full_stop_missing(reader: Reader) -> bool:
+    """Tell whether a new clause seems to begin here: on a line of its own, and an arrow or neck follows."""
+    at = reader.at
+    if "\n" not in reader.source.text[reader.tokens[at - 1][3] : reader.tokens[at][2]]:
+        return False
+    return any(is_arrow(token) or token[1] == ":-" for token in reader.tokens[at + 1 :])

@@ -1,0 +1,144 @@
+"""The operator tables: one for goals, one for patterns (language.md section 1).
+
+A larger priority binds looser. Goals have the operators of standard Prolog and those that `op/3` adds. The words of
+patterns are goal operators too, with the same priorities, so that a rule can be handed to `ins_event_rule/1` as a term;
+as all of them bind looser than 999, the condition of a modifier never swallows what follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+from etalis.language.tokens import Token
+
+ARGUMENT = 999  # the loosest term that stands between commas
+PATTERN = 1123  # the loosest pattern that stands between commas: all but `do`
+CLAUSE = 1200
+
+
+class Operator(NamedTuple):
+    """A goal operator: its own priority and the loosest its sides may be (left is 0 for a prefix operator)."""
+
+    priority: int
+    left: int
+    right: int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternOperator:
+    """An operator between patterns; `kind` says what node it makes, `name` is its plain spelling."""
+
+    name: str
+    kind: str
+    priority: int
+    left: int
+    right: int
+
+
+def _pattern_rows() -> tuple[tuple[str, PatternOperator], ...]:
+    relations = ("seq", "forall_seq", "equals", "meets", "during", "starts", "finishes")
+    modifiers = ("where", "check", "timestamp", "event_multiply", "within", "last")
+    kinds = {"within": "within", "last": "last"}
+    rows = [PatternOperator(word, "relation", 1025, 1025, 1024) for word in relations]
+    rows += [PatternOperator(word, kinds.get(word, "condition"), 1060, 1060, ARGUMENT) for word in modifiers]
+    rows += [PatternOperator(word, "negation", 1031, 1031, 1030) for word in ("cnot", "fnot")]
+    rows += [
+        PatternOperator("do", "do", 1124, 1124, 1000),
+        PatternOperator("or", "or", 1053, 1053, 1052),
+        PatternOperator("par", "relation", 1045, 1045, 1044),
+        PatternOperator("and", "relation", 1040, 1040, 1039),
+        PatternOperator("ntimes", "ntimes", 1020, 1019, ARGUMENT),
+        PatternOperator("star_times", "star_times", 200, 199, 0),
+    ]
+    return tuple((row.name, row) for row in rows)
+
+
+_BY_WORD = dict(_pattern_rows())
+_SYNONYMS = {"\\/": "or", "#": "par", "/\\": "and", "*": "seq"}
+
+PATTERN_OPERATORS: Mapping[str, PatternOperator] = MappingProxyType(
+    _BY_WORD | {sign: _BY_WORD[word] for sign, word in _SYNONYMS.items()}
+)
+# Words that could stand between patterns; none of them can be redefined by op/3.
+PATTERN_WORDS = frozenset(_BY_WORD)
+ARROWS = frozenset({"<-", "iff"})
+
+_PREFIX = {
+    1200: ("fx", ":- ?-"),
+    1150: ("fx", "dynamic discontiguous initialization meta_predicate module_transparent multifile public table"),
+    900: ("fy", "\\+"),
+    200: ("fy", "- + \\"),
+}
+_INFIX = (
+    (1200, "xfx", ":- --> <-"),
+    (1200, "xfy", "rule:"),
+    (1100, "xfy", ";"),
+    (1050, "xfy", "-> *->"),
+    (1000, "xfy", ","),
+    (990, "xfx", ":="),
+    (700, "xfx", "< = =.. =@= \\=@= =:= =< == =\\= > >= @< @=< @> @>= \\= \\== as is >:< :<"),
+    (600, "xfy", ":"),
+    (500, "yfx", "+ - /\\ \\/ xor"),
+    (400, "yfx", "* / // mod rdiv << >> div rem"),
+    (200, "xfx", "**"),
+    (200, "xfy", "^"),
+)
+TYPES = ("xfx", "xfy", "yfx", "fy", "fx", "xf", "yf")
+
+
+class GoalOperators:
+    """The operators of goals as they stand at one point of a program."""
+
+    __slots__ = ("infix", "postfix", "prefix")
+
+    def __init__(self) -> None:
+        self.prefix: dict[str, Operator] = {}
+        self.infix: dict[str, Operator] = {}
+        self.postfix: dict[str, Operator] = {}
+        for priority, (kind, names) in _PREFIX.items():
+            self._define_all(priority, kind, names)
+        for priority, kind, names in _INFIX:
+            self._define_all(priority, kind, names)
+        for row in _BY_WORD.values():
+            table = self.postfix if row.kind == "star_times" else self.infix
+            table[row.name] = Operator(row.priority, row.left, row.right)
+
+    def _define_all(self, priority: int, kind: str, names: str) -> None:
+        for name in names.split():
+            self.define(priority, kind, name)
+
+    def define(self, priority: int, kind: str, name: str) -> None:
+        """Do what `op(priority, kind, name)` says; priority 0 takes the operator away."""
+        left = priority if kind[0] == "y" else priority - 1
+        right = priority if kind[-1] == "y" else priority - 1
+        if len(kind) == 3:
+            table, row = self.infix, Operator(priority, left, right)
+        elif kind[0] == "f":
+            table, row = self.prefix, Operator(priority, 0, right)
+        else:
+            table, row = self.postfix, Operator(priority, left, 0)
+        table.pop(name, None)
+        if priority:
+            table[name] = row
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.prefix or name in self.infix or name in self.postfix
+
+
+def find_operator(token: Token) -> PatternOperator | None:
+    """Return the pattern operator that a token spells, in whatever case or quotes."""
+    kind, value, _, _ = token
+    if kind != "name" and kind != "quoted" and kind != "var":
+        return None
+    row = PATTERN_OPERATORS.get(value)
+    if row is None and not value.islower():
+        row = PATTERN_OPERATORS.get(value.lower())
+    return row
+
+
+def is_arrow(token: Token) -> bool:
+    """Tell whether a token is `<-` or `iff`."""
+    return token[0] in ("name", "quoted", "var") and token[1].lower() in ARROWS

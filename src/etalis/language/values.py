@@ -1,0 +1,57 @@
+"""Terms without variables as runtime values, and the variables of terms and patterns."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from etalis.language import traversal
+from etalis.language.syntax import Compound, Const, ListTerm, Pattern, Rule, Term, Var
+from etalis.logic.term import Struct, Value
+
+
+def ground(term: Term) -> Value | None:
+    """Return the value that a term stands for, None if it has variables.
+
+    >>> from etalis.language.syntax import Compound, Const
+    >>> ground(Compound("f", (Const(1), Const("x"))))
+    f(1,x)
+    """
+    match term:
+        case Const(value=value):
+            return value
+        case Var():
+            return None
+        case Compound(name=name, args=args):
+            values = _all(args)
+            return None if values is None else Struct(name, values)
+        case ListTerm(items=items, tail=tail):
+            values = _all(items)
+            end = () if tail is None else ground(tail)
+            return None if values is None or end is None else _listed(values, end)
+        case _:
+            assert_never(term)
+
+
+def _all(terms: tuple[Term, ...]) -> tuple[Value, ...] | None:
+    values = tuple(map(ground, terms))
+    return None if None in values else values
+
+
+def _listed(values: tuple[Value, ...], end: Value) -> Value:
+    """Return a list with a tail: a tuple if the tail is one, otherwise the chain of pairs that a partial list is."""
+    if isinstance(end, tuple):
+        return values + end
+    for value in reversed(values):
+        end = Struct("[|]", (value, end))
+    return end
+
+
+def variables(node: Term | Pattern | Rule) -> tuple[str, ...]:
+    """Return the names of the variables in a node, each once, in the order they are first met."""
+    if isinstance(node, Rule):
+        found = traversal.rule_variables(node)
+    elif isinstance(node, Var | Const | Compound | ListTerm):
+        found = traversal.variables(node)
+    else:
+        found = traversal.pattern_variables(node)
+    return tuple(dict.fromkeys(v.name for v in found))
