@@ -217,6 +217,8 @@ def never_bound(goal: Term, bound: Names) -> Iterator[Var]:
 
 
 def _needed(goal: Term, bound: Names) -> Iterator[Var]:
+    if isinstance(goal, Var) and goal.name not in bound:
+        yield goal
     key = indicator(goal)
     if key is None or not isinstance(goal, Compound):
         return

@@ -161,7 +161,7 @@ def _name_problems(files: _Files) -> Iterator[Problem]:
             exported = files.exports(target)
             if name not in exported:
                 yield _not_exported(item, name, target, exported)
-            elif _origin(files, path, name) != _origin(files, origins.setdefault(name, target), name):
+            elif _origin(files, target, name) != _origin(files, origins.setdefault(name, target), name):
                 message = f"{kind(*name)} is imported from {origins[name]} and from {target}"
                 yield Problem("E229", message, item.span, "import it once; rename one of the two in its own file")
 

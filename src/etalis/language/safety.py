@@ -20,6 +20,8 @@ from etalis.language.syntax import Aggregate, Condition, Do, Negation, NotWithin
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.language.wording import written
 
+ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
+
 
 def check_safety(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with the variables of rules and clauses, and with the shape of goals."""
@@ -29,9 +31,9 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
         yield from unsafe
         yield from _partly_bound(rule, bound[id(rule.pattern)])
         yield from _unbound_in_conditions(rule, bound)
-        reported = {p.span for p in unsafe}
-        yield from (p for p in _escaping(rule, bound) if not unsafe)
-        yield from (p for p in _misspelt(rule) if p.span not in reported)
+        if not unsafe:
+            yield from _escaping(rule, bound)
+            yield from _misspelt(rule)
     for clause in outline.clauses:
         if clause.body is not None:
             yield from _unbound(clause.body, names(variables(strip_wrappers(clause.head))))
@@ -45,7 +47,7 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
 
 def _needed(rule: Rule) -> Iterator[tuple[Var, str]]:
     """Yield the variables that must have a value when the head is made, with where they stand."""
-    for v in variables(*rule.head.args):
+    for v in variables(*rule.head.args) if rule.head.name != ACTION_HEAD else ():
         yield v, "in the head"
     if rule.alarm is not None:
         for v in variables(rule.alarm.when):

@@ -16,12 +16,14 @@ MIN_LENGTH = 4
 
 
 def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most like a name, if one is like it at all.
+    """Return the candidate most like a name, if one is like it at all; a beginning of at least three letters counts.
 
     >>> nearest("event_consumtion_policy", ["logging", "event_consumption_policy"])
     'event_consumption_policy'
     """
-    found = difflib.get_close_matches(name, sorted(set(candidates) - {name}), n=1, cutoff=0.7)
+    others = sorted(set(candidates) - {name})
+    found = difflib.get_close_matches(name, others, n=1, cutoff=0.7)
+    found += [c for c in others if min(len(c), len(name)) >= 3 and (name.startswith(c) or c.startswith(name))]
     return found[0] if found else None
 
 

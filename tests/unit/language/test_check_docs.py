@@ -1,0 +1,36 @@
+"""docs/errors.md lists every code that the language package can give, and its examples give what they say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from etalis.language.check import check
+from etalis.language.parser import parse_collect
+
+ROOT = Path(__file__).parents[3]
+ROW = re.compile(r"^\| ([EW]2\d\d) \| (.*?) \| (?:`(.*)`|.*) \|$", re.MULTILINE)
+TABLE = {code: example for code, _, example in ROW.findall((ROOT / "docs" / "errors.md").read_text())}
+
+
+def codes_in(folder: Path) -> set[str]:
+    return {code for path in folder.rglob("*.py") for code in re.findall(r'"([EW]2\d\d)"', path.read_text())}
+
+
+def test_the_table_has_exactly_the_codes_of_the_source() -> None:
+    assert set(TABLE) == codes_in(ROOT / "src" / "etalis" / "language")
+
+
+@pytest.mark.parametrize("code", [code for code, example in TABLE.items() if example])
+def test_the_example_gives_its_code(code: str) -> None:
+    program, problems = parse_collect(TABLE[code], "example")
+    assert problems == []
+    assert code in {problem.code for problem in check(program)}
+
+
+def test_every_code_has_a_test() -> None:
+    tests = "".join(p.read_text() for p in (ROOT / "tests").rglob("*.case"))
+    tests += "".join(p.read_text() for p in Path(__file__).parent.glob("test_*.py"))
+    assert {code for code in TABLE if code not in tests} == set()
