@@ -46,6 +46,17 @@ def to_clause(term: Term, span: Span) -> Item:
             return _knowledge(term, span)
 
 
+def is_reserved(head: Term) -> bool:
+    """Tell whether a fact would be read as something else, so that it must be written `db(Fact)`."""
+    match head:
+        case Compound(name=name, args=(_,)):
+            return name in _KNOWLEDGE or name in _TRIGGERS
+        case Compound(name="event_rule_property", args=(_, _, _)):
+            return True
+        case _:
+            return False
+
+
 def _knowledge(term: Term, span: Span) -> Clause:
     match term:
         case Compound(name=":-", args=(head, body)):

@@ -15,6 +15,7 @@ _MEANT = {
     "contains": "during", "without": "cnot", "unless": "cnot", "except": "cnot", "if": "where", "when": "where",
     "having": "where", "filter": "where", "in": "within", "for": "within", "times": "ntimes", "repeat": "ntimes",
 }  # fmt: skip
+_ARROW_HINT = "is a full stop missing? A rule inside a rule needs brackets"
 _NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
 
 
@@ -65,17 +66,17 @@ def _wrong_word(reader: Reader, token: Token) -> ClauseError:
     if word == "not":
         return reader.refusal("E110", "`not` does not stand between events", token, _NOT_HINT)
     if word in ARROWS:
-        return reader.refusal(
-            "E108", "a second arrow in one rule", token, "is a full stop missing? A rule inside a rule needs brackets"
-        )
+        number = reader.tokens[reader.at + 1][0] == "number"
+        hint = "put a space between < and the minus: X < -1" if number else _ARROW_HINT
+        return reader.refusal("E108", "a second arrow in one rule", token, hint)
     if word in _MEANT:
-        hint: str | None = f"did you mean {_MEANT[word]}?"
+        hint = f"did you mean {_MEANT[word]}?"
     elif word in (":-", "-->"):
         hint = "event rules are written Head <- Pattern"
     elif token[1] in reader.operators.infix:
         hint = f"a condition stands behind `where`: a(X) where X {token[1]} 1"
     else:
-        hint = suggest(word, PATTERN_WORDS, "the operators are seq, and, or, par, cnot, fnot, where, within, ...")
+        hint = suggest(word, PATTERN_WORDS) or "the operators are seq, and, or, par, cnot, fnot, where, within, ..."
     return reader.refusal("E109", f"{describe(token)} is not an operator of patterns", token, hint)
 
 

@@ -171,13 +171,13 @@ class _ClauseParser:
     def _has_arrow(self) -> bool:
         """Tell whether the clause's first sign of its kind, outside brackets, is the arrow of a rule."""
         depth = 0
-        for kind, value, start, _ in self.reader.tokens:
+        for index, (kind, value, _, _) in enumerate(self.reader.tokens):
             if kind == "punct":
                 depth += (value in "([{") - (value in ")]}")
             elif depth == 0 and kind != "number":
                 if value == ":-" or value == "-->":
                     return False
-                if value == "<-" or (start and is_arrow((kind, value, 0, 0))):
+                if value == "<-" or (index and is_arrow(self.reader.tokens[index])):
                     return True
         return False
 

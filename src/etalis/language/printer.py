@@ -1,0 +1,317 @@
+"""Syntax tree -> program text, with as few brackets as the operator tables allow.
+
+Law: `parse(print_program(program)) == program` for every tree that the parser makes, whatever notation it came from.
+Operators that the program defines by `op/3` are obeyed from their directive on, as when reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from etalis.language.clauses import is_reserved, obey_op
+from etalis.language.operators import (
+    ARGUMENT,
+    ARROWS,
+    CLAUSE,
+    PATTERN,
+    PATTERN_OPERATORS,
+    GoalOperators,
+    PatternOperator,
+)
+from etalis.language.pattern import BODY
+from etalis.language.syntax import (
+    Aggregate,
+    AnyOf,
+    Binary,
+    Clause,
+    Compound,
+    Condition,
+    Const,
+    Declare,
+    Do,
+    EventDeclaration,
+    EventPattern,
+    Export,
+    Import,
+    Initially,
+    Isolated,
+    Item,
+    LabelProperty,
+    Last,
+    ListTerm,
+    Negation,
+    NotWithin,
+    Or,
+    Pattern,
+    Program,
+    Repeat,
+    Rule,
+    SetFlag,
+    SubRule,
+    Term,
+    TimePoint,
+    Trigger,
+    Var,
+    Within,
+)
+from etalis.language.tokens import SYMBOL_CHARS
+from etalis.logic.term import format_atom, format_value
+
+_MICROSECONDS = 1_000_000
+
+
+def print_program(program: Program) -> str:
+    """Write a program, one clause per line."""
+    printer = Printer(GoalOperators())
+    return "".join(f"{line}\n" for line in map(printer.item, program.items))
+
+
+def print_item(item: Item) -> str:
+    """Write one clause with its full stop."""
+    return Printer(GoalOperators()).item(item)
+
+
+def print_pattern(pattern: Pattern) -> str:
+    """Write a pattern.
+
+    >>> from etalis.language.parser import parse_rule
+    >>> print_pattern(parse_rule("d <- NOT(c).[a, (b or x)]").pattern)
+    '(a seq (b or x)) cnot c'
+    """
+    return Printer(GoalOperators()).pattern(pattern, BODY)
+
+
+def print_term(term: Term) -> str:
+    """Write a term.
+
+    >>> from etalis.language.parser import parse_term
+    >>> print_term(parse_term("'+'(1,*(2,-(3)))"))
+    '1 + 2*(- 3)'
+    """
+    return Printer(GoalOperators()).term(term, CLAUSE)
+
+
+class Printer:
+    """Writes nodes with the goal operators that hold at one point of a program."""
+
+    __slots__ = ("operators",)
+
+    def __init__(self, operators: GoalOperators) -> None:
+        self.operators = operators
+
+    def term(self, term: Term, limit: int) -> str:
+        """Write a term where one that binds more loosely than `limit` needs brackets."""
+        match term:
+            case Var(name=name):
+                return "_" if name.startswith("_#") else name
+            case Const(value=value):
+                return format_value(value)
+            case Compound():
+                return self._compound(term, limit)
+            case ListTerm(items=items, tail=tail):
+                end = "" if tail is None else f" | {self.term(tail, ARGUMENT)}"
+                return f"[{self._arguments(items)}{end}]"
+            case _:
+                assert_never(term)
+
+    def _arguments(self, terms: Iterable[Term]) -> str:
+        return ", ".join(self.term(term, ARGUMENT) for term in terms)
+
+    def _compound(self, term: Compound, limit: int) -> str:
+        text, priority = self._operation(term)
+        if text is None:
+            return f"{format_atom(term.name)}({self._arguments(term.args)})"
+        return f"({text})" if priority > limit else text
+
+    def _operation(self, term: Compound) -> tuple[str | None, int]:
+        """Write a term with its operator; None if it has none. Return the priority too."""
+        match term:
+            case Compound(name="{}", args=(inner,)):
+                return f"{{{self.term(inner, CLAUSE)}}}", 0
+            case Compound(name="<-", args=(_, Const(value=int() | float()))):
+                return None, 0  # `X <- 1` is taken for a slip when read
+            case Compound(name=name, args=(a, b)) if name in self.operators.infix:
+                row = self.operators.infix[name]
+                return _join(self.operand(a, row.left), name, self.operand(b, row.right), row.priority), row.priority
+            case Compound(name=name, args=(a,)) if name in self.operators.prefix:
+                row = self.operators.prefix[name]
+                return _prefix(name, self.operand(a, row.right)), row.priority
+            case Compound(name=name, args=(a,)) if name in self.operators.postfix:
+                row = self.operators.postfix[name]
+                return f"{self.operand(a, row.left)} {format_atom(name)}", row.priority
+            case _:
+                return None, 0
+
+    def operand(self, term: Term, limit: int) -> str:
+        """Write a term next to an operator: an atom that is an operator itself gets brackets."""
+        text = self.term(term, limit)
+        if isinstance(term, Const) and (term.value in self.operators or term.value in ARROWS):
+            return f"({text})"
+        return text
+
+    def pattern(self, pattern: Pattern, limit: int) -> str:
+        """Write a pattern where one that binds more loosely than `limit` needs brackets."""
+        match pattern:
+            case EventPattern(name=name, args=args):
+                return self._event(name, args)
+            case TimePoint(time=time):
+                return seconds(time)
+            case SubRule(rule=rule):
+                return f"({self.rule(rule)})"
+            case Isolated(pattern=inner):
+                return f"iso({self.pattern(inner, PATTERN)})"
+            case AnyOf(count=count, patterns=patterns):
+                return f"any({count}, [{', '.join(self.pattern(p, PATTERN) for p in patterns)}])"
+            case Aggregate(kind=kind, value=value, pattern=inner, result=result):
+                what = kind if value is None else f"{kind}({self.term(value, ARGUMENT)})"
+                return f"aggregate({what}, {self.pattern(inner, PATTERN)}, {self.term(result, ARGUMENT)})"
+            case _:
+                row = _row(pattern)
+                text = self._pattern_operation(pattern, row)
+                return f"({text})" if row.priority > limit else text
+
+    def _pattern_operation(self, pattern: Pattern, row: PatternOperator) -> str:
+        match pattern:
+            case Binary(left=a, right=b) | Or(left=a, right=b) | Negation(pattern=a, absent=b):
+                return f"{self.pattern(a, row.left)} {row.name} {self.pattern(b, row.right)}"
+            case NotWithin(pattern=a, absent=c, duration=duration):
+                return f"{self.pattern(a, row.left)} seq (not {self.pattern(c, 1060)} within {seconds(duration)})"
+            case Condition(pattern=a, goal=goal) | Do(pattern=a, action=goal):
+                return f"{self.pattern(a, row.left)} {row.name} {self.operand(goal, row.right)}"
+            case Within(pattern=a, duration=duration):
+                return f"{self.pattern(a, row.left)} within {seconds(duration)}"
+            case Last(pattern=a, count=count):
+                return f"{self.pattern(a, row.left)} last {count}"
+            case Repeat(pattern=a, least=least, most=most):
+                return f"{self.pattern(a, row.left)} {row.name}{self._bounds(least, most)}"
+            case _:
+                raise AssertionError(pattern)
+
+    def _bounds(self, least: Term, most: Term | None) -> str:
+        if most is None:
+            return ""
+        if least == most:
+            return f" {self.term(least, 0)}"
+        return f" ({self.term(least, ARGUMENT)}, {self.term(most, ARGUMENT)})"
+
+    def _event(self, name: str, args: tuple[Term, ...]) -> str:
+        """Write an event; a name that is a word of patterns shows by its brackets that it is none here."""
+        text = format_atom(name)
+        if not (text[0].isalnum() or text[0] == "'"):
+            text = "'" + text.replace("\\", "\\\\") + "'"
+        word = name.lower()
+        if args or word in PATTERN_OPERATORS or word in ARROWS or word == "not":
+            return f"{text}({self._arguments(args)})"
+        return text
+
+    def rule(self, rule: Rule) -> str:
+        """Write an event rule without its full stop."""
+        if rule.alarm is None:
+            head = self._event(rule.head.name, rule.head.args)
+        else:
+            form = "exceptionAlarm" if rule.alarm.kind == "after" else "exceptionAlarmAbsoluteDatetime"
+            event = Compound(rule.head.name, rule.head.args) if rule.head.args else Const(rule.head.name)
+            head = f"{form}({self._arguments((event, rule.alarm.when))})"
+        if rule.action is not None:
+            head += f" do {self.operand(rule.action, 1000)}"
+        return f"{self._label(rule)}{head} <- {self.pattern(rule.pattern, BODY)}"
+
+    def _label(self, rule: Rule) -> str:
+        if rule.label is None:
+            return ""
+        properties = tuple(Compound("property", (Const(p.name), p.value)) for p in rule.properties)
+        return f"{self._event(rule.label, (ListTerm(properties),) if properties else ())} rule: "
+
+    def item(self, item: Item) -> str:
+        """Write a clause with its full stop."""
+        text = self._clause(item)
+        if isinstance(item, Initially) and isinstance(item.goal, Compound) and item.goal.name == "op":
+            obey_op(item.goal, self.operators)
+        return f"{text} ." if text[-1] in SYMBOL_CHARS else f"{text}."
+
+    def _clause(self, item: Item) -> str:
+        match item:
+            case Rule():
+                return self.rule(item)
+            case Clause(head=head, body=None):
+                return self.term(Compound("db", (head,)) if is_reserved(head) else head, CLAUSE)
+            case Clause(head=head, body=body):
+                assert body is not None
+                return self.term(Compound(":-", (head, body)), CLAUSE)
+            case LabelProperty(label=label, property=p):
+                return self.term(Compound("event_rule_property", (Const(label), Const(p.name), p.value)), CLAUSE)
+            case Trigger(kind=kind, pattern=pattern):
+                return self.term(Compound(kind, (pattern,)), CLAUSE)
+            case _:
+                return f":- {self._directive(item)}"
+
+    def _directive(self, item: EventDeclaration | Import | Export | SetFlag | Declare | Initially) -> str:
+        match item:
+            case EventDeclaration(name=name, attributes=attributes):
+                args = tuple(Compound(":", (Const(a), Const(kind))) for a, kind in attributes)
+                return f"event({self.term(Compound(name, args) if args else Const(name), ARGUMENT)})"
+            case Import(names=names, file=file):
+                return f"import {self._indicators(names)} from {format_atom(file)}"
+            case Export(names=names):
+                return f"export {self._indicators(names)}"
+            case SetFlag(name=name, value=value):
+                return self.term(Compound("set_flag", (Const(name), value)), BODY)
+            case Declare(kind=kind, names=names):
+                return f"{kind} {self._indicators(names)}"
+            case Initially(goal=goal):
+                return self.term(goal, BODY)
+            case _:
+                assert_never(item)
+
+    def _indicators(self, names: tuple[tuple[str, int], ...]) -> str:
+        return self._arguments(Compound("/", (Const(name), Const(arity))) for name, arity in names) or "[]"
+
+
+def _row(pattern: Pattern) -> PatternOperator:
+    """Return the row of the operator that a pattern is written with."""
+    match pattern:
+        case Binary(operator=name) | Negation(operator=name) | Condition(kind=name):
+            return PATTERN_OPERATORS[name]
+        case Or():
+            return PATTERN_OPERATORS["or"]
+        case NotWithin():
+            return PATTERN_OPERATORS["seq"]
+        case Within():
+            return PATTERN_OPERATORS["within"]
+        case Last():
+            return PATTERN_OPERATORS["last"]
+        case Do():
+            return PATTERN_OPERATORS["do"]
+        case Repeat(most=most):
+            return PATTERN_OPERATORS["star_times" if most is None else "ntimes"]
+        case _:
+            raise AssertionError(pattern)
+
+
+def _join(left: str, name: str, right: str, priority: int) -> str:
+    """Write an infix operation; tight operators stand without spaces where the tokens stay apart."""
+    if name == ",":
+        return f"{left}, {right}"
+    is_sign = all(c in SYMBOL_CHARS and c != "." for c in name)
+    tight = (priority <= 400 or name == ":") and is_sign
+    if tight and left[-1] not in SYMBOL_CHARS and right[0] not in SYMBOL_CHARS:
+        return f"{left}{name}{right}"
+    return f"{left} {format_atom(name)} {right}"
+
+
+def _prefix(name: str, argument: str) -> str:
+    """Write a prefix operation; `- 1` is an operation, `-1` a number, `-(a, b)` a compound."""
+    tight = name in ("-", "+", "\\") and (argument[0].isalpha() or argument[0] in "_'[{")
+    return f"{format_atom(name)}{'' if tight else ' '}{argument}"
+
+
+def seconds(time: int) -> str:
+    """Write microseconds as seconds, exactly.
+
+    >>> seconds(1_500_000), seconds(60_000_000)
+    ('1.5', '60')
+    """
+    whole, rest = divmod(abs(time), _MICROSECONDS)
+    text = f"{whole}.{rest:06}".rstrip("0") if rest else str(whole)
+    return f"-{text}" if time < 0 else text
