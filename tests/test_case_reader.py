@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
 
+from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
 from etalis.logic.term import Real, Struct
 from etalis.temporal.event import Event
 
@@ -45,11 +45,11 @@ def test_sections_and_settings(tmp_path: Path) -> None:
     assert first.policies == ("recent", "chronological")
     assert first.program == ":- set_flag(interval_relations, weak).\nd <- a.\n"
     assert first.options == (("max_derivations", 5),)
-    assert first.is_ordered and first.is_closed and not first.is_plain
+    assert (first.is_ordered, first.is_closed, first.is_plain) == (True, True, False)
     a, b = read_event("1 a"), read_event("2..3 b(x)")
     assert first.steps == (a, b, Advance(5_000_000), Insert("r rule: e <- b."), Delete("r"))
     assert first.expect == (read_event("1 d"),)
-    assert second.errors == ("E204 unsafe",) and second.expect is None
+    assert (second.errors, second.expect) == (("E204 unsafe",), None)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_sections_and_settings(tmp_path: Path) -> None:
     ],
 )
 def test_value(text: str, value: object) -> None:
-    assert read_value(text) == value and type(read_value(text)) is type(value)
+    assert (read_value(text), type(read_value(text))) == (value, type(value))
 
 
 def test_event_times() -> None:
@@ -86,7 +86,7 @@ def test_event_times() -> None:
     ],
 )
 def test_malformed(text: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="some.case:"):
+    with pytest.raises(ValueError, match=r"some\.case:"):
         read(text, tmp_path)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from cases import Case, all_cases
-from treatments import TREATMENTS, Outcome, Treatment, treat
 
+from cases import Case, all_cases
 from etalis.temporal.event import Event
+from treatments import TREATMENTS, Outcome, Treatment, treat
 
 RUNS = [(case, row) for case in all_cases() for row in TREATMENTS.values() if row.takes(case) and case.admits(row.name)]
 

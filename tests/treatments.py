@@ -1,6 +1,7 @@
 """The ways a case is run: a table of treatments, each turns (case, policy) into an `Outcome`.
 
-Law: one expectation holds for all of them. A treatment imports what it needs when it runs, so that a missing module fails its own tests.
+Law: one expectation holds for all of them. A treatment imports what it needs when it runs, so that a missing
+module fails its own tests.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from cases import Advance, Case, Delete, Insert, Step
-
 from etalis.errors import EtalisError
 from etalis.temporal.event import Event
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: reported events in order, errors of conditions, the error that refused it, findings of `check`."""
+    """What a run gave: reported events in order, errors of conditions, what refused it, findings of `check`."""
 
     events: tuple[Event, ...] = ()
     reported: tuple[str, ...] = ()
@@ -114,8 +114,9 @@ def _as_rows(case: Case, policy: str | None, folder: Path) -> Outcome:
 
 def _permuted(case: Case, policy: str | None, folder: Path) -> Outcome:
     """The engine on the rules in reverse order; what is no rule stays in its place."""
-    from etalis.language.parser import parse
     from etalis.language.printer import print_program
+
+    from etalis.language.parser import parse
     from etalis.language.syntax import Program, Rule
 
     items = parse(case.program).items
@@ -126,8 +127,9 @@ def _permuted(case: Case, policy: str | None, folder: Path) -> Outcome:
 
 def _reparsed(case: Case, policy: str | None, folder: Path) -> Outcome:
     """The engine on the program as printed."""
-    from etalis.language.parser import parse
     from etalis.language.printer import print_program
+
+    from etalis.language.parser import parse
 
     tree = parse(case.program)
     text = print_program(tree)
@@ -149,7 +151,7 @@ def _is_finite(case: Case) -> bool:
 
 
 def _has_meaning(case: Case) -> bool:
-    """Tell whether `semantics` can say it: rules that stay, and time that ends where deadlines of that moment have passed."""
+    """Tell whether `semantics` can say it: rules that stay, and time that ends where what is due has happened."""
     is_settled = case.is_closed or isinstance(case.steps[-1], Advance)
     return _runs(case) and is_settled and not any(isinstance(step, Insert | Delete) for step in case.steps)
 
