@@ -173,7 +173,7 @@ def is_plain_atom(name: str) -> bool:
     if name in ("[]", "!", ";", "{}", ","):
         return name != "[]" and name != ","
     if name and all(c in _SYMBOL_CHARS for c in name):
-        return name != "."
+        return name != "." and not name.startswith("/*")  # which opens a comment
     return bool(name) and name[0].islower() and all(c.isalnum() or c == "_" for c in name)
 
 
