@@ -1,7 +1,7 @@
 """The truth table of the relations, by hand: every relation on the 13 configurations of Allen, and on instants.
 
-Written out from section 3 of the language's definition, not computed; it pins `temporal.relation`, from which every back
-end derives its tests.
+Written out from section 3 of the language's definition, not computed; it pins `temporal.relation`, from which every
+back end derives its tests.
 """
 
 from __future__ import annotations

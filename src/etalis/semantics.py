@@ -1,0 +1,191 @@
+"""The meaning of programs, executable: (program, finite stream) -> all derived events, in the order of making.
+
+A literal reading of language.md sections 2 to 5 and of docs/decisions/0001-readings.md, against which every back end
+is tested: slow, and meant to be obviously right. Steps and rounds are here, patterns in `semantics_patterns`;
+`least_model` says the same once more, declaratively, for `unrestricted`. Law: an input is processed to completion
+before the next, and time never goes back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from etalis import semantics_model
+from etalis.errors import EtalisError, LimitError, Problem
+from etalis.language import syntax as s
+from etalis.language.flags import Settings, rule_settings, settings
+from etalis.language.rules import known_events, labelled_rules
+from etalis.logic.term import format_value
+from etalis.semantics_matches import (
+    Deadline,
+    Instance,
+    Receiver,
+    Scope,
+    Solve,
+    World,
+    alarm_time,
+    ground,
+    match_all,
+    whole,
+)  # fmt: skip
+from etalis.semantics_patterns import build, named
+from etalis.temporal.event import Event, sort_key
+from etalis.temporal.policy import POLICIES
+from etalis.temporal.relation import relations
+
+
+def run(
+    program: s.Program,
+    stream: Iterable[Event],
+    *,
+    policy: str | None = None,
+    until: int | None = None,
+    max_derivations: int | None = None,
+    errors: list[EtalisError] | None = None,
+) -> list[Event]:
+    """Return all events that a program derives from a finite stream, in the order of making.
+
+    `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
+    conditions are added to `errors`.
+    """
+    given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
+    found = settings(program, {flag: value for flag, value in given.items() if value is not None})
+    kinds = frozenset(known_events(program))
+    world = World(relations(found.relations), knowledge(program), kinds, [] if errors is None else errors)
+    history = _History(world, found.max_derivations)
+    for number, rule in enumerate(labelled_rules(program), 1):
+        _set_up(rule, rule.label or str(number), found, history)
+    ranked = sorted(stream, key=lambda e: (e.end_time, e.start_time))
+    history.pass_through(ranked, math.inf if until is None else until)
+    return history.derived
+
+
+def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
+    """Return the events that a program derives under `unrestricted`, by a naive fixpoint without steps and stores."""
+    return semantics_model.least_model(program, stream, knowledge(program))
+
+
+def knowledge(program: s.Program) -> Solve:
+    """Return how goals are solved over a program's background knowledge."""
+    raise NotImplementedError
+
+
+def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:
+    """Return those of the events that the program's triggers name; without any, those that are heads.
+
+    >>> reported(s.Program((s.Trigger("print_trigger", s.Const("all_events")),)), [Event.make("a", (), 1, 1)])
+    [a [1e-06, 1e-06]]
+    """
+    heads = {(rule.head.name, len(rule.head.args)) for rule in labelled_rules(program)}
+    triggers = [item.pattern for item in program.items if isinstance(item, s.Trigger)]
+    patterns = triggers or [s.Const("all_defined_events")]
+    return [event for event in events if any(_triggers(pattern, event, heads) for pattern in patterns)]
+
+
+def _triggers(pattern: s.Term, event: Event, heads: set[tuple[str, int]]) -> bool:
+    match pattern:
+        case s.Const("all_events"):
+            return True
+        case s.Const("all_defined_events"):
+            return (event.name, len(event.args)) in heads
+        case s.Compound("/", (s.Const(name), s.Const(arity))):
+            return (event.name, len(event.args)) == (name, arity)
+        case s.Const(name):
+            return event.name == name and not event.args
+        case s.Compound(name, args):
+            fits = event.name == name and len(event.args) == len(args)
+            return fits and match_all(args, event.args, {}) is not None
+        case _:
+            return False
+
+
+@dataclass(slots=True)
+class _History:
+    """What has happened and what the current round has caused; one step after the other."""
+
+    world: World
+    max_derivations: int
+    before: int = 0
+    derived: list[Event] = field(default_factory=list)
+    made: set[Event] = field(default_factory=set)
+    caused: list[Event] = field(default_factory=list)
+
+    def pass_through(self, inputs: list[Event], until: float) -> None:
+        """Take every moment in turn: its time points, the inputs that end then, then what is due."""
+        points = sorted(self.world.points, key=lambda point: point[0])
+        for now in self._moments(inputs, points):
+            if now > until:
+                return
+            for _, receive in (p for p in points if p[0] == now):
+                receive(whole(now, now, {}, frozenset()))
+                self._rounds([])
+            for event in (e for e in inputs if e.end_time == now):
+                self.before = len(self.derived)
+                self._rounds([event])
+            while any(d.due == now for d in self.world.deadlines):
+                self._fall_due(now)
+
+    def _moments(self, inputs: list[Event], points: list[tuple[int, Receiver]]) -> Iterator[int]:
+        """Yield every moment at which something happens, in order; deadlines are set while time passes."""
+        now: int | None = None
+        while True:
+            coming = [e.end_time for e in inputs] + [t for t, _ in points] + [d.due for d in self.world.deadlines]
+            now = min((t for t in coming if now is None or t > now), default=None)
+            if now is None:
+                return
+            yield now
+
+    def _fall_due(self, now: int) -> None:
+        """Make one step of the alarms that are due or, if none is, of the absences whose left side ended last."""
+        due = [d for d in self.world.deadlines if d.due == now]
+        latest = max(d.since for d in due)
+        taken = [d for d in due if d.since == latest]
+        self.world.deadlines = [d for d in self.world.deadlines if not any(d is t for t in taken)]
+        for absence in [d for d in taken if d.stands()]:
+            absence.fire()
+        self._rounds([])
+
+    def _rounds(self, events: list[Event]) -> None:
+        """Process the events of a round, then what they caused, until nothing new is caused."""
+        while events or self.caused:
+            for event in events:
+                self.world.history.append(event)
+                for leaf in self.world.leaves:
+                    leaf.offer(event, len(self.world.history) - 1)
+            # A set first keeps the derivation that came first, whose rule the event names.
+            events = sorted(dict.fromkeys(e for e in self.caused if e not in self.made), key=sort_key)
+            self.caused = []
+            self.made.update(events)
+            self.derived += events
+            if len(self.derived) - self.before > self.max_derivations:
+                raise self._too_many(events[-1])
+
+    def _too_many(self, event: Event) -> LimitError:
+        message = f"one input caused more than {self.max_derivations} events, at last {event.atom} by rule {event.rule}"
+        return LimitError(Problem("E502", message, hint="bound the recursion of this rule, or raise max_derivations"))
+
+
+def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None:
+    """Build the operators of a rule below its head."""
+    policy, window = rule_settings(found, rule)
+    pattern = rule.pattern if window is None else s.Within(rule.pattern, window)
+    head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
+    action = frozenset() if rule.action is None else named([rule.action])
+    scope = Scope(history.world, name, POLICIES[policy], None, head | action, head)
+    build(pattern, lambda x: _conclude(rule, x, scope, history), scope)
+
+
+def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> None:
+    """Make a rule's event of a match of its pattern, or set the alarm."""
+    args = tuple(ground(a, x.bindings) for a in rule.head.args)
+    if rule.alarm is None:
+        history.caused.append(Event.make(rule.head.name, args, x.start, x.end, scope.rule))
+        return
+    due = alarm_time(rule.alarm.kind, ground(rule.alarm.when, x.bindings), x.end)
+    if due is None:
+        scope.world.report(f"an alarm cannot be set to {format_value(ground(rule.alarm.when, x.bindings))}", scope.rule)
+    else:
+        event = Event.make(rule.head.name, args, due, due, scope.rule)
+        history.world.deadlines.append(Deadline(due, math.inf, lambda: True, lambda: history.caused.append(event)))

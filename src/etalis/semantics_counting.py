@@ -1,0 +1,289 @@
+"""Repetitions and aggregates (language.md section 3): operators that count what they are handed.
+
+A repetition or an aggregate directly right of `seq` counts after each instance of what stands left (`Anchored`,
+`Opened`), elsewhere it stands alone (`Runs`, `Sliding`). Elements carry the variables that are used outside; elements
+with equal ones form a group, and groups are counted apart. Law: neither ever consumes what stands left of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from etalis.language import syntax as s
+from etalis.logic.term import Value
+from etalis.semantics_matches import (
+    Bindings,
+    Instance,
+    Names,
+    Receiver,
+    Scope,
+    Tests,
+    ground,
+    join,
+    match,
+    pass_on,
+    whole,
+)
+from etalis.semantics_operators import keep_newest, rank, repeats, restrict, select, together
+from etalis.temporal.aggregate import FOLDS
+
+Limits = tuple[int, int | None]
+
+
+def limits_of(repeat: s.Repeat, bindings: Bindings, scope: Scope) -> Limits | None:
+    """Return how many occurrences a repetition takes, or report that its bounds are no counts."""
+    least = ground(repeat.least, bindings)
+    most = least if repeat.most is None else ground(repeat.most, bindings)
+    if not (isinstance(least, int) and isinstance(most, int) and 1 <= least <= most):
+        scope.world.report(f"ntimes ({least}, {most}) needs whole numbers, 1 or more", scope.rule)
+        return None
+    return least, None if repeat.most is None else most
+
+
+def joined_by_chain(first: Instance, last: Instance, elements: list[Instance], limits: Limits) -> bool:
+    """Tell whether a chain of as many elements as asked for, none skipped on the way, leads from first to last."""
+    least, most = limits
+    lengths: dict[Instance, set[int]] = {x: set() for x in elements}
+    lengths[first] = {1}
+    for b in sorted(elements, key=rank):
+        for a in elements:
+            if a.end < b.start and not any(a.end < c.start and c.end < b.start for c in elements):
+                # Beyond what is asked for, longer is as good as `least` (no upper limit) or no good at all.
+                lengths[b] |= {min(n + 1, least if most is None else most + 1) for n in lengths[a]}
+    return any(least <= n and (most is None or n <= most) for n in lengths[last])
+
+
+@dataclass(slots=True)
+class Count:
+    """How many elements were counted after one instance, and from where to where."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Anchored:
+    """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (reading 16)."""
+
+    repeat: s.Repeat
+    shared: Names
+    key: Names
+    tests: Tests
+    emit: Receiver
+    scope: Scope
+    lefts: list[Instance] = field(default_factory=list)
+    elements: list[Instance] = field(default_factory=list)
+    counts: dict[tuple[Instance, frozenset[Any]], Count] = field(default_factory=dict)
+
+    def receive_left(self, x: Instance) -> None:
+        if repeats(self.lefts, x):
+            return
+        if self.scope.policy.keep == "newest":
+            keep_newest(self.lefts, x, self.key)
+        else:
+            self.lefts.append(x)
+
+    def receive_element(self, x: Instance) -> None:
+        x = restrict(x, self.shared)
+        self.elements.append(x)
+        candidates = []
+        for a in sorted(self.lefts, key=rank):
+            bindings = join(a.bindings, x.bindings)
+            limits = None if bindings is None or not a.end < x.start else limits_of(self.repeat, bindings, self.scope)
+            if bindings is not None and limits is not None:
+                pair = self._pair(a, x, bindings, limits)
+                candidates.append((a, limits, pair, self.tests(pair)))
+        chosen = select(self.scope.policy, [c for c in candidates if c[3]])
+        complete = [c for c in chosen if self._is_complete(c[0], x, c[2].bindings, c[1])]
+        matches = [m for *_, passed in complete for m in passed]
+        if self.scope.policy.select == "together" and complete:
+            matches = self.tests.again(together([pair for _, _, pair, _ in complete], sequential=True))
+        pass_on(matches, self.emit)
+
+    def _pair(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
+        """Return what L and this B would match as; the repetition begins with the first B that counts."""
+        group = self._group(a, bindings)
+        if self.scope.policy.name == "unrestricted":
+            start = min((b.start for b in group if joined_by_chain(b, x, group, limits)), default=x.start)
+        else:
+            count = self._continued(a, x, bindings, limits)
+            start = x.start if count is None else count.start
+        parts = a.parts.union(*(b.parts for b in group if start <= b.start))
+        return Instance(a.start, x.end, bindings, a.first, start, parts, origin=a, holds=((self.lefts, a),))
+
+    def _group(self, a: Instance, bindings: Bindings) -> list[Instance]:
+        """Return the elements after L, up to now, that give the same bindings with it."""
+        return [b for b in self.elements if a.end < b.start and join(a.bindings, b.bindings) == bindings]
+
+    def _continued(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Count | None:
+        """Return the count that this B would continue; `star_times` passes over none."""
+        count = self.counts.get((a, frozenset(bindings.items())))
+        return count if count is not None and (limits[1] is None or count.end < x.start) else None
+
+    def _is_complete(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> bool:
+        """Count this B after L, and tell whether that makes a match."""
+        least, most = limits
+        if self.scope.policy.name == "unrestricted":
+            group = self._group(a, bindings)
+            return any(joined_by_chain(b, x, group, limits) for b in group)
+        key = a, frozenset(bindings.items())
+        if key in self.counts and self._continued(a, x, bindings, limits) is None:
+            return False
+        count = self.counts.setdefault(key, Count(0, x.start, x.end))
+        count.number, count.end = count.number + 1, x.end
+        if count.number == most:
+            del self.counts[key]
+        return count.number >= least
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A repetition in the making."""
+
+    number: int
+    start: int
+    end: int
+    bindings: Bindings
+    parts: frozenset[int]
+    holds: tuple[()] = ()
+
+
+@dataclass(slots=True)
+class Runs:
+    """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (reading 17)."""
+
+    repeat: s.Repeat
+    shared: Names
+    tests: Tests
+    emit: Receiver
+    scope: Scope
+    elements: list[Instance] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+
+    def receive(self, x: Instance) -> None:
+        x = restrict(x, self.shared)
+        self.elements.append(x)
+        limits = limits_of(self.repeat, x.bindings, self.scope)
+        if limits is None:
+            return
+        unrestricted = self.scope.policy.name == "unrestricted"
+        found = self._chains(x, limits) if unrestricted else self._extend(x, limits)
+        if self.scope.policy.select == "together" and found:
+            found = [together(found, sequential=False)]
+        pass_on([m for y in found for m in self.tests(y)], self.emit)
+
+    def _chains(self, x: Instance, limits: Limits) -> list[Instance]:
+        group = [b for b in self.elements if b.bindings == x.bindings]
+        found = [b for b in sorted(group, key=rank) if joined_by_chain(b, x, group, limits)]
+        parts = {b: b.parts.union(*(c.parts for c in group if b.start <= c.start)) for b in found}
+        return [whole(b.start, x.end, x.bindings, parts[b], origin=b) for b in found]
+
+    def _extend(self, x: Instance, limits: Limits) -> list[Instance]:
+        """Extend the selected runs by an element, or open one; return the matches that this makes."""
+        window = self.scope.window
+        alike = [r for r in sorted(self.runs, key=rank) if r.bindings == x.bindings and r.end < x.start]
+        chosen = select(self.scope.policy, [r for r in alike if window is None or x.end - r.start <= window])
+        for run in chosen:
+            run.number, run.end, run.parts = run.number + 1, x.end, run.parts | x.parts
+        chosen = chosen or [Run(1, x.start, x.end, x.bindings, x.parts)]
+        least, most = limits
+        self.runs[:] = [r for r in self.runs if not any(r is c for c in chosen)]
+        self.runs += [r for r in chosen if r.number != most]
+        complete = [r for r in chosen if r.number >= least]
+        return [whole(r.start, r.end, r.bindings, r.parts, origin=r, holds=((self.runs, r),)) for r in complete]
+
+
+@dataclass(slots=True)
+class Folding:
+    """What both forms of an aggregate need: its row, its groups, and how a value becomes a match."""
+
+    fold: s.Aggregate
+    groups: Names
+    tests: Tests
+    emit: Receiver
+    scope: Scope
+
+    def value_of(self, x: Instance) -> Value | None:
+        """Return the value that an element adds, or report that it is no number and has none."""
+        value = 0 if self.fold.value is None else ground(self.fold.value, x.bindings)
+        if FOLDS[self.fold.kind].numeric and not isinstance(value, int | float):
+            self.scope.world.report(f"{self.fold.kind} of {value!r}, which is not a number", self.scope.rule)
+            return None
+        return value
+
+    def report(self, x: Instance, state: Any) -> None:
+        """Hand on the value reached, on the interval and with the bindings of `x`, if it unifies with the result."""
+        bindings = match(self.fold.result, FOLDS[self.fold.kind].result(state), x.bindings)
+        if bindings is not None:
+            pass_on(self.tests(replace(x, bindings=bindings)), self.emit)
+
+
+@dataclass(slots=True)
+class Total:
+    """The value after one opener, from where on, and of which events."""
+
+    state: Any
+    start: int
+    parts: frozenset[int]
+
+
+@dataclass(slots=True)
+class Opened:
+    """`Opener seq aggregate(..)`: each opener keeps its own value per group, whatever the policy."""
+
+    folding: Folding
+    openers: list[Instance] = field(default_factory=list)
+    totals: dict[tuple[Instance, frozenset[Any]], Total] = field(default_factory=dict)
+
+    def receive_opener(self, x: Instance) -> None:
+        if repeats(self.openers, x):
+            return
+        self.openers.append(x)
+        row = FOLDS[self.folding.fold.kind]
+        if row.at_opener and self.folding.groups & self.folding.scope.head <= x.bindings.keys():
+            self.folding.report(replace(x, single=None, origin=None, holds=()), row.zero)
+
+    def receive_element(self, x: Instance) -> None:
+        value = self.folding.value_of(x)
+        group = restrict(x, self.folding.groups).bindings
+        for a in sorted(self.openers, key=rank) if value is not None else ():
+            bindings = join(a.bindings, group)
+            if bindings is not None and a.end < x.start:
+                total = self._add(a, x, bindings, value)
+                parts = a.parts | total.parts
+                self.folding.report(Instance(a.start, x.end, bindings, a.first, total.start, parts), total.state)
+
+    def _add(self, a: Instance, x: Instance, bindings: Bindings, value: Value) -> Total:
+        row = FOLDS[self.folding.fold.kind]
+        total = self.totals.setdefault((a, frozenset(bindings.items())), Total(row.zero, x.start, frozenset()))
+        total.state = row.step(total.state, value)
+        total.start, total.parts = min(total.start, x.start), total.parts | x.parts
+        return total
+
+
+@dataclass(slots=True)
+class Sliding:
+    """An aggregate without opener, over the last `length` microseconds or `number` elements of a group (reading 20)."""
+
+    folding: Folding
+    length: int | None
+    number: int | None
+    elements: list[tuple[Instance, Value]] = field(default_factory=list)
+
+    def receive(self, x: Instance) -> None:
+        value = self.folding.value_of(x)
+        if value is None:
+            return
+        x = restrict(x, self.folding.groups)
+        self.elements.append((x, value))
+        taken = [(b, v) for b, v in self.elements if b.bindings == x.bindings]
+        taken = [(b, v) for b, v in taken if self.length is None or x.end - self.length <= b.start]
+        taken = taken if self.number is None else taken[-self.number :]
+        row, state = FOLDS[self.folding.fold.kind], FOLDS[self.folding.fold.kind].zero
+        for _, v in taken:
+            state = row.step(state, v)
+        parts = frozenset[int]().union(*(b.parts for b, _ in taken))
+        if taken:
+            self.folding.report(whole(min(b.start for b, _ in taken), x.end, x.bindings, parts), state)

@@ -1,0 +1,229 @@
+"""What the meaning computes with: terms against values, matches of patterns, and what all rules share.
+
+Bindings hold ground values only; a variable that is not in them is unbound. Law: `join` is defined exactly where both
+sides agree on all that both bind, and is then commutative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import reduce
+from typing import Any, Protocol, TypeAlias, assert_never
+
+from etalis.errors import ConditionError, EtalisError, Problem
+from etalis.language import syntax as s
+from etalis.logic.term import Struct, Value, real
+from etalis.temporal.event import Event
+from etalis.temporal.interval import to_seconds, to_time
+from etalis.temporal.policy import Policy
+from etalis.temporal.relation import Relation
+
+Bindings: TypeAlias = dict[str, Value]
+Names: TypeAlias = frozenset[str]
+Solve: TypeAlias = Callable[[s.Term, Bindings, Mapping[str, Value]], Iterable[Bindings]]
+
+
+def match(term: s.Term, value: Value, bindings: Bindings) -> Bindings | None:
+    """Unify a term with a value; anonymous variables are no variables."""
+    match term:
+        case s.Var(name):
+            if name.startswith("_#"):
+                return bindings
+            if name in bindings:
+                return bindings if bindings[name] == value else None
+            return bindings | {name: value}
+        case s.Const(constant):
+            return bindings if constant == value else None
+        case s.Compound(name, args):
+            fits = isinstance(value, Struct) and value.name == name and len(value.args) == len(args)
+            return match_all(args, value.args, bindings) if fits else None
+        case s.ListTerm(items, tail):
+            if not items:
+                return match(s.Const(()) if tail is None else tail, value, bindings)
+            is_pair = isinstance(value, Struct) and value.name == "[|]" and len(value.args) == 2
+            if not is_pair and not (isinstance(value, tuple) and value):
+                return None
+            parts = value.args if is_pair else (value[0], value[1:])
+            return match_all((items[0], s.ListTerm(items[1:], tail)), parts, bindings)
+        case _:
+            assert_never(term)
+
+
+def match_all(terms: Sequence[s.Term], values: Sequence[Value], bindings: Bindings) -> Bindings | None:
+    """Unify terms with values, from left to right."""
+    found: Bindings | None = bindings
+    for term, value in zip(terms, values, strict=True):
+        found = None if found is None else match(term, value, found)
+    return found
+
+
+def ground(term: s.Term, bindings: Bindings) -> Value:
+    """Return a term's value; an unbound variable is null."""
+    match term:
+        case s.Var(name):
+            return bindings.get(name, "null")
+        case s.Const(value):
+            return value
+        case s.Compound(name, args):
+            return Struct(name, [ground(a, bindings) for a in args])
+        case s.ListTerm(items, tail):
+            front = tuple(ground(i, bindings) for i in items)
+            rest = () if tail is None else ground(tail, bindings)
+            if isinstance(rest, tuple):
+                return front + rest
+            return reduce(lambda t, h: Struct("[|]", (h, t)), reversed(front), rest)
+        case _:
+            assert_never(term)
+
+
+def join(a: Bindings, b: Bindings) -> Bindings | None:
+    """Return both bindings together, if they agree on what both bind."""
+    return None if any(a[v] != b[v] for v in a.keys() & b.keys()) else a | b
+
+
+def agree(a: Bindings, b: Bindings) -> bool:
+    """Tell whether two bindings can be joined."""
+    return join(a, b) is not None
+
+
+def solutions(solve: Solve, kind: str, goal: s.Term, bindings: Bindings, start: int, end: int) -> list[Bindings]:
+    """Return what the different solutions of a condition bind, or the first alone; only `check` knows t1 and t2."""
+    times = {"t1": _to_value(start), "t2": _to_value(end)} if kind == "check" else {}
+    found: list[Bindings] = []
+    for solution in solve(goal, bindings, times):
+        bound = bindings | {v: value for v, value in solution.items() if not v.startswith("_#")}
+        if bound not in found:
+            found.append(bound)
+        if kind != "event_multiply":
+            break
+    return found
+
+
+def _to_value(time: int) -> Value:
+    seconds = to_seconds(time)
+    return real(seconds) if isinstance(seconds, float) else seconds
+
+
+def alarm_time(kind: str, when: Value, end: int) -> int | None:
+    """Return the moment of an alarm, or None if `when` is no delay or no moment (reading 4)."""
+    if isinstance(when, int | float) and math.isfinite(when):
+        moment = to_time(when)
+        if kind == "after":
+            return end + moment if moment > 0 else None
+        return max(end, moment)
+    if kind == "at" and isinstance(when, Struct) and when.name == "datetime" and len(when.args) == 6:
+        try:
+            return max(end, to_time(datetime(*when.args, tzinfo=UTC)))
+        except (TypeError, ValueError, OverflowError):
+            return None
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Instance:
+    """A match of a pattern; two of them are never the same, however equal.
+
+    `first` is the end of the first and `last` the start of the last part of a sequence; `single` the number of the
+    event that it is alone; `origin` what a repetition counted after (or its run); `holds` what leaves when it is
+    consumed.
+    """
+
+    start: int
+    end: int
+    bindings: Bindings
+    first: int
+    last: int
+    parts: frozenset[int] = frozenset()
+    single: int | None = None
+    origin: object = None
+    holds: tuple[tuple[list[Any], Any], ...] = ()
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        return self.start, self.end
+
+
+class Offered(Protocol):
+    """A leaf, which is offered every event; a leaf of a rule stands left of those built after it."""
+
+    def offer(self, event: Event, number: int) -> None: ...
+
+
+Receiver: TypeAlias = Callable[[Instance], None]
+Test: TypeAlias = Callable[[Instance], list[Instance]]
+
+
+def whole(start: int, end: int, bindings: Bindings, parts: frozenset[int], **more: Any) -> Instance:
+    """Return an instance that counts as one part of any sequence."""
+    return Instance(start, end, bindings, end, start, parts, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """What is due at a moment: an absence `since` the end of its left side, or an alarm, for which that is no end."""
+
+    due: int
+    since: float
+    stands: Callable[[], bool]
+    fire: Callable[[], None]
+
+
+@dataclass(slots=True)
+class World:
+    """What the operators of all rules share: the table of relations, knowledge, history and what is still to come."""
+
+    relations: Mapping[str, Relation]
+    solve: Solve
+    kinds: frozenset[tuple[str, int]]
+    errors: list[EtalisError]
+    leaves: list[Offered] = field(default_factory=list)
+    points: list[tuple[int, Receiver]] = field(default_factory=list)
+    history: list[Event] = field(default_factory=list)
+    deadlines: list[Deadline] = field(default_factory=list)
+
+    def report(self, message: str, rule: str, hint: str | None = None) -> None:
+        """Note an error that fails one match and stops nothing else."""
+        self.errors.append(ConditionError(Problem("E501", f"in rule {rule}: {message}", hint=hint)))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where a pattern stands: its rule, the policy, the smallest window around it, the variables used elsewhere."""
+
+    world: World
+    rule: str
+    policy: Policy
+    window: int | None
+    outer: Names
+    head: Names
+
+
+@dataclass(frozen=True, slots=True)
+class Tests:
+    """The modifiers on one operator, innermost first; `conditions` are those that cumulative runs once more."""
+
+    modifiers: list[tuple[bool, Test]]
+    window: int | None
+
+    def __call__(self, x: Instance) -> list[Instance]:
+        """Return the matches that an instance passes the tests as: none, one, or one per solution."""
+        found = [x] if self.window is None or x.end - x.start <= self.window else []
+        for _, test in self.modifiers:
+            found = [z for y in found for z in test(y)]
+        return found
+
+    def again(self, x: Instance) -> list[Instance]:
+        """Run the conditions alone, on a match of several candidates together (reading 11)."""
+        found = [x]
+        for is_condition, test in self.modifiers:
+            found = [z for y in found for z in test(y)] if is_condition else found
+        return found
+
+
+def pass_on(matches: Iterable[Instance], receive: Receiver) -> None:
+    """Hand matches to a receiver, in order."""
+    for x in matches:
+        receive(x)

@@ -1,0 +1,243 @@
+"""From a pattern to the tree of its operators (language.md sections 3 and 4).
+
+`build` hangs a pattern below a receiver: whatever matches is handed to it at once, so that each match climbs to the
+head before the next leaf is tried. Modifiers become tests of the operator they are written on; windows are pushed to
+every positive part. Law: the order of building is the order of the leaves in the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from etalis.errors import ConditionError
+from etalis.language import syntax as s
+from etalis.language.rules import expand_any
+from etalis.language.traversal import names, pattern_variables, variables
+from etalis.semantics_counting import Anchored, Folding, Opened, Runs, Sliding
+from etalis.semantics_matches import (
+    Instance,
+    Names,
+    Receiver,
+    Scope,
+    Test,
+    Tests,
+    World,
+    agree,
+    pass_on,
+    solutions,
+)
+from etalis.semantics_operators import Absence, Join, Leaf, Union
+from etalis.temporal.policy import POLICIES, Policy
+
+UNRESTRICTED = POLICIES["unrestricted"]
+
+
+def strip(pattern: s.Pattern, scope: Scope) -> tuple[s.Pattern, list[tuple[s.Pattern, Scope]], Scope]:
+    """Take the modifiers off a pattern: what is left, they (innermost first, each with its scope), its own scope."""
+    stack: list[tuple[s.Pattern, Scope]] = []
+    while True:
+        pattern = expand_any(pattern)
+        around = scope
+        match pattern:
+            case s.Within(pattern=inner, duration=duration):
+                scope = replace(scope, window=duration if scope.window is None else min(scope.window, duration))
+            case s.Condition(pattern=inner, goal=goal) | s.Do(pattern=inner, action=goal):
+                scope = replace(scope, outer=scope.outer | named([goal]))
+            case s.Negation(pattern=inner, absent=absent):
+                scope = replace(scope, outer=scope.outer | variables_of(absent))
+            case s.Isolated(pattern=inner) | s.Last(pattern=inner):
+                pass
+            case _:
+                return pattern, stack[::-1], scope
+        stack.append((pattern, around))
+        pattern = inner
+
+
+def build(pattern: s.Pattern, receive: Receiver, scope: Scope) -> None:
+    """Set up the operators of a pattern, leaves from left to right, so that every match is handed to `receive`."""
+    core, modifiers, inner = strip(pattern, scope)
+    tests = Tests([test for m, around in modifiers for test in _test(m, core, around)], inner.window)
+    _build_core(core, modifiers, tests, receive, inner)
+
+
+def _build_core(
+    core: s.Pattern, modifiers: list[tuple[s.Pattern, Scope]], tests: Tests, receive: Receiver, scope: Scope
+) -> None:
+    world = scope.world
+    match core:
+        case s.EventPattern() | s.SubRule():
+            world.leaves.append(Leaf(core if isinstance(core, s.EventPattern) else core.rule.head, tests, receive))
+        case s.TimePoint(time=time):
+            world.points.append((time, lambda x: pass_on(tests(x), receive)))
+        case s.Binary(operator="seq", left=left, right=s.Repeat() as repeat):
+            inside = _inside_repeat(_beside(scope, left), repeat)
+            anchored = Anchored(repeat, inside.outer, _key(left, repeat, scope), tests, receive, scope)
+            build(left, anchored.receive_left, _beside(scope, repeat))
+            build(repeat.pattern, anchored.receive_element, inside)
+        case s.Binary(operator="seq", left=left, right=s.Aggregate() as fold):
+            beside = _beside(scope, left)
+            opened = Opened(Folding(fold, _groups(fold, beside.outer), tests, receive, scope))
+            build(left, opened.receive_opener, _beside(scope, fold))
+            build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
+        case s.Binary(operator=operator, left=left, right=right):
+            relation, policy = world.relations[operator], _policy_of(operator, scope)
+            joined = Join(relation, policy, _key(left, right, scope), tests, receive)
+            build(left, lambda x: joined.receive(0, x), _beside(scope, right))
+            build(right, lambda x: joined.receive(1, x), _beside(scope, left))
+        case s.Or(left=left, right=right):
+            union = Union(scope.outer, tests, receive)
+            build(left, union.receive, scope)
+            build(right, union.receive, scope)
+        case s.NotWithin(pattern=left, absent=absent, duration=duration):
+            absence = Absence(world, duration, _negated(absent, left, scope), tests, receive)
+            build(left, absence.receive, _beside(scope, absent))
+        case s.Repeat():
+            inside = _inside_repeat(scope, core)
+            build(core.pattern, Runs(core, inside.outer, tests, receive, scope).receive, inside)
+        case s.Aggregate():
+            folding = Folding(core, _groups(core, scope.outer), tests, receive, scope)
+            build(core.pattern, Sliding(folding, *_span(modifiers)).receive, _inside_fold(scope, core))
+        case s.Within() | s.Condition() | s.Do() | s.Negation() | s.Isolated() | s.Last() | s.AnyOf():
+            raise AssertionError("stripped off before")
+        case _:
+            assert_never(core)
+
+
+def _beside(scope: Scope, other: s.Pattern) -> Scope:
+    return replace(scope, outer=scope.outer | variables_of(other))
+
+
+def _inside_repeat(scope: Scope, repeat: s.Repeat) -> Scope:
+    return replace(scope, outer=scope.outer | _bounds(repeat))
+
+
+def _inside_fold(scope: Scope, fold: s.Aggregate) -> Scope:
+    return replace(scope, outer=scope.outer | aggregated(fold) | named([fold.result]))
+
+
+def _bounds(repeat: s.Repeat) -> Names:
+    return named([repeat.least, repeat.most or repeat.least])
+
+
+def _groups(fold: s.Aggregate, elsewhere: Names) -> Names:
+    return (variables_of(fold.pattern) & (elsewhere | named([fold.result]))) - aggregated(fold)
+
+
+def _key(left: s.Pattern, right: s.Pattern, scope: Scope) -> Names:
+    """Return the variables that both sides always bind: the join key of `snoop_recent` (reading 10)."""
+    a = always_binds(left, scope.outer | variables_of(right))
+    return a & always_binds(right, scope.outer | variables_of(left))
+
+
+def _policy_of(operator: str, scope: Scope) -> Policy:
+    forall = operator == "forall_seq" and scope.policy is not UNRESTRICTED
+    return POLICIES["continuous"] if forall else scope.policy
+
+
+def _span(modifiers: list[tuple[s.Pattern, Scope]]) -> tuple[int | None, int | None]:
+    """Return over how many microseconds and how many elements an aggregate without opener slides."""
+    counts = [m.count for m, _ in modifiers if isinstance(m, s.Last)]
+    lengths = [m.duration for m, _ in modifiers if isinstance(m, s.Within)]
+    return min(lengths, default=None), min(counts, default=None)
+
+
+def _negated(absent: s.Pattern, left: s.Pattern, scope: Scope) -> list[Instance]:
+    """Set up a negated pattern, unrestricted and with its own windows only; its matches fill the list returned."""
+    found: list[Instance] = []
+    build(absent, found.append, replace(scope, policy=UNRESTRICTED, window=None, outer=variables_of(left)))
+    return found
+
+
+def _test(modifier: s.Pattern, core: s.Pattern, scope: Scope) -> Iterator[tuple[bool, Test]]:
+    """Yield the test that a modifier on `core` stands for, and whether it is a condition; windows are in the scope."""
+    sequential = isinstance(core, s.Binary) and scope.world.relations[core.operator].sequential
+
+    def gap(x: Instance) -> tuple[int, int]:
+        return (x.first, x.last) if sequential else x.interval
+
+    match modifier:
+        case s.Condition(kind=kind, goal=goal):
+            yield True, lambda x: _solve(kind, goal, x, scope)
+        case s.Negation(operator="cnot", pattern=left, absent=absent):
+            between = _negated(absent, left, scope)
+            yield False, _unless(lambda x: any(_lies(c, *gap(x)) and agree(c.bindings, x.bindings) for c in between))
+        case s.Negation(pattern=left, absent=absent):
+            before, window = _negated(absent, left, scope), scope.window
+            yield False, _unless(lambda x: any(_precedes(c, x, window) for c in before))
+        case s.Isolated():
+            yield False, _unless(lambda x: _is_disturbed(x, *gap(x), scope.world))
+        case _:
+            return
+
+
+def _unless(forbidden: Callable[[Instance], bool]) -> Test:
+    return lambda x: [] if forbidden(x) else [x]
+
+
+def _lies(c: Instance, after: int, before: int) -> bool:
+    return after < c.start and c.end < before
+
+
+def _precedes(c: Instance, x: Instance, window: int | None) -> bool:
+    in_time = c.end < x.end and (window is None or x.end - window <= c.start)
+    return in_time and agree(c.bindings, x.bindings)
+
+
+def _is_disturbed(x: Instance, after: int, before: int, world: World) -> bool:
+    others = [event for number, event in enumerate(world.history) if number not in x.parts]
+    known = [event for event in others if (event.name, len(event.args)) in world.kinds]
+    return any(after < event.start_time and event.end_time < before for event in known)
+
+
+def _solve(kind: str, goal: s.Term, x: Instance, scope: Scope) -> list[Instance]:
+    """Return the match once per solution of its goal; an error is noted and fails this match alone."""
+    try:
+        found = solutions(scope.world.solve, kind, goal, x.bindings, x.start, x.end)
+    except ConditionError as error:
+        scope.world.errors.append(error)
+        return []
+    return [replace(x, bindings=bindings) for bindings in found]
+
+
+def variables_of(pattern: s.Pattern) -> Names:
+    """Return every variable that a pattern mentions."""
+    return names(pattern_variables(pattern))
+
+
+def always_binds(pattern: s.Pattern, outer: Names) -> Names:
+    """Return the variables that every match of a pattern binds; what a goal binds is never sure (reading 33)."""
+    match expand_any(pattern):
+        case s.EventPattern(args=args) | s.SubRule(rule=s.Rule(head=s.EventPattern(args=args))):
+            return named(args)
+        case s.TimePoint():
+            return frozenset()
+        case s.Binary(left=left, right=right):
+            return always_binds(left, outer | variables_of(right)) | always_binds(right, outer | variables_of(left))
+        case s.Or(left=left, right=right):
+            return always_binds(left, outer) & always_binds(right, outer)
+        case s.Negation(pattern=inner, absent=other) | s.NotWithin(pattern=inner, absent=other):
+            return always_binds(inner, outer | variables_of(other))
+        case s.Condition(pattern=inner, goal=goal) | s.Do(pattern=inner, action=goal):
+            return always_binds(inner, outer | named([goal]))
+        case s.Within(pattern=inner) | s.Last(pattern=inner) | s.Isolated(pattern=inner):
+            return always_binds(inner, outer)
+        case s.Repeat(pattern=inner, least=least, most=most):
+            return always_binds(inner, outer) & (outer | named([least, most or least]))
+        case s.Aggregate(pattern=inner, result=result) as fold:
+            return (always_binds(inner, outer) & (outer - aggregated(fold))) | named([result])
+        case s.AnyOf():
+            raise AssertionError("expanded above")
+        case other:
+            assert_never(other)
+
+
+def named(terms: Iterable[s.Term]) -> Names:
+    """Return the variables of terms but for anonymous ones."""
+    return frozenset(v.name for v in variables(*terms) if not v.name.startswith("_#"))
+
+
+def aggregated(fold: s.Aggregate) -> Names:
+    """Return the variables that an aggregate is taken of."""
+    return frozenset() if fold.value is None else named([fold.value])
