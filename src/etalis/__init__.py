@@ -1,0 +1,33 @@
+"""Complex event processing with logic: rules that say which constellations of events make a complex event."""
+
+from etalis.errors import (
+    ConditionError,
+    EtalisError,
+    EventError,
+    InputError,
+    LimitError,
+    Problem,
+    ProgramError,
+)
+from etalis.logic.term import Struct
+from etalis.runtime.engine import Engine
+from etalis.runtime.program import Program, compile, compile_file
+from etalis.temporal.event import Event
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConditionError",
+    "Engine",
+    "EtalisError",
+    "Event",
+    "EventError",
+    "InputError",
+    "LimitError",
+    "Problem",
+    "Program",
+    "ProgramError",
+    "Struct",
+    "compile",
+    "compile_file",
+]

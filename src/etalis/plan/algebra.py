@@ -1,0 +1,209 @@
+"""The plan: what every back end executes. Seven kinds of node, and the tests that a match must pass.
+
+Each node turns instances of its children into instances of its own: values of `exports` (in that order) on an interval.
+Names that begin with `$` are bookkeeping: `$first` (end of the first part of a sequence), `$last` (start of its last part),
+`$token` (who may be consumed with it), `$parts` (numbers of the inputs), `$ids` (the part events themselves).
+Law: a node's matches depend only on the node, never on who else reads them; so equal nodes may be shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from etalis.language.syntax import Alarm, EventPattern, Term
+from etalis.temporal.policy import Policy
+from etalis.temporal.relation import Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """At most `duration` microseconds long."""
+
+    duration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A condition over background knowledge; kind is `where`, `check` or `event_multiply`."""
+
+    kind: str
+    goal: Term
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """No match of `node` (agreeing on `joined`) where `kind` says: in the `gap` of a sequence, `inside`, or `before`."""
+
+    kind: str
+    node: Node
+    joined: tuple[str, ...]
+    window: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """Nothing else of the kinds the program knows in the `gap` or `inside`, but the match's own parts."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A goal that runs once per match and never refuses it."""
+
+    goal: Term
+    inputs: tuple[str, ...]
+
+
+Test: TypeAlias = Window | Goal | Absent | Alone | Action
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Events of one name and arity whose attributes match."""
+
+    name: str
+    args: tuple[Term, ...]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The moment `time`; `place` tells two equal numbers of a text apart."""
+
+    time: int
+    place: int
+    exports: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs under a relation, selected and consumed by a policy. `optional`: a left side without partner matches too."""
+
+    relation: Relation
+    policy: Policy
+    left: Node
+    right: Node
+    tests: tuple[Test, ...]
+    exports: tuple[str, ...]
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """Whatever any branch matches; variables a branch does not bind are None."""
+
+    branches: tuple[Node, ...]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The matches of `child` that pass the tests, with what the tests bind."""
+
+    child: Node
+    tests: tuple[Test, ...]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Runs of `least` to `most` elements, after each `left` where there is one; `shared` have one value per run."""
+
+    left: Node | None
+    element: Node
+    least: Term
+    most: Term | None
+    shared: tuple[str, ...]
+    policy: Policy
+    tests: tuple[Test, ...]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A running aggregate of `element`, per group: since each `opener`, or over the last `within` or `last`.
+
+    `at_opener`: the groups that must be bound for a value at the opener itself.
+    """
+
+    opener: Node | None
+    element: Node
+    kind: str
+    value: Term | None
+    result: Term
+    groups: tuple[str, ...]
+    within: int | None
+    last: int | None
+    at_opener: frozenset[str]
+    tests: tuple[Test, ...]
+    exports: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """`left` with no `absent` until `duration` after it: known when that time has passed."""
+
+    left: Node
+    absent: Node
+    joined: tuple[str, ...]
+    duration: int
+    tests: tuple[Test, ...]
+    exports: tuple[str, ...]
+
+
+Node: TypeAlias = Source | Tick | Join | Union | Filter | Repetition | Fold | Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A rule's plan: what its matches become."""
+
+    event: EventPattern
+    label: str
+    body: Node
+    alarm: Alarm | None
+    actions: tuple[Action, ...]
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the positive inputs of a node, left to right."""
+    match node:
+        case Source() | Tick():
+            return ()
+        case Join(left=a, right=b):
+            return (a, b)
+        case Union(branches=branches):
+            return branches
+        case Filter(child=child):
+            return (child,)
+        case Repetition(left=left, element=element):
+            return (element,) if left is None else (left, element)
+        case Fold(opener=opener, element=element):
+            return (element,) if opener is None else (opener, element)
+        case Deadline(left=left):
+            return (left,)
+
+
+def tests(node: Node) -> tuple[Test, ...]:
+    """Return the tests that stand on a node."""
+    return () if isinstance(node, Source | Tick | Union) else node.tests
+
+
+def negated(node: Node) -> tuple[Node, ...]:
+    """Return the patterns whose absence a node itself asks for."""
+    absent = tuple(t.node for t in tests(node) if isinstance(t, Absent))
+    return (*absent, node.absent) if isinstance(node, Deadline) else absent
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all below it, negated ones included, parents first."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed((*children(top), *negated(top))))

@@ -1,0 +1,393 @@
+"""From a rule's pattern to a plan of binary nodes (000, section 4; language.md sections 3 and 4).
+
+A draft of the tree is built bottom-up with the variables each part may and must bind; then what is needed above is pushed down, so
+that every node exports only what someone reads. Windows are pushed to every positive part as section 4 says. Modifiers written on an operator become its
+tests, in written order after the windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from etalis.language import syntax as s
+from etalis.plan import algebra as p
+from etalis.temporal.policy import POLICIES, Policy
+from etalis.temporal.relation import Relation
+
+_UNRESTRICTED = POLICIES["unrestricted"]
+_CONTINUOUS = POLICIES["continuous"]
+
+
+@dataclass(slots=True)
+class Draft:
+    """A node in the making: its parts, its tests in order, and the variables it binds (`sure`, or `maybe`)."""
+
+    form: str
+    parts: list[Draft] = field(default_factory=list)
+    tests: list[Any] = field(default_factory=list)
+    sure: frozenset[str] = frozenset()
+    maybe: frozenset[str] = frozenset()
+    windows: list[int] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def binds(self) -> frozenset[str]:
+        return self.sure | self.maybe
+
+    @property
+    def is_sequence(self) -> bool:
+        if self.form == "join":
+            return bool(self.data["relation"].sequential)
+        return self.form in ("repetition", "fold") and len(self.parts) == 2
+
+    @property
+    def has_token(self) -> bool:
+        """Tell whether consuming a match of this consumes what a repetition counted after."""
+        return self.form == "repetition" or (self.form == "union" and any(b.has_token for b in self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for a whole rule: policy, table of relations, the variables of the head, and whether parts are kept."""
+
+    policy: Policy
+    relations: Mapping[str, Relation]
+    outer: frozenset[str]
+    parts: bool
+
+
+def binarize(
+    rule: s.Rule, *, policy: Policy, window: int | None, relations: Mapping[str, Relation], label: str, parts: bool = False
+) -> p.Head:
+    """Turn one event rule into its plan."""
+    head_vars = frozenset(term_variables(*rule.head.args, *(() if rule.alarm is None else (rule.alarm.when,))))
+    pattern, actions = _strip_actions(rule.pattern)
+    goals = [*actions, *(() if rule.action is None else (rule.action,))]
+    context = Context(policy, relations, head_vars, parts)
+    draft = _draft(pattern, context, head_vars | frozenset(term_variables(*goals)))
+    _push_windows(draft, window)
+    bound = draft.binds
+    head_actions = tuple(p.Action(g, tuple(v for v in term_variables(g) if v in bound)) for g in goals)
+    need = head_vars | {v for a in head_actions for v in a.inputs} | ({"$parts"} if parts else frozenset())
+    return p.Head(rule.head, label, _finish(draft, frozenset(need), context), rule.alarm, head_actions)
+
+
+def term_variables(*terms: s.Term) -> tuple[str, ...]:
+    """Return the variables of terms in order of first occurrence."""
+    found: dict[str, None] = {}
+    stack: list[s.Term] = list(reversed(terms))
+    while stack:
+        match stack.pop():
+            case s.Var(name=name):
+                found[name] = None
+            case s.Compound(args=args):
+                stack.extend(reversed(args))
+            case s.ListTerm(items=items, tail=tail):
+                stack.extend(reversed((*items, *(() if tail is None else (tail,)))))
+            case _:
+                pass
+    return tuple(found)
+
+
+def _strip_actions(pattern: s.Pattern) -> tuple[s.Pattern, list[s.Term]]:
+    actions: list[s.Term] = []
+    while isinstance(pattern, s.Do):
+        actions.insert(0, pattern.action)
+        pattern = pattern.pattern
+    return pattern, actions
+
+
+def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
+    """Build the draft of a pattern; `outer` are the variables that occur anywhere else in the rule."""
+    match pattern:
+        case s.EventPattern(name=name, args=args):
+            return Draft("source", sure=frozenset(term_variables(*args)), data={"name": name, "args": args})
+        case s.TimePoint(time=time, span=span):
+            return Draft("tick", data={"time": time, "place": 0 if span is None else span.start})
+        case s.Binary(operator=operator, left=left, right=right):
+            return _draft_binary(operator, left, right, c, outer)
+        case s.Or():
+            branches = [_draft(b, c, outer) for b in _alternatives(pattern)]
+            sure = frozenset.intersection(*(b.sure for b in branches))
+            return Draft("union", branches, sure=sure, maybe=frozenset().union(*(b.binds for b in branches)) - sure)
+        case s.Negation(operator=operator, pattern=inner, absent=absent):
+            draft = _draft(inner, c, outer | pattern_variables(absent))
+            kind = "before" if operator == "fnot" else "gap" if draft.is_sequence else "inside"
+            draft.tests.append(("absent", kind, _negative(absent, c, draft.binds)))
+            return draft
+        case s.NotWithin(pattern=inner, absent=absent, duration=duration):
+            left = _draft(inner, c, outer | pattern_variables(absent))
+            negative = _negative(absent, c, left.binds)
+            data = {"duration": duration, "absent": negative}
+            return Draft("deadline", [left], sure=left.sure, maybe=left.maybe, data=data)
+        case s.Condition(kind=kind, pattern=inner, goal=goal):
+            draft = _draft(inner, c, outer | frozenset(term_variables(goal)))
+            draft.tests.append(("goal", kind, goal, draft.binds))
+            draft.maybe |= frozenset(term_variables(goal)) - draft.sure
+            return draft
+        case s.Within(pattern=inner, duration=duration):
+            draft = _draft(inner, c, outer)
+            draft.windows.append(duration)
+            draft.tests.append(("window", duration))
+            if draft.form == "fold":
+                draft.data["within"] = min(duration, draft.data["within"] or duration)
+            return draft
+        case s.Last(pattern=inner, count=count):
+            draft = _draft(inner, c, outer)
+            draft.data["last"] = count
+            return draft
+        case s.Do(pattern=inner, action=action):
+            draft = _draft(inner, c, outer | frozenset(term_variables(action)))
+            draft.tests.append(("action", action, draft.binds))
+            return draft
+        case s.Repeat():
+            return _draft_repeat(None, pattern, c, outer)
+        case s.Isolated(pattern=inner):
+            draft = _draft(inner, c, outer)
+            draft.tests.append(("alone", "gap" if draft.is_sequence else "inside"))
+            return draft
+        case s.Aggregate():
+            return _draft_fold(None, pattern, c, outer)
+        case s.AnyOf() | s.SubRule():
+            raise AssertionError("lifted out before planning")
+        case _:
+            assert_never(pattern)
+
+
+def _alternatives(pattern: s.Pattern) -> list[s.Pattern]:
+    return [*_alternatives(pattern.left), *_alternatives(pattern.right)] if isinstance(pattern, s.Or) else [pattern]
+
+
+def _draft_binary(operator: str, left: s.Pattern, right: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
+    if operator == "seq" and isinstance(right, s.Repeat):
+        return _draft_repeat(left, right, c, outer)
+    if operator == "seq" and isinstance(right, s.Aggregate):
+        return _draft_fold(left, right, c, outer)
+    a = _draft(left, c, outer | pattern_variables(right))
+    b = _draft(right, c, outer | pattern_variables(left))
+    sure = a.sure | b.sure
+    policy = _CONTINUOUS if operator == "forall_seq" and c.policy is not _UNRESTRICTED else c.policy
+    data = {"relation": c.relations[operator], "policy": policy}
+    return Draft("join", [a, b], sure=sure, maybe=(a.binds | b.binds) - sure, data=data)
+
+
+def _draft_repeat(left: s.Pattern | None, repeat: s.Repeat, c: Context, outer: frozenset[str]) -> Draft:
+    bounds = frozenset(term_variables(repeat.least, *(() if repeat.most is None else (repeat.most,))))
+    inside = pattern_variables(repeat.pattern)
+    parts = [] if left is None else [_draft(left, c, outer | inside | bounds)]
+    visible = outer | frozenset().union(*(x.binds for x in parts)) | bounds
+    element = _draft(repeat.pattern, c, visible)
+    shared = element.binds & visible
+    sure = frozenset().union(*(x.sure for x in parts)) | (shared & element.sure)
+    maybe = (shared | frozenset().union(*(x.binds for x in parts))) - sure
+    data = {"least": repeat.least, "most": repeat.most, "shared": shared, "policy": c.policy, "bounds": bounds}
+    return Draft("repetition", [*parts, element], sure=sure, maybe=maybe, data=data)
+
+
+def _draft_fold(left: s.Pattern | None, fold: s.Aggregate, c: Context, outer: frozenset[str]) -> Draft:
+    value_vars = frozenset(term_variables(*(() if fold.value is None else (fold.value,))))
+    parts = [] if left is None else [_draft(left, c, outer | pattern_variables(fold.pattern))]
+    element = _draft(fold.pattern, c, outer | value_vars | frozenset(term_variables(fold.result)))
+    opener_binds = frozenset().union(*(x.binds for x in parts))
+    result_vars = frozenset(term_variables(fold.result))
+    groups = (element.binds - value_vars) & (outer | opener_binds | result_vars)
+    sure = frozenset().union(*(x.sure for x in parts)) | (groups & element.sure) | result_vars
+    maybe = (opener_binds | groups) - sure
+    data = {
+        "kind": fold.kind, "value": fold.value, "result": fold.result, "groups": groups, "within": None, "last": None,
+        "value_vars": value_vars, "result_vars": result_vars,
+    }  # fmt: skip
+    return Draft("fold", [*parts, element], sure=sure, maybe=maybe, data=data)
+
+
+def _negative(absent: s.Pattern, c: Context, binds: frozenset[str]) -> tuple[Draft, frozenset[str]]:
+    """Draft a negated pattern: unrestricted, its own windows only; return it with the variables it shares."""
+    own = Context(_UNRESTRICTED, c.relations, c.outer, False)
+    draft = _draft(absent, own, binds)
+    _push_windows(draft, None)
+    return draft, draft.binds & binds
+
+
+def pattern_variables(pattern: s.Pattern) -> frozenset[str]:
+    """Return all variables that occur in a pattern, its goals and negated parts included."""
+    terms: list[s.Term] = []
+    stack: list[s.Pattern] = [pattern]
+    while stack:
+        match stack.pop():
+            case s.EventPattern(args=args):
+                terms.extend(args)
+            case s.Binary(left=left, right=right) | s.Or(left=left, right=right):
+                stack.extend((left, right))
+            case s.Negation(pattern=inner, absent=absent) | s.NotWithin(pattern=inner, absent=absent):
+                stack.extend((inner, absent))
+            case s.Condition(pattern=inner, goal=goal):
+                stack.append(inner)
+                terms.append(goal)
+            case s.Do(pattern=inner, action=goal):
+                stack.append(inner)
+                terms.append(goal)
+            case s.Within(pattern=inner) | s.Last(pattern=inner) | s.Isolated(pattern=inner):
+                stack.append(inner)
+            case s.Repeat(pattern=inner, least=least, most=most):
+                stack.append(inner)
+                terms.extend(t for t in (least, most) if t is not None)
+            case s.Aggregate(value=value, pattern=inner, result=result):
+                stack.append(inner)
+                terms.extend(t for t in (value, result) if t is not None)
+            case s.AnyOf(patterns=patterns):
+                stack.extend(patterns)
+            case _:
+                pass
+    return frozenset(term_variables(*terms))
+
+
+def _push_windows(draft: Draft, above: int | None) -> None:
+    """Give every positive part the smallest window that encloses it; reading 8 for `fnot`."""
+    stack: list[tuple[Draft, int | None]] = [(draft, above)]
+    while stack:
+        node, outer = stack.pop()
+        node.data["around"] = outer
+        smallest = node.data["window"] = _least(*node.windows, outer)
+        stack.extend((part, smallest) for part in node.parts)
+
+
+def _least(*durations: int | None) -> int | None:
+    return min((d for d in durations if d is not None), default=None)
+
+
+def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
+    """Turn a draft into its node, exporting what is needed above."""
+    tests, need_below = _finish_tests(draft, need, c)
+    exports = _order(draft, need)
+    parts = draft.parts
+    match draft.form:
+        case "source":
+            source = p.Source(draft.data["name"], draft.data["args"], _order(draft, need_below))
+            return p.Filter(source, tests, exports) if tests else source
+        case "tick":
+            tick = p.Tick(draft.data["time"], draft.data["place"], tuple(v for v in need_below if v[0] == "$" and v in _MARKS))
+            return p.Filter(tick, tests, exports) if tests else tick
+        case "union":
+            return _finish_union(draft, tests, need_below, exports, c)
+        case "join":
+            return _finish_join(draft, tests, need_below, exports, c)
+        case "repetition":
+            return _finish_repetition(draft, tests, need_below, exports, c)
+        case "fold":
+            return _finish_fold(draft, tests, need_below, exports, c)
+        case _:
+            left = _finish(parts[0], (need_below - {"$token", "$first", "$last"}) | draft.data["absent"][1], c)
+            negative, joined = _finish_negative(draft.data["absent"], c)
+            return p.Deadline(left, negative, joined, draft.data["duration"], tests, exports)
+
+
+_MARKS = ("$parts", "$ids")
+
+
+def _order(draft: Draft, need: frozenset[str]) -> tuple[str, ...]:
+    names = sorted(need & draft.binds)
+    marks = [m for m in ("$first", "$last") if m in need and draft.is_sequence]
+    token = ["$token"] if "$token" in need and draft.has_token else []
+    return (*names, *marks, *token, *(m for m in _MARKS if m in need))
+
+
+def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple[p.Test, ...], frozenset[str]]:
+    """Build a node's tests, windows first, and say what they and those above need from below."""
+    made: list[p.Test] = []
+    window = draft.data["window"]
+    below = set(need)
+    if window is not None:
+        made.append(p.Window(window))
+    for place, test in enumerate(draft.tests):
+        match test:
+            case ("window", _):
+                pass
+            case ("goal", kind, goal, binds):
+                names = term_variables(goal)
+                inputs = tuple(v for v in names if v in binds)
+                made.append(p.Goal(kind, goal, inputs, tuple(v for v in names if v not in binds)))
+                below.update(inputs)
+            case ("absent", kind, negative):
+                node, joined = _finish_negative(negative, c)
+                later = [t[1] for t in draft.tests[place:] if t[0] == "window"]
+                made.append(p.Absent(kind, node, joined, _least(*later, draft.data["around"]) if kind == "before" else None))
+                below.update(joined)
+                below.update(("$first", "$last") if kind == "gap" else ())
+            case ("alone", kind):
+                made.append(p.Alone(kind))
+                below.update({"$ids"} | ({"$first", "$last"} if kind == "gap" else set()))
+            case ("action", goal, binds):
+                inputs = tuple(v for v in term_variables(goal) if v in binds)
+                made.append(p.Action(goal, inputs))
+                below.update(inputs)
+    return tuple(made), frozenset(below)
+
+
+def _finish_negative(negative: tuple[Draft, frozenset[str]], c: Context) -> tuple[p.Node, tuple[str, ...]]:
+    draft, joined = negative
+    own = Context(_UNRESTRICTED, c.relations, c.outer, False)
+    node = _finish(draft, joined, own)
+    return node, tuple(sorted(joined))
+
+
+def _finish_union(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+    wanted = _order(draft, need)
+    branches = tuple(_finish(b, need | (b.binds if _may_double(b, draft) else frozenset()), c) for b in draft.parts)
+    union = p.Union(branches, wanted)
+    return p.Filter(union, tests, exports) if tests else union
+
+
+def _single_kinds(draft: Draft) -> frozenset[tuple[str, int]]:
+    """Return the kinds of event that a draft can match alone: none for a composite."""
+    if draft.form == "source":
+        return frozenset({(draft.data["name"], len(draft.data["args"]))})
+    return frozenset().union(*map(_single_kinds, draft.parts)) if draft.form == "union" else frozenset()
+
+
+def _may_double(branch: Draft, union: Draft) -> bool:
+    """Tell whether another alternative may match the event that this one matches; then all bindings are compared."""
+    return any(_single_kinds(branch) & _single_kinds(other) for other in union.parts if other is not branch)
+
+
+def _finish_join(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+    a, b = draft.parts
+    shared = a.binds & b.binds
+    sequential = draft.data["relation"].sequential
+    marks = {"$first", "$last"}
+    below = (need - marks) | shared
+    token = frozenset({"$token"} if draft.data["policy"].consume or sequential else ())
+    need_a = (below - {"$token"}) | ({"$first"} & need if sequential else frozenset()) | token
+    need_b = (below - {"$token"}) | ({"$last"} & need if sequential else frozenset()) | token
+    left, right = _finish(a, frozenset(need_a), c), _finish(b, frozenset(need_b), c)
+    return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports)
+
+
+def _finish_repetition(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+    *lefts, element = draft.parts
+    data = draft.data
+    shared = data["shared"]
+    marks = frozenset(m for m in _MARKS if m in need)
+    below = (need & draft.binds) | data["bounds"] | marks
+    left = None
+    if lefts:
+        left = _finish(lefts[0], below | (shared & lefts[0].binds) | {"$token"} | (need & {"$first"}), c)
+    node = _finish(element, shared | marks, c)
+    return p.Repetition(left, node, data["least"], data["most"], tuple(sorted(shared)), data["policy"], tests, exports)
+
+
+def _finish_fold(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+    *openers, element = draft.parts
+    data = draft.data
+    groups = data["groups"]
+    marks = frozenset(m for m in _MARKS if m in need)
+    opener = None
+    if openers:
+        below = (need | groups | data["result_vars"]) & openers[0].binds
+        opener = _finish(openers[0], below | marks | {"$token"} | (need & {"$first"}), c)
+    node = _finish(element, groups | data["value_vars"] | marks, c)
+    return p.Fold(
+        opener, node, data["kind"], data["value"], data["result"], tuple(sorted(groups)),
+        None if openers else data["within"], data["last"], c.outer & groups, tests, exports,
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Which variables a node's matches are sure to bind, and when two nodes are the same up to the names of variables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import assert_never
+
+from etalis.language import syntax as s
+from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
+
+
+def sure(node: p.Node) -> frozenset[str]:
+    """Return the variables that every match of a node binds."""
+    match node:
+        case p.Source(args=args):
+            return frozenset(term_variables(*args))
+        case p.Tick():
+            return frozenset()
+        case p.Join(left=a, right=b):
+            return sure(a) | sure(b)
+        case p.Union(branches=branches):
+            return frozenset.intersection(*map(sure, branches))
+        case p.Filter(child=child):
+            return sure(child)
+        case p.Repetition(left=left, element=element, shared=shared):
+            return (sure(element) & frozenset(shared)) | (frozenset() if left is None else sure(left))
+        case p.Fold(opener=opener, element=element, groups=groups, result=result):
+            own = frozenset(term_variables(result)) | (sure(element) & frozenset(groups))
+            return own | (frozenset() if opener is None else sure(opener))
+        case p.Deadline(left=left):
+            return sure(left)
+        case _:
+            assert_never(node)
+
+
+class Signature:
+    """The shape of a node with variables numbered in order of first occurrence."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, name: str) -> int | str:
+        """Return the number of a variable; marks keep their names."""
+        return name if name[0] == "$" else self.numbers.setdefault(name, len(self.numbers))
+
+    def term(self, term: s.Term | None) -> Hashable:
+        match term:
+            case None:
+                return None
+            case s.Var(name=name):
+                return ("v", self.number(name))
+            case s.Const(value=value):
+                return ("c", type(value).__name__, value)
+            case s.Compound(name=name, args=args):
+                return ("f", name, *map(self.term, args))
+            case s.ListTerm(items=items, tail=tail):
+                return ("l", self.term(tail), *map(self.term, items))
+
+    def names(self, names: tuple[str, ...]) -> Hashable:
+        return frozenset(map(self.number, names))
+
+    def test(self, test: p.Test) -> Hashable:
+        match test:
+            case p.Window(duration=duration):
+                return ("window", duration)
+            case p.Goal(kind=kind, goal=goal):
+                return (kind, self.term(goal))
+            case p.Absent(kind=kind, node=node, joined=joined, window=window):
+                return ("absent", kind, self.node(node), self.names(joined), window)
+            case p.Alone(kind=kind):
+                return ("alone", kind)
+            case p.Action(goal=goal):
+                return ("action", self.term(goal))
+
+    def node(self, node: p.Node) -> Hashable:
+        """Return a key that is equal for nodes that differ in the names of variables only."""
+        kind = type(node).__name__
+        parts = tuple(map(self.node, p.children(node)))
+        own = self._own(node)
+        tests = tuple(map(self.test, p.tests(node)))
+        return (kind, parts, own, tests, self.names(node.exports))
+
+    def _own(self, node: p.Node) -> Hashable:
+        match node:
+            case p.Source(name=name, args=args):
+                return (name, *map(self.term, args))
+            case p.Tick(time=time, place=place):
+                return (time, place)
+            case p.Join(relation=relation, policy=policy, optional=optional):
+                return (relation, policy, optional)
+            case p.Union() | p.Filter():
+                return ()
+            case p.Repetition(left=left, least=least, most=most, shared=shared, policy=policy):
+                return (left is None, self.term(least), self.term(most), self.names(shared), policy)
+            case p.Fold(opener=opener, kind=kind, value=value, result=result, groups=groups, within=within, last=last):
+                return (opener is None, kind, self.term(value), self.term(result), self.names(groups), within, last)
+            case p.Deadline(absent=absent, joined=joined, duration=duration):
+                return (self.node(absent), self.names(joined), duration)

@@ -1,0 +1,109 @@
+"""What makes an absence false: the intervals at which a negated pattern has occurred.
+
+Blockers of a key are kept in order of end with the running maximum of their starts, so that "is there one with lo < start and end < hi"
+is one binary search. Law: ends arrive in order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from typing import Any
+
+BEFORE_TIME = -(1 << 200)
+
+
+class Blockers:
+    """Occurrences of one negated pattern, by the values it shares with the left side.
+
+    `keep`: how long one can matter (None: for ever). `first_only`: only the earliest end of a key is ever asked for.
+    `watched`: a store of left sides with the same key; what arrives while none waits there can block nothing.
+    """
+
+    __slots__ = ("fifo", "first_only", "groups", "keep", "watched")
+
+    def __init__(self, keep: int | None, first_only: bool, watched: dict[Any, Any] | None) -> None:
+        self.groups: dict[Any, list[tuple[int, int]]] = {}
+        self.keep = keep
+        self.first_only = first_only
+        self.watched = watched
+        self.fifo: deque[tuple[int, Any]] = deque()
+
+    def add(self, key: Any, start: int, end: int) -> None:
+        """Note one occurrence."""
+        if self.watched is not None and key not in self.watched:
+            return
+        group = self.groups.get(key)
+        if group is None:
+            self.groups[key] = [(end, start)]
+        elif self.first_only:
+            return
+        else:
+            latest = group[-1][1]
+            group.append((end, start if start > latest else latest))
+        if self.keep is not None:
+            self._expire(key, end)
+
+    def _expire(self, key: Any, end: int) -> None:
+        assert self.keep is not None
+        self.fifo.append((end, key))
+        limit = end - self.keep
+        while self.fifo[0][0] < limit:
+            old = self.fifo.popleft()[1]
+            group = self.groups.get(old)
+            if group is not None:
+                del group[: bisect_left(group, (limit,))]
+                if not group:
+                    del self.groups[old]
+
+    def hit(self, key: Any, low: int, high: int) -> bool:
+        """Tell whether something occurred with low < start and end < high."""
+        group = self.groups.get(key)
+        if group is None:
+            return False
+        index = bisect_left(group, (high,))
+        return index > 0 and group[index - 1][1] > low
+
+    def forget(self, key: Any) -> None:
+        """Drop a key whose left sides are all gone."""
+        self.groups.pop(key, None)
+
+
+class LooseBlockers:
+    """Blockers whose shared values may be unbound on either side: an unbound one agrees with everything."""
+
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[tuple[tuple[Any, ...], int, int]] = []
+
+    def add(self, key: tuple[Any, ...], start: int, end: int) -> None:
+        self.items.append((key, start, end))
+
+    def hit(self, key: tuple[Any, ...], low: int, high: int) -> bool:
+        return any(
+            low < start and end < high and agree(key, other) for other, start, end in self.items
+        )
+
+
+def agree(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Tell whether two tuples of values are equal where both are bound."""
+    return all(x is None or y is None or x == y for x, y in zip(a, b, strict=True))
+
+
+class EventLog:
+    """All events of the kinds a program knows, for isolation: (start, end, id)."""
+
+    __slots__ = ("items",)
+
+    def __init__(self) -> None:
+        self.items: list[tuple[int, int, int]] = []
+
+    def disturbed(self, ids: frozenset[int], low: int, high: int) -> bool:
+        """Tell whether an event that is none of `ids` lies strictly between."""
+        for start, end, number in reversed(self.items):
+            if end <= low:
+                return False
+            if low < start and end < high and number not in ids:
+                return True
+        return False

@@ -1,0 +1,730 @@
+"""From the wired plan to Python functions: one per kind of event, straight-line code over dictionary stores.
+
+One emission path for every operator: probe the other side's store, join, relation, window, absence, condition, policy, consume, hull, hand on. The policy and
+the relation are read from their rows here, when the code is written; the code itself knows neither. A reader that only stores or
+reports is written in line; one that probes becomes a function of its own when reached from another probe.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from etalis.plan import algebra as p
+from etalis.runtime import store as stores
+from etalis.runtime.blockers import EventLog
+from etalis.runtime.code import Code
+from etalis.runtime.conditions import Conditions
+from etalis.runtime.heads import Heads
+from etalis.runtime.network import Entry, PlannedRule, Reader, Wiring
+from etalis.runtime.operators import Emit
+from etalis.runtime.special import Special
+from etalis.runtime.state import State
+from etalis.runtime.terms import match_arguments
+from etalis.temporal.relation import Relation
+
+Names = dict[str, str]  # variable -> Python expression (a local name)
+
+
+class Compiler:
+    """Writes the functions of one rule set over persistent stores."""
+
+    def __init__(
+        self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads
+    ) -> None:
+        self.wiring = wiring
+        self.state = state
+        self.memory = memory
+        self.conditions = conditions
+        self.heads = heads
+        self.outlined: dict[int, Callable[..., Any]] = {}
+        self.sources: list[tuple[str, str]] = []
+        self.special = Special(self)
+
+    def remember(self, entry: Entry, name: str, make: Callable[[], Any]) -> Any:
+        """Return the part of an entry's state under a name, made on first use and kept while the rule lives."""
+        key = (entry.key, name)
+        if key not in self.memory:
+            self.memory[key] = make()
+        return self.memory[key]
+
+    def log(self) -> EventLog | None:
+        """Return the log of all events, if the program isolates anything."""
+        isolates = any(isinstance(t, p.Alone) for e in self.wiring.entries for t in p.tests(e.node))
+        return self.memory.setdefault("log", EventLog()) if isolates else None
+
+    def finish(self, code: Code, what: str) -> Callable[..., Any]:
+        """Compile a function and keep its text for `explain`."""
+        self.sources.append((what, code.source()))
+        return code.function()
+
+    # leaves
+
+    def processors(self) -> dict[tuple[str, int], Callable[..., None]]:
+        """Return per kind of event the function (values..., start, end) that offers an instance to all its leaves."""
+        by_kind: dict[tuple[str, int], list[Entry]] = {}
+        for leaf in self.wiring.leaves:
+            if isinstance(leaf.node, p.Source):
+                by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
+        return {kind: self.processor(kind, leaves) for kind, leaves in by_kind.items()}
+
+    def processor(self, kind: tuple[str, int], leaves: list[Entry]) -> Callable[..., None]:
+        """Write the function that offers one instance to its leaves, left to right."""
+        parameters = [f"x{i}" for i in range(kind[1])]
+        code = Code([*parameters, "t1", "t2"])
+        if len(leaves) > 4:
+            for leaf in leaves:
+                code(f"{code.constant(self.processor(kind, [leaf]))}({', '.join(code.parameters)})")
+        else:
+            for leaf in leaves:
+                self.offer(code, leaf, parameters, "t1", "t2")
+        return self.finish(code, f"{kind[0]}/{kind[1]}")
+
+    def offer(self, code: Code, leaf: Entry, parameters: Sequence[str], t1: str, t2: str) -> None:
+        """Write the code that matches an instance against a leaf's pattern and hands it on."""
+        assert isinstance(leaf.node, p.Source)
+        wanted = set(leaf.node.exports)
+        test, names = match_arguments(code, leaf.node.args, parameters, wanted)
+        names.update(self.marks(code, leaf.node.exports))
+        code.probes = 0
+        if test:
+            with code.block(f"if {test}:"):
+                self.deliver(code, leaf, names, t1, t2)
+        else:
+            self.deliver(code, leaf, names, t1, t2)
+
+    def marks(self, code: Code, exports: Sequence[str]) -> Names:
+        """Return the marks an instance starts with: its inputs' numbers, itself."""
+        state = code.constant(self.state)
+        found = {}
+        if "$parts" in exports:
+            found["$parts"] = f"{state}.parts"
+        if "$ids" in exports:
+            found["$ids"] = f"frozenset(({state}.current,))"
+        return found
+
+    # handing on
+
+    def deliver(self, code: Code, entry: Entry, names: Names, t1: str, t2: str) -> None:
+        """Write the code that hands a match to all readers of an entry."""
+        heads = [r for r in entry.readers if r.kind == "head"]
+        others = [r for r in entry.readers if r.kind != "head"]
+        for reader in others:
+            self.read(code, reader, entry, _renamed(names, reader), t1, t2)
+        if heads:
+            self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], entry.sure, t1, t2)
+
+    def read(self, code: Code, reader: Reader, child: Entry, names: Names, t1: str, t2: str) -> None:
+        """Write what one reader does with a match, in line or as a call."""
+        target: Entry = reader.target
+        if reader.kind == "negated":
+            self.special.block(code, target, reader.place, child, names, t1, t2)
+            return
+        match target.node:
+            case p.Join():
+                if self.probes(target, reader.place) and code.probes:
+                    exports = [names[v] for v in self.carried(target, reader.place)]
+                    code(f"{code.constant(self.outline(target, reader.place))}({', '.join([*exports, t1, t2])})")
+                else:
+                    self.join(code, target, reader.place, names, t1, t2)
+            case p.Filter():
+                self.filter(code, target, names, t1, t2)
+            case p.Union():
+                self.unite(code, target, child, names, t1, t2)
+            case _:
+                arguments = [names[v] for v in self.special.columns(target, reader.place)]
+                code(f"{code.constant(self.special.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")
+
+    def carried(self, join: Entry, place: int) -> tuple[str, ...]:
+        """Return the variables that an instance brings to one side of a join."""
+        return p.children(join.node)[place].exports
+
+    def outline(self, join: Entry, place: int) -> Callable[..., Any]:
+        """Return the function for one side of a join."""
+        key = id(join) * 2 + place
+        if key not in self.outlined:
+            carried = self.carried(join, place)
+            parameters = [f"v{i}" for i in range(len(carried))]
+            code = Code([*parameters, "t1", "t2"])
+            self.join(code, join, place, dict(zip(carried, parameters, strict=True)), "t1", "t2")
+            self.outlined[key] = self.finish(code, "join")
+        return self.outlined[key]
+
+    def filter(self, code: Code, entry: Entry, names: Names, t1: str, t2: str) -> None:
+        """Write a filter: the tests, then the readers."""
+        names = dict(names)
+        passing = self.tests(code, entry, names, entry.inputs[0].sure, t1, t2, t1, t2, None)
+        self.guarded(code, entry, passing, names, t1, t2)
+
+    def guarded(self, code: Code, entry: Entry, passing: Passing, names: Names, t1: str, t2: str) -> None:
+        """Write `if tests: hand on`, with one match per solution where a condition multiplies."""
+        if passing.expressions:
+            with code.block(f"if {' and '.join(passing.expressions)}:"):
+                self.multiplied(code, entry, passing, names, t1, t2)
+        else:
+            self.multiplied(code, entry, passing, names, t1, t2)
+
+    def multiplied(self, code: Code, entry: Entry, passing: Passing, names: Names, t1: str, t2: str) -> None:
+        depth = code.depth
+        for solutions, outputs in passing.loops:
+            row = code.fresh("o")
+            code(f"for {row} in {solutions}:")
+            code.depth += 1
+            names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
+        for action in passing.actions:
+            code(action)
+        self.deliver(code, entry, names, t1, t2)
+        code.depth = depth
+
+    def unite(self, code: Code, entry: Entry, child: Entry, names: Names, t1: str, t2: str) -> None:
+        """Write a union: unbound variables become None; one event in two alternatives is one match."""
+        full = {v: names.get(v, "None") for v in entry.node.exports}
+        if not may_double(child, entry):
+            self.deliver(code, entry, full, t1, t2)
+            return
+        seen = self.remember(entry, "seen", Doubles)
+        bound = sorted(v for v in names if v[0] not in "$" and not v.startswith("_#"))
+        values = "".join(f", {names[v]}" for v in bound)
+        state, mark = code.constant(self.state), code.constant(tuple(bound))
+        with code.block(f"if {code.constant(seen)}.new({state}.current, ({mark}{values})):"):
+            self.deliver(code, entry, full, t1, t2)
+
+    # joins
+
+    def probes(self, join: Entry, place: int) -> bool:
+        """Tell whether an instance on this side can find partners that wait."""
+        return self.retention(join, 1 - place) != NEVER_STORED
+
+    def retention(self, join: Entry, place: int) -> int | None:
+        """Return how long after its end an instance of one side can still be used: None for ever, -1 not at all."""
+        assert isinstance(join.node, p.Join)
+        return retention(join.node.relation, place, _window(join.node.tests))
+
+    def keys(self, join: Entry) -> list[str]:
+        """Return the variables that both sides always bind: the join key."""
+        left, right = join.inputs
+        names = _own_names(join)
+        both = set(names[0]) & set(names[1])
+        firm = _renamed_set(left, join, 0) & _renamed_set(right, join, 1)
+        return sorted(v for v in both & firm if v[0] != "$")
+
+    def columns(self, join: Entry, place: int) -> list[str]:
+        """Return what a waiting instance of one side holds besides its key."""
+        keys = set(self.keys(join))
+        return [v for v in self.carried(join, place) if v not in keys]
+
+    def join(self, code: Code, entry: Entry, place: int, names: Names, t1: str, t2: str) -> None:
+        """Write one side of a join: probe the other side's store, then store."""
+        node = entry.node
+        assert isinstance(node, p.Join)
+        keys = self.keys(entry)
+        key = _tuple([names[v] for v in keys]) if keys else "0"
+        if len(keys) == 1:
+            key = names[keys[0]]
+        elif keys:
+            local = code.fresh("q")
+            code(f"{local} = {key}")
+            key = local
+        own = self.remember(entry, f"side{place}", dict)
+        keeps = self.retention(entry, place) != NEVER_STORED
+        if self.probes(entry, place):
+            code.probes += 1
+            Probe(self, code, entry, place, names, key, t1, t2).write(own if keeps else None)
+        elif keeps:
+            self.store(code, entry, place, names, key, t1, t2)
+
+    def store(self, code: Code, entry: Entry, place: int, names: Names, key: str, t1: str, t2: str) -> None:
+        """Write the code that lets an instance wait."""
+        node = entry.node
+        assert isinstance(node, p.Join)
+        own = self.remember(entry, f"side{place}", dict)
+        columns = self.columns(entry, place)
+        instance = _tuple([*(names[v] for v in columns), t1, t2])
+        where = code.constant(own)
+        if node.policy.keep == "newest":
+            code(f"{code.constant(stores.put_newest)}({where}, {key}, {instance})")
+        elif "$token" in columns and place == 0 and node.relation.sequential:
+            code(f"{code.constant(stores.put_once)}({where}, {key}, {instance}, {columns.index('$token')})")
+        else:
+            with code.block(f"if {key} in {where}:"):
+                code(f"{code.constant(stores.put)}({where}, {key}, {instance})")
+            with code.block("else:"):
+                code(f"{where}[{key}] = {instance}")
+        keep = self.retention(entry, place)
+        if keep is not None:
+            fifo = code.constant(self.remember(entry, f"fifo{place}", deque))
+            code(f"{fifo}.append(({t2}, {key}))")
+            with code.block(f"if {fifo}[0][0] < {t2} - {code.constant(keep)}:"):
+                code(f"{code.constant(stores.expire)}({where}, {fifo}, {t2} - {code.constant(keep)})")
+
+    # tests
+
+    def tests(
+        self, code: Code, entry: Entry, names: Names, firm: frozenset[str], t1: str, t2: str, low: str, high: str, window: str | None
+    ) -> Passing:
+        """Write a node's tests as expressions over a match; what conditions bind is added to `names`.
+
+        `low` and `high` bound the gap of a sequence; `window` replaces the plain test of length where the caller has a better one.
+        """
+        passing = Passing([], [], [])
+        absent = 0
+        for test in p.tests(entry.node):
+            match test:
+                case p.Window(duration=duration):
+                    passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
+                case p.Goal():
+                    self.conditions.write(code, test, names, firm, t1, t2, passing, self.rule_of(entry))
+                case p.Absent(kind=kind):
+                    passing.expressions.append(self.special.unblocked(code, entry, absent, test, names, t1, t2, low, high))
+                    absent += 1
+                case p.Alone(kind=kind):
+                    bounds = (low, high) if kind == "gap" else (t1, t2)
+                    log = code.constant(self.log())
+                    passing.expressions.append(f"not {log}.disturbed({names['$ids']}, {bounds[0]}, {bounds[1]})")
+                case p.Action():
+                    passing.actions.append(self.conditions.action(code, test, names, self.rule_of(entry)))
+        return passing
+
+    def rule_of(self, entry: Entry) -> str:
+        """Return the label of a rule that an entry belongs to, for messages."""
+        readers = entry.readers
+        while readers[0].kind != "head":
+            readers = readers[0].target.readers
+        rule: PlannedRule = readers[0].target
+        return rule.head.label
+
+    def emitter(self, entry: Entry, exports: Sequence[str]) -> Emit:
+        """Return the function (exported values..., start, end) that tests a match of an operator and hands it on."""
+        code, names = self._operator_code(exports)
+        passing = self._operator_tests(code, entry, names)
+        with code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
+            self.multiplied(code, entry, passing, names, "t1", "t2")
+            code("return True")
+        code("return False")
+        return self.finish(code, type(entry.node).__name__.lower())
+
+    def checker(self, entry: Entry, exports: Sequence[str]) -> Emit:
+        """Return the function (exported values..., start, end) that only tests a match of an operator."""
+        code, names = self._operator_code(exports)
+        passing = self._operator_tests(code, entry, names)
+        code(f"return bool({' and '.join(passing.expressions) or 'True'})")
+        return self.finish(code, "test")
+
+    def _operator_code(self, exports: Sequence[str]) -> tuple[Code, Names]:
+        parameters = [f"v{i}" for i in range(len(exports))]
+        return Code([*parameters, "t1", "t2"]), dict(zip(exports, parameters, strict=True))
+
+    def _operator_tests(self, code: Code, entry: Entry, names: Names) -> Passing:
+        low, high = names.get("$first", "t1"), names.get("$last", "t2")
+        return self.tests(code, entry, names, entry.sure, "t1", "t2", low, high, None)
+
+
+class Passing:
+    """A node's tests as written: expressions to be true, solutions to loop over, actions to run."""
+
+    __slots__ = ("actions", "expressions", "loops")
+
+    def __init__(self, expressions: list[str], loops: list[tuple[str, tuple[str, ...]]], actions: list[str]) -> None:
+        self.expressions = expressions
+        self.loops = loops
+        self.actions = actions
+
+
+class Doubles:
+    """The bindings under which one event has matched the alternatives of an `or` so far."""
+
+    __slots__ = ("current", "seen")
+
+    def __init__(self) -> None:
+        self.current = -1
+        self.seen: set[tuple[Any, ...]] = set()
+
+    def new(self, current: int, values: tuple[Any, ...]) -> bool:
+        if current != self.current:
+            self.current = current
+            self.seen = {values}
+            return True
+        if values in self.seen:
+            return False
+        self.seen.add(values)
+        return True
+
+
+NEVER_STORED = -1
+
+
+def retention(relation: Relation, place: int, window: int | None) -> int | None:
+    """Return how long after its end an instance can still find a partner, whose end is never earlier than now.
+
+    None: for ever; -1: never. Derived from the relation's row: `place` 0 is the side of A.
+    """
+    mine, other = ("a", "b") if place == 0 else ("b", "a")
+    keep = window
+    for x, op, y in relation.comparisons:
+        if x == f"{other}2" and y[0] == mine:
+            if op == "<":
+                return NEVER_STORED
+            keep = 0
+        if op == "=" and y == f"{other}2" and x[0] == mine:
+            keep = 0
+    return keep
+
+
+def _window(tests: Sequence[p.Test]) -> int | None:
+    return min((t.duration for t in tests if isinstance(t, p.Window)), default=None)
+
+
+def _tuple(items: Sequence[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _renamed(names: Names, reader: Reader) -> Names:
+    return {reader.renames.get(v, v): e for v, e in names.items()} if reader.renames else dict(names)
+
+
+def _own_names(join: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    a, b = p.children(join.node)
+    return a.exports, b.exports
+
+
+def _renamed_set(child: Entry, parent: Entry, place: int) -> frozenset[str]:
+    """Return what a child is sure to bind, in the parent's names."""
+    for reader in child.readers:
+        if reader.kind == "input" and reader.target is parent and reader.place == place:
+            return frozenset(reader.renames.get(v, v) for v in child.sure)
+    raise AssertionError("a child is read by its parent")
+
+
+def single_kinds(entry: Entry) -> frozenset[tuple[str, int]]:
+    """Return the kinds of event that an entry can match alone: none for a composite."""
+    match entry.node:
+        case p.Source(name=name, args=args):
+            return frozenset({(name, len(args))})
+        case p.Filter() | p.Union():
+            return frozenset().union(*map(single_kinds, entry.inputs))
+        case _:
+            return frozenset()
+
+
+def may_double(child: Entry, union: Entry) -> bool:
+    """Tell whether another alternative may match the very event this one matches."""
+    return any(single_kinds(child) & single_kinds(other) for other in union.inputs if other is not child)
+
+
+class Probe:
+    """Writes the search for partners of one arriving instance, by the rows of relation and policy."""
+
+    def __init__(
+        self, compiler: Compiler, code: Code, entry: Entry, place: int, names: Names, key: str, t1: str, t2: str
+    ) -> None:
+        self.compiler = compiler
+        self.code = code
+        self.entry = entry
+        assert isinstance(entry.node, p.Join)
+        self.node = entry.node
+        self.place = place
+        self.names = names
+        self.key = key
+        self.x1, self.x2 = t1, t2
+        self.other = compiler.remember(entry, f"side{1 - place}", dict)
+        self.columns = compiler.columns(entry, 1 - place)
+        self.locals = [code.fresh("y") for _ in self.columns]
+        self.y1, self.y2 = code.fresh("s"), code.fresh("e")
+        x, y = (self.x1, self.x2), (self.y1, self.y2)
+        (self.a1, self.a2), (self.b1, self.b2) = (x, y) if place == 0 else (y, x)
+
+    @property
+    def points(self) -> dict[str, str]:
+        return {"a1": self.a1, "a2": self.a2, "b1": self.b1, "b2": self.b2}
+
+    def write(self, own: dict[Any, Any] | None) -> None:
+        """Write probing and storing, as the policy's row says."""
+        match self.node.policy.select:
+            case "earliest" | "latest":
+                self.write_one(own)
+            case "all":
+                self.write_all(own)
+            case _:
+                self.write_together(own)
+
+    # pieces
+
+    def merged(self) -> Names:
+        """Return the variables of a pair: the arriving instance's, the waiting one's, the bound one of two."""
+        pair = dict(self.names)
+        for column, local in zip(self.columns, self.locals, strict=True):
+            if column in pair and column[0] != "$":
+                pair[column] = f"({pair[column]} if {pair[column]} is not None else {local})"
+            elif column == "$parts" and column in pair:
+                pair[column] = f"merge_parts({pair[column]}, {local})"
+            elif column == "$ids" and column in pair:
+                pair[column] = f"({pair[column]} | {local})"
+            else:
+                pair[column] = local
+        self._name_marks(pair)
+        return pair
+
+    def _name_marks(self, pair: Names) -> None:
+        """Give a sequence its inner bounds: end of the first part, start of the last."""
+        if "$parts" in pair:
+            pair["$parts"] = pair["$parts"].replace("merge_parts", self.code.constant(merge_parts))
+        if self.node.relation.sequential:
+            left, right = _own_names(self.entry)
+            pair["$first"] = pair["$first"] if "$first" in left else self.a2
+            pair["$last"] = pair["$last"] if "$last" in right else self.b1
+
+    def agreement(self) -> list[str]:
+        """Return tests for shared variables that may be unbound."""
+        found = []
+        for column, local in zip(self.columns, self.locals, strict=True):
+            if column in self.names and column[0] != "$":
+                x = self.names[column]
+                found.append(f"({x} is None or {local} is None or {x} == {local})")
+        return found
+
+    def interval(self) -> tuple[str, str]:
+        """Return start and end of a pair. The arriving instance ends last, so a hull ends with it."""
+        relation = self.node.relation
+        if relation.occurs_on == "a":
+            return self.a1, self.a2
+        if relation.occurs_on == "b":
+            return self.b1, self.b2
+        if relation.sequential or relation.name == "meets":
+            return self.a1, self.x2
+        if ("a1", "=", "b1") in relation.comparisons:
+            return self.x1, self.x2
+        return f"({self.y1} if {self.y1} < {self.x1} else {self.x1})", self.x2
+
+    def passing(self) -> tuple[Passing, Names, str, str]:
+        """Return the candidate test of a pair with its variables and interval."""
+        names = self.merged()
+        start, end = self.interval()
+        low, high = names.get("$first", start), names.get("$last", end)
+        firm = self.entry.sure
+        tests = self.compiler.tests(self.code, self.entry, names, firm, start, end, low, high, self.length_test())
+        relation = [f"{self.points[x]} {'==' if op == '=' else op} {self.points[y]}" for x, op, y in self.node.relation.comparisons]
+        tests.expressions[:0] = [*relation, *self.agreement()]
+        return tests, names, start, end
+
+    def length_test(self) -> str | None:
+        duration = _window(self.node.tests)
+        if duration is None or self.node.relation.occurs_on != "hull":
+            return None
+        limit = self.code.constant(duration)
+        if self.node.relation.sequential:
+            return f"{self.x2} - {self.a1} <= {limit}"
+        return f"{self.x2} - {self.y1} <= {limit} and {self.x2} - {self.x1} <= {limit}"
+
+    def unpack(self, source: str) -> str:
+        return f"{_tuple([*self.locals, self.y1, self.y2])} = {source}"
+
+    def past(self) -> str | None:
+        """Return when, going from the newest back, nothing further can match; from the row and the window."""
+        mine, other = ("a", "b") if self.place == 1 else ("b", "a")
+        conditions = []
+        for x, op, y in self.node.relation.comparisons:
+            if x[0] == other and y[0] == mine and op in ("<", "<="):
+                conditions.append(f"{self.y2} {'<=' if op == '<' else '<'} {self.points[x]}")
+            elif op == "=" and f"{mine}2" in (x, y):
+                partner = y if x[0] == mine else x
+                conditions.append(f"{self.y2} < {self.points[partner]}")
+        window = _window(self.node.tests)
+        if window is not None and self.node.relation.occurs_on == "hull":
+            conditions.append(f"{self.y2} < {self.x2} - {self.code.constant(window)}")
+        return " or ".join(conditions) or None
+
+    def beyond(self) -> str | None:
+        """Return when, going from the oldest on, nothing further can match."""
+        mine = "a" if self.place == 1 else "b"
+        for x, op, y in self.node.relation.comparisons:
+            if x == f"{mine}2" and y[0] != mine and op in ("<", "<="):
+                return f"{self.y2} {'>=' if op == '<' else '>'} {self.points[y]}"
+        return None
+
+    def forget(self) -> None:
+        """Let blockers of a key go when its last left side has gone."""
+        for blockers in self.compiler.special.watching(self.entry):
+            self.code(f"{self.code.constant(blockers)}.forget({self.key})")
+
+    def consumed(self) -> None:
+        """What consumes a repetition consumes the whole."""
+        if "$token" in self.columns and self.node.policy.consume:
+            token = self.locals[self.columns.index("$token")]
+            with self.code.block(f"if {token} is not None:"):
+                self.code(f"{token}.kill()")
+
+    def keep_waiting(self, own: dict[Any, Any] | None) -> None:
+        if own is not None:
+            self.compiler.store(self.code, self.entry, self.place, self.names, self.key, self.x1, self.x2)
+
+    # shapes
+
+    def write_one(self, own: dict[Any, Any] | None) -> None:
+        """Earliest or latest candidate; it leaves where the policy consumes."""
+        code, node = self.code, self.node
+        latest = node.policy.select == "latest"
+        consume = node.policy.consume
+        other = code.constant(self.other)
+        y, g, j = code.fresh("y"), code.fresh("g"), code.fresh("j")
+        tests, names, start, end = self.passing()
+        condition = " and ".join(tests.expressions) or "True"
+        code(f"{y} = {other}.get({self.key})")
+        if node.policy.keep != "newest":
+            with code.block(f"if {y} is not None and type({y}) is not tuple:"):
+                code(f"{g} = {y}")
+                order = f"range(len({g}) - 1, -1, -1)" if latest else f"range(len({g}))"
+                with code.block(f"for {j} in {order}:"):
+                    code(f"{y} = {g}[{j}]")
+                    code(self.unpack(y))
+                    stop = self.past() if latest else self.beyond()
+                    if stop:
+                        with code.block(f"if {stop}:"):
+                            code(f"{y} = None")
+                            code("break")
+                    with code.block(f"if {condition}:"):
+                        if consume:
+                            code(f"{code.constant(stores.take)}({other}, {self.key}, {g}, {j})")
+                        code("break")
+                with code.block("else:"):
+                    code(f"{y} = None")
+            header = f"elif {y} is not None:"
+        else:
+            header = f"if {y} is not None:"
+        with code.block(header):
+            code(self.unpack(y))
+            with code.block(f"if {condition}:"):
+                if consume:
+                    code(f"del {other}[{self.key}]")
+                    self.forget()
+                else:
+                    code("pass")
+            with code.block("else:"):
+                code(f"{y} = None")
+        with code.block(f"if {y} is not None:"):
+            self.consumed()
+            self.compiler.multiplied(code, self.entry, tests, names, start, end)
+            if node.policy.keep != "unmatched":
+                self.keep_waiting(own)
+        if own is not None:
+            with code.block("else:"):
+                self.keep_waiting(own)
+
+    def write_all(self, own: dict[Any, Any] | None) -> None:
+        """Every candidate, earliest first; all leave where the policy consumes."""
+        code, node = self.code, self.node
+        other = code.constant(self.other)
+        g, y, hits = code.fresh("g"), code.fresh("y"), code.fresh("h")
+        tests, names, start, end = self.passing()
+        condition = " and ".join(tests.expressions) or "True"
+        consume = node.policy.consume
+        if consume:
+            code(f"{hits} = ()")
+        code(f"{g} = {other}.get({self.key})")
+        with code.block(f"if {g} is not None:"):
+            with code.block(f"if type({g}) is tuple:"):
+                code(f"{g} = ({g},)")
+            back = self.past()
+            if consume or back:
+                code(f"{hits} = []")
+                with code.block(f"for {y} in reversed({g}):"):
+                    code(self.unpack(y))
+                    if back:
+                        with code.block(f"if {back}:"):
+                            code("break")
+                    with code.block(f"if {condition}:"):
+                        code(f"{hits}.append({y})")
+                if consume:
+                    with code.block(f"if {hits}:"):
+                        self._leave(g, hits, other)
+                with code.block(f"for {y} in reversed({hits}):"):
+                    code(self.unpack(y))
+                    self._again(tests, names, start, end)
+            else:
+                with code.block(f"for {y} in {g}:"):
+                    code(self.unpack(y))
+                    ahead = self.beyond()
+                    if ahead:
+                        with code.block(f"if {ahead}:"):
+                            code("break")
+                    with code.block(f"if {condition}:"):
+                        self.compiler.multiplied(code, self.entry, tests, names, start, end)
+        if own is not None:
+            if consume:
+                with code.block(f"if not {hits}:"):
+                    self.keep_waiting(own)
+            else:
+                self.keep_waiting(own)
+
+    def _leave(self, g: str, hits: str, other: str) -> None:
+        code = self.code
+        gone = code.fresh("z")
+        code(f"{gone} = set(map(id, {hits}))")
+        code(f"{code.constant(stores.leave)}({other}, {self.key}, [z for z in {g} if id(z) not in {gone}])")
+        if self.compiler.special.watching(self.entry):
+            with code.block(f"if {self.key} not in {other}:"):
+                self.forget()
+        if "$token" in self.columns:
+            place = self.columns.index("$token")
+            with code.block(f"for {gone} in {hits}:"):
+                with code.block(f"if {gone}[{place}] is not None:"):
+                    code(f"{gone}[{place}].kill()")
+
+    def _again(self, tests: Passing, names: Names, start: str, end: str) -> None:
+        """Evaluate the conditions of a chosen pair once more for what they bind, then hand on."""
+        rebind = [e for e in tests.expressions if ":=" in e]
+        if rebind:
+            with self.code.block(f"if {' and '.join(rebind)}:"):
+                self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+        else:
+            self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+
+    def write_together(self, own: dict[Any, Any] | None) -> None:
+        """One match with all candidates, on the common hull, with the variables of the latest."""
+        code = self.code
+        other = code.constant(self.other)
+        g, y, hits, first = code.fresh("g"), code.fresh("y"), code.fresh("h"), code.fresh("m")
+        tests, _, _, _ = self.passing()
+        condition = " and ".join(tests.expressions) or "True"
+        code(f"{hits} = []")
+        code(f"{g} = {other}.get({self.key})")
+        with code.block(f"if {g} is not None:"):
+            with code.block(f"if type({g}) is tuple:"):
+                code(f"{g} = ({g},)")
+            with code.block(f"for {y} in {g}:"):
+                code(self.unpack(y))
+                with code.block(f"if {condition}:"):
+                    code(f"{hits}.append({y})")
+        with code.block(f"if {hits}:"):
+            code(self.unpack(f"{hits}[-1]"))
+            code(f"{first} = {self.x1}")
+            with code.block(f"for {y} in {hits}:"):
+                with code.block(f"if {y}[-2] < {first}:"):
+                    code(f"{first} = {y}[-2]")
+            self._combined(first, g, hits, other)
+        if own is not None:
+            with code.block(f"if not {hits}:"):
+                self.keep_waiting(own)
+
+    def _combined(self, first: str, g: str, hits: str, other: str) -> None:
+        """Run the conditions once more on the combined match; only if it stands is anything consumed."""
+        names = self.merged()
+        passing = Passing([], [], [])
+        label = self.compiler.rule_of(self.entry)
+        conditions = self.compiler.conditions
+        for test in self.node.tests:
+            if isinstance(test, p.Goal):
+                conditions.write(self.code, test, names, self.entry.sure, first, self.x2, passing, label)
+            elif isinstance(test, p.Action):
+                passing.actions.append(conditions.action(self.code, test, names, label))
+        with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
+            self._leave(g, hits, other)
+            self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)
+        if passing.expressions:
+            with self.code.block("else:"):
+                self.code(f"{hits} = ()")
+
+
+def merge_parts(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers of both, in order, each once."""
+    return tuple(sorted({*a, *b}))

@@ -1,0 +1,128 @@
+"""Conditions and actions in generated code: goals over the background knowledge, each failure kept to its own match.
+
+A goal that is plain arithmetic or comparison is written in line; any other becomes a function prepared once. What raises is reported
+with rule, bindings and text, and fails that match alone (language.md section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import ConditionError, EtalisError, Problem
+from etalis.language.lower import to_logic
+from etalis.language.printer import print_term
+from etalis.logic.solver import Solver
+from etalis.logic.term import Struct, Value, format_value, real
+from etalis.plan import algebra as p
+from etalis.runtime.code import Code
+from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
+
+if TYPE_CHECKING:
+    from etalis.runtime.compile import Passing
+
+Names = dict[str, str]
+
+
+class Conditions:
+    """Prepares the goals of a program against its knowledge."""
+
+    def __init__(self, solver: Solver, report: Callable[[ConditionError], None]) -> None:
+        self.solver = solver
+        self.report = report
+
+    def write(
+        self, code: Code, test: p.Goal, names: Names, firm: frozenset[str], t1: str, t2: str, passing: Passing, rule: str
+    ) -> None:
+        """Add a condition to a match's tests; what it binds is added to `names`, also where an input may be unbound."""
+        timed = test.kind == "check"
+        arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
+        outputs = (*test.outputs, *(v for v in test.inputs if v not in firm))
+        call = f"{code.constant(self.prepare(test, outputs, rule))}({arguments})"
+        row = code.fresh("r")
+        if test.kind == "event_multiply":
+            passing.expressions.append(f"({row} := {call})")
+            passing.loops.append((row, outputs))
+        elif outputs:
+            passing.expressions.append(f"({row} := {call}) is not None")
+            names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
+        else:
+            passing.expressions.append(f"{call} is not None")
+
+    def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
+        """Return the statement that runs an action."""
+        goal = p.Goal("where", action.goal, action.inputs, ())
+        prepared = self.prepare(goal, (), rule, what="action")
+        return f"{code.constant(prepared)}({', '.join(names[v] for v in action.inputs)})"
+
+    def prepare(self, test: p.Goal, outputs: tuple[str, ...], rule: str, what: str = "condition") -> Callable[..., Any]:
+        """Return the function (inputs..., [start, end]) of a goal: its outputs, or None; a list of them where it multiplies."""
+        goal = to_logic(test.goal)
+        extra = _TIMES if test.kind == "check" else ()
+        inputs = test.inputs
+        if test.kind == "event_multiply":
+            find = self.solver.prepare_all(goal, inputs, outputs, extra)
+            solve: Callable[..., Any] = lambda *values: list(dict.fromkeys(find(*values)))  # noqa: E731
+        else:
+            solve = self.solver.prepare(goal, inputs, outputs, extra)
+        count = len(inputs)
+
+        def guarded(*values: Any) -> Any:
+            try:
+                if extra:
+                    values = (*values[:count], *map(_seconds, values[count:]))
+                return solve(*values)
+            except EtalisError as error:
+                self.report(self._explain(error, test, values, rule, what))
+                return None
+
+        return guarded
+
+    def _explain(self, error: EtalisError, test: p.Goal, values: tuple[Any, ...], rule: str, what: str) -> ConditionError:
+        bound = ", ".join(
+            f"{v} = {format_value(x)}" for v, x in zip(test.inputs, values, strict=False) if x is not None
+        )
+        first = error.problems[0]
+        message = f"the {what} {print_term(test.goal)} of rule {rule} raised {first.message}"
+        return ConditionError(Problem("E401", message + (f" with {bound}" if bound else ""), test.goal.span, first.hint))
+
+    def fail(self, rule: str) -> Callable[[str], None]:
+        """Return the function that reports a value an operator cannot use."""
+
+        def fail(message: str) -> None:
+            self.report(ConditionError(Problem("E402", f"rule {rule}: {message}")))
+
+        return fail
+
+    def due(self, form: str, now: int, when: Value, rule: str) -> int | None:
+        """Return the moment of an alarm, or report that there is none."""
+        try:
+            moment = to_moment(when)
+        except TypeError:
+            self.fail(rule)(f"an alarm cannot be set for {format_value(when)}; a number of seconds is needed")
+            return None
+        if form == "after":
+            if moment <= 0:
+                self.fail(rule)(f"an alarm must be set for a positive number of seconds, not {format_value(when)}")
+                return None
+            return now + moment
+        return max(now, moment)
+
+
+def to_moment(value: Value) -> int:
+    """Turn seconds or `datetime(Y,M,D,H,Mi,S)` into microseconds."""
+    from datetime import UTC, datetime
+
+    if isinstance(value, int):
+        return value * MICROSECONDS
+    if isinstance(value, Struct) and value.name == "datetime" and len(value.args) in (6, 7):
+        return to_time(datetime(*value.args[:6], tzinfo=UTC))
+    return to_time(value)
+
+
+_TIMES = (("t1", 1), ("t2", 1))
+
+
+def _seconds(time: int) -> Value:
+    seconds = to_seconds(time)
+    return real(seconds) if isinstance(seconds, float) else seconds

@@ -1,0 +1,297 @@
+"""The engine: takes one event at a time, returns the complex events it caused (language.md section 2).
+
+An input is processed to completion before the next; what it causes comes in rounds, each sorted and free of duplicates. Time points come before
+the inputs of their stamp, alarms and deadlines after them. The engine reads no clock: time comes with events, with `advance`, or from the clock it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
+from etalis.language.parser import parse_event
+from etalis.language.values import ground
+from etalis.runtime.rim import arrange, convert, to_interval
+from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind
+from etalis.temporal.event import Event, sort_key
+from etalis.temporal.interval import to_seconds, to_time
+
+if TYPE_CHECKING:
+    from etalis.language.syntax import Rule
+    from etalis.runtime.program import Program
+
+_item = tuple.__getitem__
+Callback = Callable[[Event], object]
+
+
+class Engine:
+    """One run of a program over a stream of events."""
+
+    def __init__(
+        self,
+        program: Program,
+        *,
+        policy: str | None = None,
+        parts: bool = False,
+        clock: Callable[[], Any] | None = None,
+        on_error: Callable[[ConditionError], object] | None = None,
+    ) -> None:
+        self.program = program
+        self.clock = clock
+        self.errors: list[ConditionError] = []
+        self._on_error = on_error
+        self._rules = RuleSet(program, policy=policy, parts=parts, report=self._report)
+        self._state = self._rules.state
+        self._signatures = program.signatures
+        self._known = program.arities
+        self._callbacks: list[tuple[str | None, Callback]] = []
+        self._history: list[Event] | None = [] if program.settings.store_fired_events else None
+        self._floor = BEGINNING
+        self._busy = False
+        self._pending: list[tuple[str, tuple[Any, ...], int, int]] = []
+
+    # in
+
+    def push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> list[Event]:
+        """Take one event and return the complex events it caused, in order.
+
+        `at` is a number of seconds, a datetime, or a pair (start, end) of these.
+        """
+        if at is None:
+            at = self._read_clock(name)
+        start, end = to_interval(at)
+        values = self._values(name, args, named)
+        if self._busy:
+            self._pending.append((name, values, start, end))
+            return []
+        return self._take(name, values, start, end)
+
+    def push_term(self, text: str, at: Any = None) -> list[Event]:
+        """Take one event written as a term, such as `a(1, f(x))`."""
+        event = parse_event(text)
+        return self.push(event.name, *(ground(a) for a in event.args), at=at)
+
+    def run(self, rows: Iterable[Any]) -> Iterator[Event]:
+        """Take many events, yield the complex events; equal ends are taken in order of start.
+
+        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes.
+        """
+        for _, group in groupby(map(self._row, rows), key=lambda row: row[3]):
+            batch = list(group)
+            if len(batch) > 1:
+                batch.sort(key=lambda row: row[2])
+            for name, values, start, end in batch:
+                yield from self._take(name, values, start, end)
+
+    def advance(self, *, to: Any) -> list[Event]:
+        """Say that nothing more will end at or before `to`; return what that settles."""
+        return self._advance(to_time(to))
+
+    def close(self) -> list[Event]:
+        """End the stream: all deadlines pass."""
+        return self._advance(NEVER)
+
+    def _advance(self, time: int) -> list[Event]:
+        out: list[Event] = []
+        if time > self._state.now or time > self._floor:
+            self._pass_time(time, out, inclusive=True)
+            self._floor = max(self._floor, time)
+            if time < NEVER:
+                self._state.now = max(self._state.now, time)
+        return self._hand_out(out)
+
+    def _read_clock(self, name: str) -> Any:
+        if self.clock is None:
+            hint = "give `at=` with the event, or `clock=` with the engine"
+            raise EventError(Problem("E303", f"no time is given for {name}", hint=hint))
+        return self.clock()
+
+    def _values(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        signature = self._signatures.get(name, ())
+        if named:
+            args = arrange(name, signature, args, named)
+        if signature and len(args) != len(signature):
+            hint = f"declared: {name}({', '.join(a for a, _ in signature)})"
+            raise EventError(Problem("E302", f"{name} takes {len(signature)} attributes, not {len(args)}", hint=hint))
+        return convert(name, signature, args)
+
+    def _row(self, row: Any) -> tuple[str, tuple[Any, ...], int, int]:
+        match row:
+            case Event():
+                return row.name, self._values(row.name, row.args, {}), row.start_time, row.end_time
+            case tuple() if row and isinstance(row[0], str) and len(row) > 1:
+                start, end = to_interval(row[-1])
+                return row[0], self._values(row[0], row[1:-1], {}), start, end
+            case {"event": str(name), "at": at, **named}:
+                start, end = to_interval(at)
+                return name, self._values(name, (), named), start, end
+        hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
+        raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
+
+    # one input
+
+    def _take(self, name: str, values: tuple[Any, ...], start: int, end: int) -> list[Event]:
+        """Process one input to completion, and what callbacks push meanwhile."""
+        out: list[Event] = []
+        state = self._state
+        if end != state.now or end <= self._floor:
+            self._move_to(name, end, out)
+        state.number += 1
+        state.current += 1
+        if self._rules.traced:
+            state.parts = (state.number,)
+        self._rules.log_event(name, len(values), start, end)
+        process = self._rules.processors.get((name, len(values)))
+        if process is not None:
+            process(*values, start, end)
+            if state.queue:
+                self._settle(out)
+        elif name in self._known and len(values) not in self._known[name]:
+            self._refuse_arity(name, len(values))
+        return self._hand_out(out)
+
+    def _refuse_arity(self, name: str, arity: int) -> None:
+        known = " or ".join(str(n) for n in sorted(self._known[name]))
+        hint = f"the program knows {name} with {known}"
+        raise EventError(Problem("E302", f"{name} has {arity} attributes here", hint=hint))
+
+    def _move_to(self, name: str, end: int, out: list[Event]) -> None:
+        state = self._state
+        if end < state.now or end <= self._floor:
+            reached = max(state.now, self._floor)
+            hint = "events must come in order of their ends"
+            raise EventError(
+                Problem("E310", f"{name} ends at {to_seconds(end)}, but time has reached {_show(reached)}", hint=hint)
+            )
+        self._pass_time(end, out, inclusive=False)
+        state.now = end
+
+    def _pass_time(self, time: int, out: list[Event], *, inclusive: bool) -> None:
+        """Fire time points up to `time`, deadlines before it (and at it, if inclusive), in order."""
+        state, rules = self._state, self._rules
+        while True:
+            tick = rules.next_tick()
+            if tick <= state.due and tick <= time and tick < NEVER:
+                state.now = max(state.now, tick)
+                rules.fire_tick()
+            elif state.due < time or (inclusive and state.due <= time and state.due < NEVER):
+                state.now = max(state.now, state.due)
+                state.fall_due()
+            else:
+                return
+            if state.queue:
+                self._settle(out)
+
+    def _settle(self, out: list[Event]) -> None:
+        """Process what was caused, round by round, until nothing new comes."""
+        state = self._state
+        queue = state.queue
+        made = 0
+        limit = self.program.settings.max_derivations
+        while queue:
+            batch = queue[:]
+            queue.clear()
+            if len(batch) > 1:
+                sort_events(batch)
+            made += len(batch)
+            if made > limit:
+                self._stop(batch[-1], limit)
+            for event in batch:
+                kind: HeadKind = _item(event, 2)
+                if kind.reported:
+                    out.append(event)
+                if kind.feeds is not None:
+                    state.current += 1
+                    arity = kind.arity
+                    if self._rules.traced:
+                        state.parts = _item(event, 3 + arity)
+                    self._rules.log_event(kind.name, arity, _item(event, 1), _item(event, 0))
+                    kind.feeds(*_item(event, slice(3, 3 + arity)), _item(event, 1), _item(event, 0))
+
+    def _stop(self, event: Event, limit: int) -> None:
+        self._state.queue.clear()
+        hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
+        message = f"one input caused more than {limit} events; the last came from rule {event.rule}: {event!r}"
+        raise LimitError(Problem("E320", message, hint=hint))
+
+    # out
+
+    def on(self, name: str | None, callback: Callback) -> None:
+        """Call back for every complex event of a name (None: of any)."""
+        self._callbacks.append((name, callback))
+
+    def _hand_out(self, out: list[Event]) -> list[Event]:
+        """Store and call back; what callbacks push comes after the current event."""
+        if self._history is not None:
+            self._history.extend(out)
+        if not self._callbacks or self._busy:
+            return out
+        done: list[Event] = []
+        self._busy = True
+        try:
+            while True:
+                for event in out:
+                    for name, callback in self._callbacks:
+                        if name is None or name == event.name:
+                            callback(event)
+                done.extend(out)
+                if not self._pending:
+                    return done
+                out = self._take(*self._pending.pop(0))
+        finally:
+            self._busy = False
+
+    @property
+    def history(self) -> list[Event]:
+        """The complex events reported so far, if the program sets `store_fired_events`."""
+        return list(self._history or ())
+
+    @property
+    def now(self) -> int | float | None:
+        """The time reached, in seconds; None before the first event."""
+        return None if self._state.now == BEGINNING else to_seconds(self._state.now)
+
+    def _report(self, error: ConditionError) -> None:
+        self.errors.append(error)
+        if self._on_error is not None:
+            self._on_error(error)
+
+    # rules
+
+    def insert_rule(self, rule: str | Rule) -> str:
+        """Add a rule, effective for later events; return its label."""
+        return self._rules.insert(rule)
+
+    def delete_rule(self, rule: str | Rule) -> int:
+        """Remove rules by label or by text; return how many went."""
+        return self._rules.delete(rule)
+
+    def waiting(self) -> int:
+        """Return how many instances wait in the stores of joins."""
+        return self._rules.waiting()
+
+    def code(self) -> str:
+        """Return the generated source."""
+        return self._rules.code()
+
+
+def sort_events(events: list[Event]) -> None:
+    """Sort a round by (end, start, standard order of the atom).
+
+    Plain comparison is that order unless it meets arguments of different types; then the keys are spelled out.
+    """
+    try:
+        events.sort(key=_flat)
+    except TypeError:
+        events.sort(key=sort_key)
+
+
+def _flat(event: Event) -> tuple[Any, ...]:
+    return _item(event, slice(0, 3 + _item(event, 2).arity))
+
+
+def _show(time: int) -> str:
+    return "the end of the stream" if time >= NEVER else str(to_seconds(time))

@@ -1,0 +1,119 @@
+"""A compiled program: checked text, ready to make engines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.language.check import check
+from etalis.language.flags import Settings, settings
+from etalis.language.lower import load_clauses
+from etalis.language.modules import Reader, read_file, resolve
+from etalis.language.names import triggered
+from etalis.language.parser import parse_collect
+from etalis.language.rules import declarations, event_rules
+from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
+from etalis.language.syntax import Program as Tree
+from etalis.logic.solver import Solver
+from etalis.runtime.engine import Engine
+from etalis.runtime.rim import Signature
+
+
+def compile(  # noqa: A001
+    text: str, *, name: str = "<program>", read: Reader = read_file, **flags: object
+) -> Program:
+    """Compile a program's text; raise a ProgramError with all that is wrong with it."""
+    tree, problems = parse_collect(text, name)
+    if not problems:
+        problems = check(tree, read=read)
+    errors = [problem for problem in problems if problem.is_error]
+    if errors:
+        raise ProgramError(*errors)
+    flat, more = resolve(tree, read)
+    errors = [problem for problem in more if problem.is_error]
+    if errors:
+        raise ProgramError(*errors)
+    return Program(flat, tuple(problems), settings(flat, flags))
+
+
+def compile_file(path: str | Path, **flags: Any) -> Program:
+    """Compile a program from a file."""
+    where = Path(path)
+    text = read_file(str(where))
+    if text is None:
+        raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
+    return compile(text, name=str(where), **flags)
+
+
+class Program:
+    """A checked program; `problems` holds its warnings."""
+
+    def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings) -> None:
+        self.tree = tree
+        self.problems = problems
+        self.settings = settings
+        self.rules: tuple[Rule, ...] = event_rules(tree)
+
+    @cached_property
+    def signatures(self) -> Mapping[str, Signature]:
+        """Names and types of declared attributes, by event."""
+        return {name: d.attributes for (name, _), d in declarations(self.tree).items()}
+
+    @cached_property
+    def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """Names of attributes, by kind of event: declared."""
+        return {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
+
+    @cached_property
+    def arities(self) -> Mapping[str, set[int]]:
+        """Numbers of attributes under which the program knows an event."""
+        from etalis.language.rules import known_events
+
+        found: dict[str, set[int]] = {}
+        for name, arity in known_events(self.tree):
+            found.setdefault(name, set()).add(arity)
+        return found
+
+    def solver(self) -> Solver:
+        """Return a fresh logic machine over the program's knowledge."""
+        return Solver(load_clauses(self.tree))
+
+    @cached_property
+    def _triggers(self) -> list[Term]:
+        return [t.pattern for t in self.tree.items if isinstance(t, Trigger)]
+
+    def is_reported(self, name: str, arity: int) -> bool:
+        """Tell whether events of a kind are reported: all heads, or those the triggers name."""
+        if not self._triggers:
+            return True
+        return any(_triggers(pattern, name, arity) for pattern in self._triggers)
+
+    def check_rules(self, rules: Iterable[Rule]) -> None:
+        """Check rules that come at run time beside those the program has."""
+        tree = Tree((*(i for i in self.tree.items if not isinstance(i, Rule)), *rules), self.tree.span)
+        errors = [problem for problem in check(tree) if problem.is_error]
+        if errors:
+            raise ProgramError(*errors)
+
+    def engine(
+        self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
+        on_error: Callable[[ConditionError], object] | None = None,
+    ) -> Engine:  # fmt: skip
+        """Return a fresh engine for one stream of events."""
+        if policy is not None:
+            settings(self.tree, {"event_consumption_policy": policy})
+        return Engine(self, policy=policy, parts=parts, clock=clock, on_error=on_error)
+
+
+def _triggers(pattern: Term, name: str, arity: int) -> bool:
+    match pattern:
+        case Const(value="all_events" | "all_defined_events"):
+            return True
+        case Compound(name="/", args=(Var(), Const(value=n))):
+            return bool(n == arity)
+        case Var():
+            return True
+    return triggered(pattern) == (name, arity)

@@ -1,0 +1,148 @@
+"""The rules of a running engine: planned, wired and compiled, with state that outlives a change of rules.
+
+Inserting or deleting a rule compiles anew over the same stores: a rule's state is found by the rule's number, a shared part's by its
+shape and the generation of rules it came with, so a new rule sees later events only and the others notice nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.language.flags import rule_settings
+from etalis.language.parser import parse_rule
+from etalis.language.rules import event_rules
+from etalis.language.syntax import Program as Tree
+from etalis.language.syntax import Rule
+from etalis.plan import algebra as p
+from etalis.plan.binarize import binarize
+from etalis.runtime.code import Code
+from etalis.runtime.compile import Compiler
+from etalis.runtime.conditions import Conditions
+from etalis.runtime.heads import Heads
+from etalis.runtime.network import PlannedRule, Wiring
+from etalis.runtime.state import NEVER, State
+from etalis.runtime.store import count_instances
+from etalis.temporal.policy import POLICIES
+from etalis.temporal.relation import relations
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
+
+
+class RuleSet:
+    """Rules, their compiled form and their state."""
+
+    def __init__(
+        self, program: Program, *, policy: str | None, parts: bool, report: Callable[[ConditionError], None]
+    ) -> None:
+        self.program = program
+        self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
+        self.traced = parts
+        self.state = State()
+        self.memory: dict[Any, Any] = {}
+        self.conditions = Conditions(program.solver(), report)
+        self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
+        self.rules: list[tuple[PlannedRule, Rule]] = []
+        self.ticks: list[tuple[int, Callable[[], None]]] = []
+        self.fired: set[Any] = set()
+        self.generation = 0
+        for rule in program.rules:
+            self._plan(rule)
+        self.compile()
+
+    def _plan(self, rule: Rule) -> PlannedRule:
+        name, window = rule_settings(self.settings, rule)
+        bounds = [w for w in (window, self.settings.garbage_window) if w is not None]
+        label = rule.label or str(len(self.rules) + 1)
+        head = binarize(
+            rule, policy=POLICIES[name], window=min(bounds, default=None), relations=relations(self.settings.relations),
+            label=label, parts=self.traced,
+        )  # fmt: skip
+        number = self.rules[-1][0].number + 1 if self.rules else 1
+        planned = PlannedRule(number, self.generation, head)
+        self.rules.append((planned, rule))
+        return planned
+
+    def compile(self) -> None:
+        """Compile all rules over the state they have."""
+        self.wiring = Wiring([planned for planned, _ in self.rules], self.settings.sharing)
+        compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
+        self.processors = compiler.processors()
+        self.ticks = self._compile_ticks(compiler)
+        self.log = compiler.log()
+        self.listened = {*self.processors, *((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)}
+        for planned, _ in self.rules:
+            kind = self.heads.kind(planned)
+            kind.feeds = self.processors.get((kind.name, kind.arity))
+            if kind.feeds is None and self.log is not None:
+                kind.feeds = _nothing
+        self.sources = compiler.sources
+
+    def _compile_ticks(self, compiler: Compiler) -> list[tuple[int, Callable[[], None]]]:
+        found = []
+        for leaf in self.wiring.leaves:
+            if isinstance(leaf.node, p.Tick) and leaf.key not in self.fired and leaf.node.time > self.state.now:
+                code = Code([])
+                time = code.constant(leaf.node.time)
+                compiler.deliver(code, leaf, compiler.marks(code, leaf.node.exports), time, time)
+                found.append((leaf.node.time, compiler.finish(code, "time point")))
+        return sorted(found, key=lambda tick: tick[0])[::-1]
+
+    def next_tick(self) -> int:
+        """Return when the next time point is."""
+        return self.ticks[-1][0] if self.ticks else NEVER
+
+    def fire_tick(self) -> None:
+        """Let the next time point happen."""
+        self.state.current += 1
+        self.state.parts = ()
+        self.ticks.pop()[1]()
+
+    def log_event(self, name: str, arity: int, start: int, end: int) -> None:
+        """Note an event for isolation, if the program isolates anything and knows the kind."""
+        if self.log is not None and (name, arity) in self.listened:
+            self.log.items.append((start, end, self.state.current))
+
+    def insert(self, rule: str | Rule) -> str:
+        """Add a rule and return its label."""
+        parsed = parse_rule(rule) if isinstance(rule, str) else rule
+        self.generation += 1
+        added = event_rules(Tree((parsed,)))
+        self.program.check_rules(added)
+        labels = [self._plan(r).head.label for r in added]
+        self.compile()
+        return labels[0]
+
+    def delete(self, rule: str | Rule) -> int:
+        """Remove the rules of a label, or equal to a rule."""
+        wanted = rule if isinstance(rule, Rule) else parse_rule(rule) if "<-" in rule else rule
+        gone = [(pl, r) for pl, r in self.rules if (pl.head.label == wanted if isinstance(wanted, str) else _same(r, wanted))]
+        if not gone:
+            known = ", ".join(sorted({pl.head.label for pl, _ in self.rules}))
+            raise ProgramError(Problem("E230", f"no rule {rule} to delete", hint=f"rules here: {known}"))
+        self.rules = [pair for pair in self.rules if pair not in gone]
+        self.compile()
+        live = {entry.key for entry in self.wiring.entries}
+        self.memory = {k: v for k, v in self.memory.items() if k == "log" or k[0] in live}
+        self.compile()
+        return len(gone)
+
+    def waiting(self) -> int:
+        """Return how many instances wait in the stores of joins."""
+        sides = [v for k, v in self.memory.items() if k != "log" and str(k[1]).startswith("side")]
+        return sum(map(count_instances, sides))
+
+    def code(self) -> str:
+        """Return the generated source, one function after the other."""
+        return "\n".join(f"# {what}\n{text}" for what, text in self.sources)
+
+
+def _same(a: Rule, b: Rule) -> bool:
+    return replace(a, label=None, properties=()) == replace(b, label=None, properties=())
+
+
+def _nothing(*_: Any) -> None:
+    """An event that no rule listens to, but isolation must see."""

@@ -1,0 +1,124 @@
+"""Stores of waiting instances: dictionaries from join key to a group.
+
+An instance is a flat tuple (values..., start, end). A group of one is the instance itself, so that a store of a million keys holds
+nothing that Python's cyclic collector must walk; more are a list in order of (end, start, arrival), a long one a deque, whose first is cheap to take.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+Instance = tuple[Any, ...]
+Group = Any  # Instance | list[Instance] | deque[Instance]
+Store = dict[Any, Group]
+
+LONG = 64
+
+
+def put(store: Store, key: Any, instance: Instance) -> None:
+    """Add an instance to its group, in order of (end, start, arrival)."""
+    group = store.get(key)
+    if group is None:
+        store[key] = instance
+        return
+    if type(group) is tuple:
+        group = store[key] = [group]
+    end, start = instance[-1], instance[-2]
+    at = len(group)
+    while at and group[at - 1][-1] == end and group[at - 1][-2] > start:
+        at -= 1
+    if at == len(group):
+        group.append(instance)
+        if at == LONG:
+            store[key] = deque(group)
+    else:
+        group.insert(at, instance)
+
+
+def put_newest(store: Store, key: Any, instance: Instance) -> None:
+    """Keep only the newest instance of a key, by (end, start, arrival)."""
+    old = store.get(key)
+    if old is None or (old[-1], old[-2]) <= (instance[-1], instance[-2]):
+        store[key] = instance
+
+
+def take(store: Store, key: Any, group: Group, index: int) -> None:
+    """Remove one instance of a group of several."""
+    del group[index]
+    if len(group) == 1:
+        store[key] = group[0]
+
+
+def leave(store: Store, key: Any, rest: list[Instance]) -> None:
+    """Replace a group by what is left of it."""
+    if not rest:
+        del store[key]
+    elif len(rest) == 1:
+        store[key] = rest[0]
+    else:
+        store[key] = deque(rest) if len(rest) > LONG else rest
+
+
+def members(group: Group) -> Sequence[Instance]:
+    """Return the instances of a group."""
+    return (group,) if type(group) is tuple else group
+
+
+def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
+    """Drop the instances that ended before `limit`; `fifo` lists (end, key) in order of storing."""
+    while fifo and fifo[0][0] < limit:
+        key = fifo.popleft()[1]
+        group = store.get(key)
+        if group is None:
+            continue
+        if type(group) is tuple:
+            if group[-1] < limit:
+                del store[key]
+        elif group[0][-1] < limit:
+            take(store, key, group, 0)
+
+
+def count_instances(store: Store) -> int:
+    """Return how many instances wait in a store."""
+    return sum(1 if type(g) is tuple else len(g) for g in store.values())
+
+
+class Token:
+    """Says whether what a repetition counted after (`origin`) may still be used; what is consumed takes its parents along."""
+
+    __slots__ = ("alive", "origin", "parents")
+
+    def __init__(self, origin: object, parents: tuple[Token, ...] = ()) -> None:
+        self.alive = True
+        self.origin = origin
+        self.parents = parents
+
+    def kill(self) -> None:
+        """Consume the whole."""
+        stack = [self]
+        while stack:
+            token = stack.pop()
+            if token.alive:
+                token.alive = False
+                stack.extend(token.parents)
+
+
+def put_once(store: Store, key: Any, instance: Instance, place: int) -> None:
+    """Add an instance unless one of the same origin (token at `place`) and equal values waits already."""
+    if not waits(members(store.get(key, [])), instance, place):
+        put(store, key, instance)
+
+
+def waits(instances: Sequence[Instance], instance: Instance, place: int) -> bool:
+    """Tell whether an instance of the same origin with equal values is among some."""
+    token = instance[place]
+    if token is None:
+        return False
+    values = instance[:place] + instance[place + 1 : -2]
+    for other in instances:
+        if other[place] is not None and other[place].origin is token.origin:
+            if other[:place] + other[place + 1 : -2] == values:
+                return True
+    return False

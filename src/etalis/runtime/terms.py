@@ -1,0 +1,85 @@
+"""Terms in generated code: matching an event's attributes against patterns, and building the attributes of a head.
+
+Events are ground, so matching is one-way: tests and assignments, no unification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from etalis.language import syntax as s
+from etalis.logic.term import Struct, Value
+from etalis.runtime.code import Code
+
+
+def match_arguments(
+    code: Code, patterns: Sequence[s.Term], places: Sequence[str], wanted: set[str]
+) -> tuple[str, dict[str, str]]:
+    """Return a test (empty if nothing is to be tested) and the expressions of the wanted variables."""
+    tests: list[str] = []
+    names: dict[str, str] = {}
+    stack: list[tuple[s.Term, str]] = list(reversed(list(zip(patterns, places, strict=True))))
+    while stack:
+        pattern, place = stack.pop()
+        match pattern:
+            case s.Var(name=name):
+                if name in names:
+                    tests.append(f"{place} == {names[name]}")
+                elif place.isidentifier():
+                    names[name] = place
+                elif name in wanted or not name.startswith("_#"):
+                    local = code.fresh("u")
+                    tests.append(f"({local} := {place}) is not None")
+                    names[name] = local
+            case s.Const(value=value):
+                tests.append(f"{place} == {code.constant(value)}")
+            case s.Compound(name=functor, args=args):
+                struct = code.fresh("u")
+                tests.append(
+                    f"type({struct} := {place}) is {code.constant(Struct)} and {struct}.name == {code.constant(functor)}"
+                    f" and len({struct}.args) == {len(args)}"
+                )
+                stack.extend(reversed([(a, f"{struct}.args[{i}]") for i, a in enumerate(args)]))
+            case s.ListTerm(items=items, tail=tail):
+                items_local = code.fresh("u")
+                size = f"== {len(items)}" if tail is None else f">= {len(items)}"
+                tests.append(f"type({items_local} := {place}) is tuple and len({items_local}) {size}")
+                parts = [(a, f"{items_local}[{i}]") for i, a in enumerate(items)]
+                if tail is not None:
+                    parts.append((tail, f"{items_local}[{len(items)}:]"))
+                stack.extend(reversed(parts))
+            case _:
+                assert_never(pattern)
+    return " and ".join(tests), {v: e for v, e in names.items() if v in wanted}
+
+
+def build(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str]) -> str:
+    """Return the expression of a term; a variable that may be unbound becomes `null`.
+
+    >>> build(Code([]), s.ListTerm((s.Var("X"), s.Var("Y"))), {"X": "v0"}, frozenset({"X"}))
+    "(v0, 'null')"
+    """
+    match term:
+        case s.Var(name=name):
+            if name not in names:
+                return "'null'"
+            local = names[name]
+            return local if name in firm else f"('null' if {local} is None else {local})"
+        case s.Const(value=value):
+            return code.constant(value)
+        case s.Compound(name=functor, args=args):
+            inner = ", ".join(build(code, a, names, firm) for a in args)
+            return f"{code.constant(Struct)}({code.constant(functor)}, ({inner},))"
+        case s.ListTerm(items=items, tail=tail):
+            inner = "".join(build(code, a, names, firm) + ", " for a in items)
+            if tail is None:
+                return f"({inner.rstrip(' ') if len(items) == 1 else inner.rstrip(', ')})"
+            return f"({inner}*{code.constant(list_tail)}({build(code, tail, names, firm)}))"
+        case _:
+            assert_never(term)
+
+
+def list_tail(value: Value) -> tuple[Value, ...]:
+    """Return a list that stands as the tail of another."""
+    return value if isinstance(value, tuple) else (value,)
