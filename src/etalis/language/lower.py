@@ -1,0 +1,78 @@
+"""From syntax to the logic machine: terms, goals and clauses in the form that `logic` runs.
+
+Law: a variable of the syntax tree becomes one `Variable` per name; ground parts are the same values as anywhere else.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from etalis.errors import Problem, ProgramError, Span
+from etalis.language.syntax import Clause, Compound, Const, Declare, ListTerm, Program, Term, Var
+from etalis.logic import unify
+from etalis.logic.clauses import Database
+from etalis.logic.errors import LogicError
+from etalis.logic.library import new_database
+from etalis.logic.lookup import Goal
+
+_WRAPPERS = ("db", "static", "prolog")
+
+
+def to_logic(term: Term, variables: dict[str, unify.Variable] | None = None) -> Goal:
+    """Turn a term into a goal of the logic machine; its variables are added to those given.
+
+    >>> goal = to_logic(Compound("p", (Var("X"), Const(1))))
+    >>> goal.term[0], goal.term[2], list(goal.variables)
+    ('p', 1, ['X'])
+    """
+    names: dict[str, unify.Variable] = {} if variables is None else variables
+    return Goal(to_term(term, names), names)
+
+
+def to_term(term: Term, variables: dict[str, unify.Variable]) -> unify.Term:
+    """Turn a term of the syntax tree into one of the logic machine."""
+    match term:
+        case Var(name=name):
+            return variables.setdefault(name, unify.Variable())
+        case Const(value=value):
+            return unify.from_value(value)
+        case Compound(name=name, args=args):
+            return (name, *(to_term(arg, variables) for arg in args))
+        case ListTerm(items=items, tail=tail):
+            parts = [to_term(item, variables) for item in items]
+            return unify.make_list(parts, () if tail is None else to_term(tail, variables))
+        case _:
+            assert_never(term)
+
+
+def load_clauses(program: Program, database: Database | None = None) -> Database:
+    """Return the program's background knowledge: its clauses and facts in their written order."""
+    knowledge = new_database() if database is None else database
+    problems = []
+    for item in program.items:
+        try:
+            if isinstance(item, Clause):
+                knowledge.add(_clause_term(item))
+            elif isinstance(item, Declare) and item.kind == "dynamic":
+                for name, arity in item.names:
+                    knowledge.declare(name, arity)
+        except LogicError as error:
+            problems.append(_refuse(error, item.span))
+    if problems:
+        raise ProgramError(*problems)
+    return knowledge
+
+
+def _clause_term(clause: Clause) -> unify.Term:
+    variables: dict[str, unify.Variable] = {}
+    head = clause.head
+    while isinstance(head, Compound) and head.name in _WRAPPERS and len(head.args) == 1:
+        head = head.args[0]
+    if clause.body is None:
+        return to_term(head, variables)
+    return (":-", to_term(head, variables), to_term(clause.body, variables))
+
+
+def _refuse(error: LogicError, span: Span | None) -> Problem:
+    text = f"this clause cannot be background knowledge: {error.text}"
+    return Problem(error.code, text, span, error.problems[0].hint)

@@ -1,0 +1,67 @@
+"""The table of built-in predicates: name and arity to function.
+
+`TESTS` succeed at most once and run in place; `CODES` are all that can be called by name, tests included. A program may
+define predicates of these names itself, except the `PROTECTED` ones. Nothing here reaches files, processes or Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from etalis.logic.clauses import Key
+from etalis.logic.control import FORMS, call_goal, catch, throw
+from etalis.logic.list_builtins import LIST_CODES, LIST_TESTS
+from etalis.logic.machine import Code, Frame, Machine, Test
+from etalis.logic.term_builtins import TERM_CODES, TERM_TESTS
+from etalis.logic.text_builtins import TEXT_CODES, TEXT_TESTS
+from etalis.logic.unify import Term
+from etalis.logic.update_builtins import UPDATE_CODES, UPDATE_TESTS
+
+MAX_CALL_ARITY = 8
+
+
+def _as_code(test: Test) -> Code:
+    """Make a test callable like any predicate."""
+
+    def run(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        return cont if test(machine, args) else None
+
+    return run
+
+
+def _hold(_machine: Machine, _args: tuple[Term, ...]) -> bool:
+    return True
+
+
+def _fail(_machine: Machine, _args: tuple[Term, ...]) -> bool:
+    return False
+
+
+TESTS: Mapping[Key, Test] = MappingProxyType(
+    {
+        ("true", 0): _hold,
+        ("otherwise", 0): _hold,
+        ("fail", 0): _fail,
+        ("false", 0): _fail,
+        ("throw", 1): throw,
+        **TERM_TESTS,
+        **LIST_TESTS,
+        **TEXT_TESTS,
+        **UPDATE_TESTS,
+    }
+)
+CODES: Mapping[Key, Code] = MappingProxyType(
+    {
+        **{key: _as_code(test) for key, test in TESTS.items()},
+        **{("call", arity): call_goal for arity in range(1, MAX_CALL_ARITY + 1)},
+        **{(name, 1): call_goal for name in ("prolog", "query", "db")},
+        ("catch", 3): catch,
+        **TERM_CODES,
+        **LIST_CODES,
+        **TEXT_CODES,
+        **UPDATE_CODES,
+    }
+)
+_REPLACEABLE = frozenset((*LIST_TESTS, *LIST_CODES, *TEXT_CODES, ("min", 3), ("max", 3), ("plus", 3), ("otherwise", 0)))
+PROTECTED: frozenset[Key] = (frozenset(CODES) | FORMS | {(":-", 2), (":-", 1)}) - _REPLACEABLE

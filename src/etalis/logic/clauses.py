@@ -1,0 +1,385 @@
+"""The database: predicates as ordered clauses, indexed on their first argument, or as relations of plain facts.
+
+A predicate whose clauses are all facts over atoms and numbers is a `Relation`; the first clause of another kind turns
+it into a list of compiled clauses. A goal sees the predicate as it was when the goal was called (the logical view of
+updates): clauses are appended, and erased ones carry the generation at which they died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from etalis.logic.iso_errors import instantiation_error, permission_error, type_error, unknown_predicate
+from etalis.logic.machine import Code, Frame, Machine
+from etalis.logic.relation import FOREVER, Relation, RowHandle
+from etalis.logic.unify import Term, Variable, copy, deref, undo
+
+Key = tuple[str, int]
+Match = Callable[[tuple[Term, ...], Any], list[Term] | None]
+_COMPACT_AT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """What a database needs to run clauses: how to compile a clause and a goal, and what is built in."""
+
+    clause: Callable[[Database, tuple[Term, ...], Term], tuple[Match, Code]]
+    goal: Callable[[Database, Term], tuple[Code, list[Term]]]
+    codes: Mapping[Key, Code]
+    protected: frozenset[Key]
+
+
+class Clause:
+    """One clause: its terms, when it died, and how it runs (compiled at its first use)."""
+
+    __slots__ = ("args", "body", "code", "died", "match")
+
+    def __init__(self, args: tuple[Term, ...], body: Term) -> None:
+        self.args = args
+        self.body = body
+        self.died = FOREVER
+        self.match: Match | None = None
+        self.code: Code | None = None
+
+    def key(self) -> Any:
+        """Return what the first argument is indexed by; None for a variable."""
+        return index_key(deref(self.args[0])) if self.args else None
+
+
+def index_key(term: Term) -> Any:
+    """Return the index key of a term: an atomic term itself, name and size of a compound, None if unbound."""
+    if term.__class__ is tuple and term:
+        return (term[0], len(term))
+    return None if term.__class__ is Variable else term
+
+
+class Predicate:
+    """All clauses of one name and arity, in order."""
+
+    __slots__ = ("_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "relation")
+
+    def __init__(self, database: Database, name: str, arity: int) -> None:
+        self.database = database
+        self.name = name
+        self.arity = arity
+        self.defined = False
+        self.relation: Relation | None = Relation(arity)
+        self.clauses: list[Clause] = []
+        self.dead = 0
+        self._index: dict[Any, list[Clause]] | None = None
+        self._unkeyed: list[Clause] = []
+
+    def add(self, args: tuple[Term, ...], body: Term, *, first: bool = False) -> None:
+        """Add a clause at the end or at the beginning."""
+        self.defined = True
+        if self.relation is not None:
+            if not first and body == "true" and all(_is_atomic(a) for a in args):
+                self.relation.add(tuple(map(deref, args)))
+                return
+            self._leave_relation(self.relation)
+        clause = Clause(args, body)
+        if first:
+            self.clauses = [clause, *self.clauses]
+            self._index = None
+            return
+        self.clauses.append(clause)
+        if self._index is not None:
+            self._file(clause, self._index)
+
+    def _leave_relation(self, relation: Relation) -> None:
+        """Turn the rows into clauses, because a clause of another kind comes."""
+        relation.moved = {i: Clause(row, "true") for i, row in enumerate(relation.rows) if i not in relation.died}
+        self.clauses = list(relation.moved.values())
+        self.relation = None
+
+    def _file(self, clause: Clause, index: dict[Any, list[Clause]]) -> None:
+        """Put a new last clause into the index; one with a variable comes after every key."""
+        key = clause.key()
+        if key is not None:
+            index.setdefault(key, list(self._unkeyed)).append(clause)
+            return
+        self._unkeyed.append(clause)
+        for clauses in index.values():
+            clauses.append(clause)
+
+    def _build_index(self) -> dict[Any, list[Clause]]:
+        self._index, self._unkeyed = {}, []
+        for clause in self.clauses:
+            self._file(clause, self._index)
+        return self._index
+
+    def select(self, args: tuple[Term, ...]) -> list[Clause]:
+        """Return the clauses whose first argument may match."""
+        if not args or len(self.clauses) < 2:
+            return self.clauses
+        key = index_key(deref(args[0]))
+        if key is None:
+            return self.clauses
+        index = self._index
+        if index is None:
+            index = self._build_index()
+        return index.get(key, self._unkeyed)
+
+    def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        """Call the predicate."""
+        if self.relation is not None:
+            if not self.relation.rows and not self.defined:
+                return self._undefined(machine, args, cont)
+            return _enter_rows(machine, self, self.relation, args, cont)
+        clauses = self.select(args)
+        return _try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
+
+    def _undefined(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        value = (machine.extra or {}).get((self.name, self.arity))
+        if value is not None:
+            return machine.choose(args[0], (value,), cont)
+        raise unknown_predicate(self.name, self.arity, machine.database.known())
+
+    def entries(self, args: tuple[Term, ...]) -> list[tuple[Any, tuple[Term, ...], Term]]:
+        """Return (handle, head arguments, body) of every live clause that may match, for clause/2 and retract/1."""
+        if self.relation is None:
+            return [(c, c.args, c.body) for c in self.select(args) if c.died == FOREVER]
+        positions, key = bound_positions(args)
+        if positions is None:
+            return []
+        relation, rows, died = self.relation, self.relation.rows, self.relation.died
+        return [(RowHandle(relation, i), rows[i], "true") for i in relation.find(positions, key) if i not in died]
+
+    def erase(self, handle: Any) -> bool:
+        """Take a clause away by its handle; False if it is gone already."""
+        self.database.generation += 1
+        while isinstance(handle, RowHandle) and handle.relation.moved is not None:
+            handle = handle.relation.moved.get(handle.number)
+        if isinstance(handle, RowHandle):
+            relation = handle.relation
+            gone = relation.erase(handle.number, self.database.generation)
+            if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
+                self.relation = relation.compacted()
+            return gone
+        if not isinstance(handle, Clause) or handle.died != FOREVER:
+            return False
+        handle.died = self.database.generation
+        self.dead += 1
+        if self.dead > max(_COMPACT_AT, len(self.clauses) // 2):
+            self.clauses = [c for c in self.clauses if c.died == FOREVER]
+            self.dead, self._index = 0, None
+        return True
+
+
+def _is_atomic(term: Term) -> bool:
+    term = deref(term)
+    return term.__class__ is not Variable and not (term.__class__ is tuple and term)
+
+
+def _try_clauses(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | None:
+    """Try clauses in turn; the alternatives left wait as a choice while one runs."""
+    database, clauses, i, n, generation, args = state
+    choices, trail = machine.choices, machine.trail
+    barrier, mark = len(choices), len(trail)
+    while i < n:
+        clause = clauses[i]
+        i += 1
+        if clause.died <= generation:
+            continue
+        match = clause.match
+        if match is None:
+            match = database.compile(clause)
+        frame = match(args, trail)
+        if frame is not None:
+            frame[len(args)] = barrier
+            if i == n:
+                return clause.code(machine, frame, cont)  # type: ignore[no-any-return]
+            choices.append((mark, (_try_clauses, (database, clauses, i, n, generation, args), cont)))
+            following = clause.code(machine, frame, cont)
+            if following is not None:
+                return following  # type: ignore[no-any-return]
+            if len(choices) != barrier + 1:
+                return None  # a cut took the other clauses away, or the body left alternatives of its own
+            choices.pop()
+        undo(trail, mark)
+    return None
+
+
+def bound_positions(args: tuple[Term, ...]) -> tuple[tuple[int, ...] | None, Any]:
+    """Return which arguments are bound and the index key they make; None if one is compound, which no row holds."""
+    positions: list[int] = []
+    key: list[Term] = []
+    for i, arg in enumerate(args):
+        while arg.__class__ is Variable:
+            if arg.ref is None:
+                break
+            arg = arg.ref
+        else:
+            if arg.__class__ is tuple and arg:
+                return None, None
+            positions.append(i)
+            key.append(arg)
+    return tuple(positions), key[0] if len(key) == 1 else tuple(key)
+
+
+def _enter_rows(
+    machine: Machine, predicate: Predicate, relation: Relation, args: tuple[Term, ...], cont: Frame
+) -> Frame | None:
+    positions, key = bound_positions(args)
+    if positions is None:
+        return None
+    numbers = relation.find(positions, key)
+    if len(positions) == len(args) and not relation.died:
+        if not numbers:
+            return None
+        if len(numbers) == 1:
+            return cont
+    state = (relation, numbers, 0, len(numbers), predicate.database.generation, args)
+    return _try_rows(machine, state, cont)
+
+
+def _try_rows(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | None:
+    """Unify the arguments with rows in turn."""
+    relation, numbers, i, n, generation, args = state
+    trail = machine.trail
+    mark = len(trail)
+    while i < n:
+        number = numbers[i]
+        i += 1
+        if relation.died and not relation.live(number, generation):
+            continue
+        for arg, value in zip(args, relation.rows[number], strict=True):
+            while arg.__class__ is Variable and arg.ref is not None:
+                arg = arg.ref
+            if arg.__class__ is Variable:
+                arg.ref = value
+                trail.append(arg)
+            elif arg != value:
+                undo(trail, mark)
+                break
+        else:
+            if i < n:
+                machine.choices.append((mark, (_try_rows, (relation, numbers, i, n, generation, args), cont)))
+            return cont
+    return None
+
+
+class Database:
+    """Predicates by name and arity; what is not here is looked for in `base`, the library."""
+
+    def __init__(self, compiler: Compiler, base: Database | None = None) -> None:
+        self.generation = 0
+        self.compiler = compiler
+        self.base = base
+        self._predicates: dict[Key, Predicate] = {}
+
+    def compile(self, clause: Clause) -> Match:
+        """Compile a clause at its first use."""
+        match, clause.code = self.compiler.clause(self, clause.args, clause.body)
+        clause.match = match
+        return match
+
+    def predicate(self, name: str, arity: int) -> Predicate:
+        """Return the predicate to call: the program's own, else the library's, else a new undefined one."""
+        own = self._predicates.get((name, arity))
+        if own is not None and own.defined:
+            return own
+        if self.base is not None:
+            shared = self.base._predicates.get((name, arity))
+            if shared is not None:
+                return shared
+        return self.own(name, arity)
+
+    def overrides(self, name: str, arity: int) -> bool:
+        """Tell whether the program defines a predicate itself, perhaps in place of a built-in one."""
+        own = self._predicates.get((name, arity))
+        return own is not None and own.defined
+
+    def provides(self, name: str, arity: int) -> bool:
+        """Tell whether a predicate is built in or of the library."""
+        key = (name, arity)
+        return key in self.compiler.codes or (self.base is not None and key in self.base._predicates)
+
+    def code(self, name: str, arity: int) -> Code:
+        """Return the code that a call runs: the program's own clauses, else what is built in, else the library's."""
+        if not self.overrides(name, arity):
+            code = self.compiler.codes.get((name, arity))
+            if code is not None:
+                return code
+        return self.predicate(name, arity).enter
+
+    def own(self, name: str, arity: int) -> Predicate:
+        """Return the program's own predicate, made if it is not there."""
+        key = (name, arity)
+        predicate = self._predicates.get(key)
+        if predicate is None:
+            predicate = self._predicates[key] = Predicate(self, name, arity)
+        return predicate
+
+    def known(self) -> list[Key]:
+        """Return name and arity of all that can be called."""
+        mine = [key for key, predicate in self._predicates.items() if predicate.defined]
+        return [*mine, *(self.base.known() if self.base is not None else ()), *self.compiler.codes]
+
+    def declare(self, name: str, arity: int) -> None:
+        """Define a predicate that may have no clauses (`dynamic`)."""
+        self.writable(name, arity).defined = True
+
+    def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
+        """Return a predicate whose clauses may change; refuse the built-in ones."""
+        if (name, arity) in self.compiler.protected:
+            raise permission_error(action, "static_procedure", ("/", name, arity))
+        return self.own(name, arity)
+
+    def add(self, clause: Term, *, first: bool = False) -> None:
+        """Add a clause `head :- body` or a fact; its variables become its own."""
+        head, body = split_clause(copy(clause))
+        name, args = (head, ()) if isinstance(head, str) else (head[0], head[1:])
+        predicate = self.writable(name, len(args))
+        self.generation += 1
+        predicate.add(args, body, first=first)
+
+    def add_rows(self, name: str, arity: int, rows: Iterable[tuple[Term, ...]]) -> None:
+        """Add many facts over atoms and numbers at once."""
+        predicate = self.writable(name, arity)
+        self.generation += 1
+        for row in rows:
+            predicate.add(row, "true")
+
+    def copied(self) -> Database:
+        """Return a database of its own with the same clauses."""
+        twin = Database(self.compiler, self.base)
+        for (name, arity), predicate in self._predicates.items():
+            if predicate.defined:
+                fresh = twin.own(name, arity)
+                fresh.defined = True
+                for _, args, body in predicate.entries(tuple(Variable() for _ in range(arity))):
+                    fresh.add(args, body)
+        return twin
+
+
+def split_clause(clause: Term) -> tuple[Term, Term]:
+    """Return head and body of a clause, checked: the head callable, the body made of callable goals."""
+    clause = deref(clause)
+    head, body = clause, "true"
+    if clause.__class__ is tuple and len(clause) == 3 and clause[0] == ":-":
+        head, body = deref(clause[1]), deref(clause[2])
+    if isinstance(head, Variable):
+        raise instantiation_error()
+    if not is_callable(head):
+        raise type_error("callable", head)
+    check_body(body)
+    return head, body
+
+
+def is_callable(term: Term) -> bool:
+    """Tell whether a dereferenced term is an atom or a compound term."""
+    return isinstance(term, str) or (isinstance(term, tuple) and bool(term))
+
+
+def check_body(body: Term) -> None:
+    """Refuse a body with a goal that can never be called, such as a number."""
+    todo = [body]
+    while todo:
+        goal = deref(todo.pop())
+        if isinstance(goal, tuple) and len(goal) == 3 and goal[0] in (",", ";", "->", "*->"):
+            todo.extend(goal[1:])
+        elif not isinstance(goal, Variable) and not is_callable(goal):
+            raise type_error("callable", body)

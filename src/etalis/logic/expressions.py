@@ -1,0 +1,74 @@
+"""Arithmetic of clause bodies, compiled to closures over the registers of a frame.
+
+An expression known when the clause is compiled is not built as a term at every call: `N1 is N - 1` becomes one closure.
+Law: the result and the error are those of `arithmetic.evaluate` on the term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from etalis.logic.arithmetic import BINARY, COMPARISONS, UNARY, Number, evaluate
+from etalis.logic.iso_errors import instantiation_error
+from etalis.logic.unify import Term, Variable, deref
+
+Registers: TypeAlias = list[Any]
+Expression: TypeAlias = Callable[[Registers], Number]
+
+MAX_NESTING = 50
+
+
+def compile_expression(term: Term, slots: Mapping[Variable, int], depth: int = 0) -> Expression | None:
+    """Return a closure that computes an expression, None if nested too deep; variables without a slot are unbound."""
+    term = deref(term)
+    if depth > MAX_NESTING:
+        return None
+    if isinstance(term, Variable):
+        return _unbound if term not in slots else _read(slots[term])
+    if isinstance(term, tuple) and len(term) in (2, 3):
+        table = UNARY if len(term) == 2 else BINARY
+        if term[0] in table:
+            operands = [compile_expression(t, slots, depth + 1) for t in term[1:]]
+            if None in operands:
+                return None
+            return _apply(term[0], table[term[0]], operands, [deref(t) for t in term[1:]])
+    if isinstance(term, int | float):
+        return lambda _: term
+    return None if isinstance(term, tuple) else lambda _: evaluate(term)
+
+
+def _unbound(_: Registers) -> Number:
+    raise instantiation_error()
+
+
+def _read(slot: int) -> Expression:
+    def read(registers: Registers) -> Number:
+        x = registers[slot]
+        return x if x.__class__ is int else evaluate(x)
+
+    return read
+
+
+def _apply(name: str, function: Callable[..., Number], operands: list[Any], terms: list[Term]) -> Expression:
+    if len(operands) == 1:
+        (only,) = operands
+        return lambda registers: function(only(registers))
+    first, second = operands
+    if name in ("+", "-") and terms[1].__class__ is int:
+        return _add_constant(first, terms[1] if name == "+" else -terms[1], function, terms[1])
+    return lambda registers: function(first(registers), second(registers))
+
+
+def _add_constant(operand: Expression, amount: int, function: Callable[..., Number], constant: int) -> Expression:
+    def compute(registers: Registers) -> Number:
+        x = operand(registers)
+        return x + amount if x.__class__ is int else function(x, constant)
+
+    return compute
+
+
+def compile_comparison(name: str, left: Expression, right: Expression) -> Callable[[Registers, Any], bool]:
+    """Return a closure that compares two expressions."""
+    test = COMPARISONS[name]
+    return lambda registers, _: test(left(registers), right(registers))

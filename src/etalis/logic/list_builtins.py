@@ -1,0 +1,190 @@
+"""Built-in predicates on lists that a program may also define itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from etalis.logic.arguments import bound, integer, natural, optional_integer, proper_list
+from etalis.logic.arithmetic import Number, add, evaluate, larger, smaller
+from etalis.logic.clauses import Key
+from etalis.logic.errors import LogicLimitError
+from etalis.logic.iso_errors import domain_error, instantiation_error, type_error
+from etalis.logic.machine import Code, Frame, Machine, Test
+from etalis.logic.order import compare, sort_key
+from etalis.logic.unify import Term, Variable, deref, make_list, split_list, unify
+
+Args = tuple[Term, ...]
+
+
+def _length(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+    items, tail = split_list(args[0])
+    size = optional_integer(args[1])
+    if tail == ():
+        return cont if unify(args[1], len(items), machine.trail) else None
+    if not isinstance(tail, Variable):
+        raise type_error("list", args[0])
+    if size is not None:
+        if size < len(items):
+            return None
+        if size > machine.limits.size:
+            raise LogicLimitError("size", machine.limits.size)
+        return cont if unify(tail, _open_list(size - len(items)), machine.trail) else None
+    if tail is deref(args[1]):
+        raise type_error("list", args[0])
+    return machine.choose(("-", tail, args[1]), _longer_lists(len(items)), cont)
+
+
+def _open_list(size: int) -> Term:
+    return make_list(Variable() for _ in range(size))
+
+
+def _longer_lists(size: int) -> Iterator[Term]:
+    extra = 0
+    while True:
+        yield ("-", _open_list(extra), size + extra)
+        extra += 1
+
+
+def _nth(first: int) -> Code:
+    """`nth0/3` and `nth1/3`."""
+
+    def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+        items = proper_list(args[1])
+        if not isinstance(deref(args[0]), Variable):
+            index = natural(args[0]) - first
+            return cont if 0 <= index < len(items) and unify(args[2], items[index], machine.trail) else None
+        pairs = (("-", i, item) for i, item in enumerate(items, first))
+        return machine.choose(("-", args[0], args[2]), pairs, cont)
+
+    return run
+
+
+def _relate(function: Callable[[list[Term]], Term]) -> Test:
+    """Make a predicate of a list and what a function computes from it."""
+    return lambda machine, args: unify(args[1], function(proper_list(args[0])), machine.trail)
+
+
+def _distinct(items: Iterable[Term]) -> list[Term]:
+    """Drop neighbours that are the same."""
+    kept: list[Term] = []
+    for item in items:
+        if not kept or compare(kept[-1], item):
+            kept.append(item)
+    return kept
+
+
+def _fold(function: Callable[[Number, Number], Number], machine: Machine, args: Args) -> bool:
+    """Fold the numbers of a list that must not be empty."""
+    items = proper_list(args[0])
+    if not items:
+        return False
+    result = evaluate(items[0])
+    for item in items[1:]:
+        result = function(result, evaluate(item))
+    return unify(args[1], result, machine.trail)
+
+
+def _sum_list(items: list[Term]) -> Number:
+    total: Number = 0
+    for item in items:
+        total = add(total, evaluate(item))
+    return total
+
+
+def _last(machine: Machine, args: Args) -> bool:
+    items = proper_list(args[0])
+    return bool(items) and unify(args[1], items[-1], machine.trail)
+
+
+def _keysort(items: list[Term]) -> Term:
+    for item in items:
+        pair = bound(item)
+        if not (isinstance(pair, tuple) and len(pair) == 3 and pair[0] == "-"):
+            raise type_error("pair", pair)
+    return make_list(sorted(items, key=lambda pair: sort_key(deref(pair)[1])))
+
+
+def _sort_by(machine: Machine, args: Args) -> bool:
+    """`sort(Key, Order, List, Sorted)`."""
+    position, order = natural(args[0]), bound(args[1])
+    if order not in ("@<", "@>", "@=<", "@>="):
+        raise domain_error("order", order)
+
+    def key(item: Term) -> Term:
+        item = deref(item)
+        if not position:
+            return item
+        if isinstance(bound(item), tuple) and item and position < len(item):
+            return item[position]
+        raise type_error("compound", item)
+
+    descending = order.startswith("@>")
+    items = sorted(proper_list(args[2]), key=lambda item: sort_key(key(item)), reverse=descending)
+    if "=" not in order:
+        kept: list[Term] = []
+        for item in items:
+            if not kept or compare(key(kept[-1]), key(item)):
+                kept.append(item)
+        items = kept
+    return unify(args[3], make_list(items), machine.trail)
+
+
+def _numlist(machine: Machine, args: Args) -> bool:
+    low, high = integer(args[0]), integer(args[1])
+    if high - low > machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    return low <= high and unify(args[2], make_list(range(low, high + 1)), machine.trail)
+
+
+def _list_to_set(items: list[Term]) -> Term:
+    """Keep the first of equal elements, in place."""
+    order = sorted(range(len(items)), key=lambda i: sort_key(items[i]))
+    doubles = {j for i, j in itertools.pairwise(order) if compare(items[i], items[j]) == 0}
+    return make_list(item for i, item in enumerate(items) if i not in doubles)
+
+
+def _member_once(machine: Machine, args: Args) -> bool:
+    """`memberchk/2` on a list that has an end."""
+    items, tail = split_list(args[1])
+    mark = len(machine.trail)
+    for item in items:
+        if unify(args[0], item, machine.trail):
+            return True
+        while len(machine.trail) > mark:
+            machine.trail.pop().ref = None
+    if isinstance(tail, Variable):
+        return unify(tail, make_list((args[0],), Variable()), machine.trail)
+    return False
+
+
+def _append_lists(machine: Machine, args: Args) -> bool:
+    """`append(ListOfLists, List)`."""
+    lists = proper_list(args[0])
+    if any(isinstance(split_list(part)[1], Variable) for part in lists):
+        raise instantiation_error()
+    return unify(args[1], make_list(item for part in lists for item in proper_list(part)), machine.trail)
+
+
+LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
+    {
+        ("msort", 2): _relate(lambda items: make_list(sorted(items, key=sort_key))),
+        ("sort", 2): _relate(lambda items: make_list(_distinct(sorted(items, key=sort_key)))),
+        ("sort", 4): _sort_by,
+        ("keysort", 2): _relate(_keysort),
+        ("list_to_set", 2): _relate(_list_to_set),
+        ("reverse", 2): _relate(lambda items: make_list(items[::-1])),
+        ("sum_list", 2): _relate(_sum_list),
+        ("sumlist", 2): _relate(_sum_list),
+        ("max_list", 2): lambda machine, args: _fold(larger, machine, args),
+        ("min_list", 2): lambda machine, args: _fold(smaller, machine, args),
+        ("last", 2): _last,
+        ("numlist", 3): _numlist,
+        ("memberchk", 2): _member_once,
+        ("append", 2): _append_lists,
+    }
+)
+LIST_CODES: Mapping[Key, Code] = MappingProxyType(
+    {("length", 2): _length, ("nth0", 3): _nth(0), ("nth1", 3): _nth(1)}
+)

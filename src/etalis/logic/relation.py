@@ -1,0 +1,93 @@
+"""Facts as an indexed relation: rows of atoms and numbers, found by whichever arguments are bound.
+
+An index belongs to a set of bound positions and is built the first time such a set is asked for, then kept up to date.
+A row that was erased stays for the goals that were already looking at it (the logical view): it died at a generation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+from etalis.logic.unify import Term
+
+Row = tuple[Term, ...]
+FOREVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowHandle:
+    """Points at one row, also after its relation was compacted or turned into clauses."""
+
+    relation: Relation
+    number: int
+
+
+class Relation:
+    """Rows in their written order, as a bag."""
+
+    __slots__ = ("_indexes", "arity", "died", "moved", "rows")
+
+    def __init__(self, arity: int) -> None:
+        self.arity = arity
+        self.rows: list[Row] = []
+        self.died: dict[int, int] = {}
+        self.moved: dict[int, Any] | None = None
+        self._indexes: dict[tuple[int, ...], dict[Any, list[int]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.rows) - len(self.died)
+
+    def add(self, row: Row) -> None:
+        """Append a row."""
+        number = len(self.rows)
+        self.rows.append(row)
+        for positions, index in self._indexes.items():
+            index.setdefault(_key(row, positions), []).append(number)
+
+    def find(self, positions: tuple[int, ...], key: Any) -> Sequence[int]:
+        """Return the numbers of the rows that have `key` at `positions`: a bare term for one position, else a tuple."""
+        if not positions:
+            return range(len(self.rows))
+        index = self._indexes.get(positions)
+        if index is None:
+            index = self.index(positions)
+        return index.get(key, ())
+
+    def index(self, positions: tuple[int, ...]) -> dict[Any, list[int]]:
+        """Return the index on some positions, built if it is not there yet."""
+        if positions in self._indexes:
+            return self._indexes[positions]
+        index: dict[Any, list[int]] = {}
+        for number, key in enumerate(map(itemgetter(*positions), self.rows)):
+            if key in index:
+                index[key].append(number)
+            else:
+                index[key] = [number]
+        self._indexes[positions] = index
+        return index
+
+    def erase(self, number: int, generation: int) -> bool:
+        """Let a row die; False if it was dead already."""
+        if number in self.died:
+            return False
+        self.died[number] = generation
+        return True
+
+    def live(self, number: int, generation: int) -> bool:
+        """Tell whether a row is seen by a goal that began at a generation."""
+        return self.died.get(number, FOREVER) > generation
+
+    def compacted(self) -> Relation:
+        """Return the relation without its dead rows."""
+        fresh = Relation(self.arity)
+        live = [number for number in range(len(self.rows)) if number not in self.died]
+        fresh.rows = [self.rows[number] for number in live]
+        self.moved = {number: RowHandle(fresh, i) for i, number in enumerate(live)}
+        return fresh
+
+
+def _key(row: Row, positions: tuple[int, ...]) -> Any:
+    return row[positions[0]] if len(positions) == 1 else tuple(row[i] for i in positions)

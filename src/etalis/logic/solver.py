@@ -1,0 +1,83 @@
+"""The door of the background-knowledge machine: goals in, values out.
+
+A `Goal` is a term with its named variables (see `language.lower`). `solve` yields solutions as mappings; `prepare`
+compiles a goal once and returns a function from input values to the first solution's outputs, `prepare_all` one to all
+solutions; an input that is None is unbound. `extra` names predicates of one argument that have one value per call, such
+as `("t1", 1)` and `("t2", 1)` of a `check` condition; their values follow the inputs. The goal and all clauses it calls
+see them, unless the program itself defines a predicate of that name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from etalis.logic.clauses import Database, Key
+from etalis.logic.compile import Query, compile_query
+from etalis.logic.lookup import Goal, Prepared, find_fact
+from etalis.logic.machine import DONE, Limits, Machine
+from etalis.logic.term import Value
+from etalis.logic.unify import Term, Variable, from_value, to_value
+
+PreparedAll = Callable[..., list[tuple[Value | None, ...]]]
+
+
+class Solver:
+    """Solves goals over one database, each within the limits."""
+
+    def __init__(self, database: Database, limits: Limits | None = None) -> None:
+        self.database = database
+        self.limits = limits or Limits()
+
+    def solve(
+        self, goal: Goal, bindings: Mapping[str, Value] | None = None, extra: Mapping[Key, Value] | None = None
+    ) -> Iterator[dict[str, Value]]:
+        """Yield the solutions one by one: the values of the goal's variables; those not ground are left out."""
+        given = {name: value for name, value in (bindings or {}).items() if name in goal.variables}
+        free = tuple(name for name in goal.variables if name not in given)
+        query = self._compile(goal, tuple(given), free)
+        values = tuple(given.values()) + tuple((extra or {}).values())
+        for found in self._run(query, len(given), tuple(extra or ()), values):
+            yield given | {name: value for name, value in zip(free, found, strict=True) if value is not None}
+
+    def prepare(
+        self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str], extra: Sequence[Key] = ()
+    ) -> Prepared:
+        """Return a function of the inputs' values: the outputs of the first solution, None if there is none."""
+        query = self._compile(goal, inputs, outputs)
+        count, names = len(inputs), tuple(extra)
+
+        def first(*values: Value) -> tuple[Value | None, ...] | None:
+            return next(self._run(query, count, names, values), None)
+
+        return find_fact(self.database, goal, inputs, outputs, first) or first
+
+    def prepare_all(
+        self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str], extra: Sequence[Key] = ()
+    ) -> PreparedAll:
+        """Return a function of the inputs' values: the outputs of all solutions."""
+        query = self._compile(goal, inputs, outputs)
+        count, names = len(inputs), tuple(extra)
+        return lambda *values: list(self._run(query, count, names, values))
+
+    def _compile(self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str]) -> Query:
+        given = [goal.variable(name) for name in inputs]
+        return compile_query(self.database, goal.term, given, [goal.variable(name) for name in outputs])
+
+    def _run(
+        self, query: Query, count: int, names: tuple[Key, ...], values: Sequence[Value]
+    ) -> Iterator[tuple[Value | None, ...]]:
+        """Run a compiled goal and yield its outputs, solution by solution."""
+        terms = [Variable() if value is None else from_value(value) for value in values]
+        extra = dict(zip(names, terms[count:], strict=True)) if names else None
+        machine = Machine(self.database, self.limits, extra)
+        registers = [*terms[:count], *query.rest]
+        registers[count] = 0
+        found = machine.run((query.code, registers, DONE))
+        while found:
+            yield tuple(_output(registers[slot], self.limits.size) for slot in query.outputs)
+            found = machine.run(None)
+
+
+def _output(term: Term, limit: int) -> Value | None:
+    """Return what an output register stands for; a register never written is unbound."""
+    return None if term is None else to_value(term, limit)
