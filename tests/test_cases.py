@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +15,9 @@ RUNS = [(case, row) for case in all_cases() for row in TREATMENTS.values() if ro
 
 
 @pytest.mark.parametrize(("case", "treatment"), RUNS, ids=[f"{case.id}::{row.name}" for case, row in RUNS])
-def test_case(case: Case, treatment: Treatment, tmp_path: Path) -> None:
+def test_case(case: Case, treatment: Treatment) -> None:
     for policy in case.policies:
-        outcome = treat(treatment, case, policy, tmp_path)
+        outcome = treat(treatment, case, policy)
         difference = _differences(case, outcome)
         assert not difference, "\n".join([f"{case.place} under {policy or 'the default policy'}:", *difference])
 

@@ -6,14 +6,18 @@ module fails its own tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from cases import Advance, Case, Delete, Insert, Step
 from etalis.errors import EtalisError
 from etalis.temporal.event import Event
+from etalis.temporal.interval import MICROSECONDS
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +35,20 @@ class Treatment:
     """One row: the run, and which cases it can take."""
 
     name: str
-    run: Callable[[Case, str | None, Path], Outcome]
+    run: Callable[[Case, str | None], Outcome]
     takes: Callable[[Case], bool]
 
 
-def _keywords(policy: str | None, case: Case) -> dict[str, Any]:
-    return dict(case.options) | ({} if policy is None else {"policy": policy})
-
-
-def _write_files(case: Case, folder: Path) -> None:
-    for name, text in case.files:
-        (folder / name).write_text(text, encoding="utf-8")
-
-
-def _by_semantics(case: Case, policy: str | None, folder: Path) -> Outcome:
+def _by_semantics(case: Case, policy: str | None) -> Outcome:
     """The meaning itself, of the whole stream up to the last moment it tells of."""
     from etalis import semantics
     from etalis.language.modules import load
 
-    _write_files(case, folder)
-    main = folder / "main.etalis"
-    main.write_text(case.program, encoding="utf-8")
-    program = load(main)
+    program = load(case.program, read=dict(case.files).get)
     stream = [step for step in case.steps if isinstance(step, Event)]
     until = None if case.is_closed else max(_moment(step) for step in case.steps)
     errors: list[EtalisError] = []
-    model = semantics.run(program, stream, until=until, errors=errors, **_keywords(policy, case))
+    model = semantics.run(program, stream, policy=policy, until=until, errors=errors, **dict(case.options))
     return Outcome(tuple(semantics.reported(program, model)), tuple(map(str, errors)))
 
 
@@ -70,76 +62,72 @@ def _moment(step: Step) -> int:
             raise AssertionError("the meaning of a changing program is not defined")
 
 
-def _engine(case: Case, policy: str | None, folder: Path) -> Any:
+def _engine(case: Case, policy: str | None) -> Engine:
     import etalis
 
-    _write_files(case, folder)
-    program = etalis.compile(case.program, directory=folder) if case.files else etalis.compile(case.program)
-    return program, program.engine(**_keywords(policy, case))
+    return etalis.compile(case.program, read=dict(case.files).get, **dict(case.options)).engine(policy=policy)
 
 
-def _outcome(program: Any, engine: Any, events: Iterable[Event]) -> Outcome:
-    return Outcome(
-        tuple(events),
-        tuple(str(error) for error in engine.errors),
-        warnings=tuple(str(problem) for problem in program.warnings),
-    )
+def _outcome(engine: Engine, events: Iterable[Event]) -> Outcome:
+    events = tuple(events)
+    problems = engine.program.problems
+    return Outcome(events, tuple(map(str, engine.errors)), warnings=tuple(map(str, problems)))
 
 
-def _pushed(case: Case, policy: str | None, folder: Path) -> Outcome:
+def _pushed(case: Case, policy: str | None) -> Outcome:
     """The engine, each step as a call of its own."""
-    program, engine = _engine(case, policy, folder)
-    events: list[Event] = []
+    engine = _engine(case, policy)
+    return _outcome(engine, _push_all(engine, case))
+
+
+def _push_all(engine: Engine, case: Case) -> Iterator[Event]:
     for step in case.steps:
         match step:
             case Advance(to):
-                events += engine.advance(to=to / 1_000_000)
+                yield from engine.advance(to=Fraction(to, MICROSECONDS))
             case Insert(rule):
-                engine.ins_event_rule(rule)
+                engine.insert_rule(rule)
             case Delete(rule):
-                engine.del_event_rule(rule)
+                engine.delete_rule(rule)
             case _:
-                events += engine.push(step.name, *step.args, at=(step.start, step.end))
+                yield from engine.push(step.name, *step.args, at=(step.start, step.end))
     if case.is_closed:
-        events += engine.close()
-    return _outcome(program, engine, events)
+        yield from engine.close()
 
 
-def _as_rows(case: Case, policy: str | None, folder: Path) -> Outcome:
+def _as_rows(case: Case, policy: str | None) -> Outcome:
     """The engine, the whole stream as one iterable."""
-    program, engine = _engine(case, policy, folder)
+    engine = _engine(case, policy)
     rows = [(step.name, *step.args, (step.start, step.end)) for step in case.steps if isinstance(step, Event)]
-    return _outcome(program, engine, list(engine.run(rows)))
+    return _outcome(engine, [*engine.run(rows), *engine.close()])
 
 
-def _permuted(case: Case, policy: str | None, folder: Path) -> Outcome:
+def _permuted(case: Case, policy: str | None) -> Outcome:
     """The engine on the rules in reverse order; what is no rule stays in its place."""
-    from etalis.language.printer import print_program
-
     from etalis.language.parser import parse
+    from etalis.language.printer import print_program
     from etalis.language.syntax import Program, Rule
 
     items = parse(case.program).items
     rules = iter([item for item in reversed(items) if isinstance(item, Rule)])
     text = print_program(Program(tuple(next(rules) if isinstance(item, Rule) else item for item in items)))
-    return _pushed(replace(case, program=text), policy, folder)
+    return _pushed(replace(case, program=text), policy)
 
 
-def _reparsed(case: Case, policy: str | None, folder: Path) -> Outcome:
+def _reparsed(case: Case, policy: str | None) -> Outcome:
     """The engine on the program as printed."""
-    from etalis.language.printer import print_program
-
     from etalis.language.parser import parse
+    from etalis.language.printer import print_program
 
     tree = parse(case.program)
     text = print_program(tree)
     assert parse(text) == tree, "printing and reading again gives another tree"
-    return _pushed(replace(case, program=text), policy, folder)
+    return _pushed(replace(case, program=text), policy)
 
 
-def _unshared(case: Case, policy: str | None, folder: Path) -> Outcome:
+def _unshared(case: Case, policy: str | None) -> Outcome:
     """The engine, no two rules sharing a sub-plan."""
-    return _pushed(replace(case, program=":- set_flag(rule_sharing, off).\n" + case.program), policy, folder)
+    return _pushed(replace(case, program=":- set_flag(rule_sharing, off).\n" + case.program), policy)
 
 
 def _runs(case: Case) -> bool:
@@ -169,9 +157,9 @@ TREATMENTS: Mapping[str, Treatment] = {
 }
 
 
-def treat(treatment: Treatment, case: Case, policy: str | None, folder: Path) -> Outcome:
+def treat(treatment: Treatment, case: Case, policy: str | None) -> Outcome:
     """Run a case, a refusal being an outcome too."""
     try:
-        return treatment.run(case, policy, folder)
+        return treatment.run(case, policy)
     except EtalisError as error:
         return Outcome(refused=error)
