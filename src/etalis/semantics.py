@@ -9,16 +9,19 @@ before the next, and time never goes back.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from etalis import semantics_model
-from etalis.errors import EtalisError, LimitError, Problem
+from etalis.errors import ConditionError, EtalisError, LimitError, Problem
 from etalis.language import syntax as s
 from etalis.language.flags import Settings, rule_settings, settings
+from etalis.language.lower import load_clauses, to_logic
 from etalis.language.rules import known_events, labelled_rules
-from etalis.logic.term import format_value
+from etalis.logic.solver import Solver
+from etalis.logic.term import Value, format_value
 from etalis.semantics_matches import (
+    Bindings,
     Deadline,
     Instance,
     Receiver,
@@ -52,8 +55,8 @@ def run(
     """
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
-    kinds = frozenset(known_events(program))
-    world = World(relations(found.relations), knowledge(program), kinds, [] if errors is None else errors)
+    errors = [] if errors is None else errors
+    world = World(relations(found.relations), knowledge(program, errors), frozenset(known_events(program)), errors)
     history = _History(world, found.max_derivations)
     for number, rule in enumerate(labelled_rules(program), 1):
         _set_up(rule, rule.label or str(number), found, history)
@@ -64,12 +67,26 @@ def run(
 
 def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
     """Return the events that a program derives under `unrestricted`, by a naive fixpoint without steps and stores."""
-    return semantics_model.least_model(program, stream, knowledge(program))
+    return semantics_model.least_model(program, stream, knowledge(program, []))
 
 
-def knowledge(program: s.Program) -> Solve:
-    """Return how goals are solved over a program's background knowledge."""
-    raise NotImplementedError
+def knowledge(program: s.Program, errors: list[EtalisError]) -> Solve:
+    """Return how goals are solved over a program's background knowledge, once its directives have run."""
+    solver = Solver(load_clauses(program))
+
+    def solve(goal: s.Term, bindings: Bindings, times: Mapping[tuple[str, int], Value]) -> Iterator[Bindings]:
+        return solver.solve(to_logic(goal), bindings, times)
+
+    for item in program.items:
+        match item:
+            case s.Initially(goal=s.Compound("op", (_, _, _))):
+                pass
+            case s.Initially(goal=goal):
+                try:
+                    next(solve(goal, {}, {}), None)
+                except ConditionError as error:
+                    errors.append(error)
+    return solve
 
 
 def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:

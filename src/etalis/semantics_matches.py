@@ -23,7 +23,7 @@ from etalis.temporal.relation import Relation
 
 Bindings: TypeAlias = dict[str, Value]
 Names: TypeAlias = frozenset[str]
-Solve: TypeAlias = Callable[[s.Term, Bindings, Mapping[str, Value]], Iterable[Bindings]]
+Solve: TypeAlias = Callable[[s.Term, Bindings, Mapping[tuple[str, int], Value]], Iterable[Bindings]]
 
 
 def match(term: s.Term, value: Value, bindings: Bindings) -> Bindings | None:
@@ -91,7 +91,7 @@ def agree(a: Bindings, b: Bindings) -> bool:
 
 def solutions(solve: Solve, kind: str, goal: s.Term, bindings: Bindings, start: int, end: int) -> list[Bindings]:
     """Return what the different solutions of a condition bind, or the first alone; only `check` knows t1 and t2."""
-    times = {"t1": _to_value(start), "t2": _to_value(end)} if kind == "check" else {}
+    times = {("t1", 1): _to_value(start), ("t2", 1): _to_value(end)} if kind == "check" else {}
     found: list[Bindings] = []
     for solution in solve(goal, bindings, times):
         bound = bindings | {v: value for v, value in solution.items() if not v.startswith("_#")}
