@@ -1,7 +1,7 @@
 """Goals, and the short cut for the most frequent kind: one look-up in a relation of facts.
 
 A goal such as `price(Item, P)` with Item given needs no machine: its index key is put together from inputs and
-constants and the outputs are read off the row. The short cut steps aside as soon as the predicate is no relation any more.
+constants and the outputs are read off the row. The short cut steps aside once the predicate is no relation any more.
 """
 
 from __future__ import annotations
