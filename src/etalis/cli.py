@@ -120,7 +120,7 @@ def run(
     with reporting():
         compiled = load(program)
         engine = compiled.engine(policy=policy and policy.value)
-        reading = Reading(schema=compiled.schema, event=event, time=time, unit=unit.value)
+        reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit.value)
         items = read(events, reading, format=format_ and format_.value)
         tally = Tally(keep=timeline)
         started = clock.monotonic()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, assert_never
@@ -23,7 +24,7 @@ from etalis.formats.table import column_names
 from etalis.language.spelling import suggest
 from etalis.logic.term import format_value
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_seconds
+from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
@@ -131,14 +132,22 @@ def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
         try:
             match item:
                 case Row(event, _):
-                    yield from engine.run((event,))
+                    yield from engine.push(
+                        event.name, *event.args, at=(exact_seconds(event.start_time), exact_seconds(event.end_time))
+                    )
                 case Pause(to, _):
-                    yield from engine.advance(to=to_seconds(to))
+                    yield from engine.advance(to=exact_seconds(to))
                 case _:
                     assert_never(item)
         except EventError as error:
             raise item.place.blame(error) from error
     yield from engine.close()
+
+
+def exact_seconds(time: int) -> int | Fraction:
+    """Turn microseconds into seconds without rounding, whole ones as int."""
+    seconds, rest = divmod(time, MICROSECONDS)
+    return seconds if not rest else Fraction(time, MICROSECONDS)
 
 
 def write(events: Iterable[Event], path: str | Path, *, format: str | None = None) -> int:  # noqa: A002

@@ -18,6 +18,7 @@ from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.formats.row import Place, Reading, Row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.logic.term import Value, format_value, to_value
+from etalis.runtime.rim import convert_one
 from etalis.temporal.event import Event
 
 BATCH = 10_000
@@ -70,10 +71,13 @@ def _to_list(column: Any) -> list[Any]:
 
 def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:
     try:
-        return to_value(cell)
+        if attribute.type is None:
+            return to_value(cell)
+        return convert_one(attribute.event, attribute.name, attribute.type, cell)
     except EtalisError as error:
         first = error.problems[0]
-        raise place.refuse("E405", f"{attribute.name}: {first.message}", first.hint) from None
+        column = "" if attribute.name in first.message else f"{attribute.name}: "
+        raise place.refuse(first.code, column + first.message, first.hint) from None
 
 
 def to_table(events: Iterable[Event]) -> pa.Table:

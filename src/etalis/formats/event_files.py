@@ -15,13 +15,15 @@ from fractions import Fraction
 
 from etalis.errors import InputError, Problem, Source
 from etalis.formats.row import Item, Pause, Place, Reading, Row, interval_of, parse_time
-from etalis.formats.terms import read_terms, to_ground
-from etalis.language.syntax import Compound, Const, ListTerm, Term
+from etalis.formats.terms import to_ground
+from etalis.language.parser import parse_collect
+from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
 from etalis.logic.term import Struct, Value, format_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time
 
 TICK = 1_000  # what an event without a stamp moves the clock by, in microseconds
+_EXPECTED = "expected event(...) or sleep(...)"
 _SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or sleep(Seconds)."
 
 
@@ -62,7 +64,7 @@ class _Stream:
                 self.clock += _seconds(duration)
                 return Pause(self.clock - 1, place)
             case _:
-                raise InputError(Problem("E408", "expected event(...) or sleep(...)", term.span, _SHAPE))
+                raise InputError(Problem("E408", _EXPECTED, term.span, _SHAPE))
 
     def _stamp(self, stamp: Term) -> tuple[int, int]:
         match stamp:
@@ -85,10 +87,15 @@ class _Stream:
 
 def read_event_file(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Item]:
     """Yield what the clauses of an event file say."""
-    text = Source(source, "".join(lines))
-    stream = _Stream(text, reading)
-    for term in read_terms(text):
-        yield stream.item(term)
+    text = "".join(lines)
+    program, problems = parse_collect(text, source)
+    if problems:
+        raise InputError(*problems)
+    stream = _Stream(Source(source, text), reading)
+    for item in program.items:
+        if not isinstance(item, Clause) or item.body is not None:
+            raise InputError(Problem("E408", _EXPECTED, item.span, _SHAPE))
+        yield stream.item(item.head)
 
 
 def _atom(term: Term) -> tuple[str, tuple[Value, ...]]:

@@ -12,11 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from etalis.errors import EtalisError
-from etalis.formats.row import Place, Reading, Row, interval_of, time_of
+from etalis.formats.row import Place, Reading, Row, interval_of, parse_time, time_of
 from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.spelling import suggest
 from etalis.logic.term import Struct, Value, to_value
+from etalis.runtime.rim import convert_one
 from etalis.temporal.event import Event
+from etalis.temporal.interval import to_seconds
 
 _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
@@ -67,9 +69,10 @@ def _from_object(record: dict[str, Any], reading: Reading, place: Place) -> Even
         args = record.pop("args")
         record.pop("rule", None)
         _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
+        values = [_value(arg, place) for arg in args]
     else:
-        args = _take_attributes(record, name, reading, place)
-    return Event.make(name, tuple(_value(arg, place) for arg in args), *interval)
+        values = _take_attributes(record, name, reading, place)
+    return Event.make(name, tuple(values), *interval)
 
 
 def _from_array(record: list[Any], reading: Reading, place: Place) -> Event:
@@ -102,7 +105,7 @@ def _take_interval(record: dict[str, Any], reading: Reading, place: Place) -> tu
     raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
 
 
-def _take_attributes(record: dict[str, Any], name: str, reading: Reading, place: Place) -> Sequence[Any]:
+def _take_attributes(record: dict[str, Any], name: str, reading: Reading, place: Place) -> Sequence[Value]:
     declared = reading.schema.get(name)
     if declared is None:
         if not record:
@@ -116,7 +119,18 @@ def _take_attributes(record: dict[str, Any], name: str, reading: Reading, place:
     missing = [attribute for attribute in names if attribute not in record]
     if missing:
         raise place.refuse("E406", f"attribute {missing[0]} of {name} is missing", "use null for an unknown value")
-    return [record[attribute] for attribute in names]
+    return [_attribute(name, attribute, kind, record[attribute], place) for attribute, kind in declared]
+
+
+def _attribute(event: str, attribute: str, kind: str, given: Any, place: Place) -> Value:
+    try:
+        moment = to_seconds(parse_time(given, "s")) if kind == "time" and isinstance(given, str) else _from_json(given)
+        return convert_one(event, attribute, kind, moment)
+    except EtalisError as error:
+        raise place.blame(error, find(place, attribute)) from None
+    except ValueError:
+        message = f"{attribute}: expected a time, found {given!r}"
+        raise place.refuse("E405", message, f"{attribute} is declared time", find(place, attribute)) from None
 
 
 def _refuse_unknown(record: Mapping[str, Any], known: Sequence[str], event: str, place: Place) -> None:

@@ -23,8 +23,9 @@ TIME_COLUMNS = (("at",), ("start", "end"), ("time",), ("ts",))
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute of one kind of event: its column, its name for messages, its declared type if any."""
+    """One attribute of one kind of event: its column, its names for messages, its declared type if any."""
 
+    event: str
     column: int
     name: str
     type: str | None
@@ -85,9 +86,9 @@ class Table:
     def _layout(self, name: str, place: Place) -> Layout:
         declared = self.reading.schema.get(name)
         if declared is None:
-            return Layout(tuple(Attribute(i, self.columns[i], None) for i in self.attribute_columns), (), False)
+            return Layout(tuple(Attribute(name, i, self.columns[i], None) for i in self.attribute_columns), (), False)
         columns = self._columns([attribute for attribute, _ in declared], name, place)
-        attributes = tuple(Attribute(i, a, t) for i, (a, t) in zip(columns, declared, strict=True))
+        attributes = tuple(Attribute(name, i, a, t) for i, (a, t) in zip(columns, declared, strict=True))
         return Layout(attributes, tuple(i for i in self.attribute_columns if i not in columns), True)
 
     def _columns(self, names: Sequence[str], event: str, place: Place) -> list[int]:

@@ -1,0 +1,86 @@
+"""Watches withdrawals for cards used in two cities at once: the program, its input, its matches, a time line of both.
+
+With --spark it runs the same program on the same events in the process and on Spark, and compares the results.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+import etalis
+from etalis.formats import Reading, Row, feed, read
+from etalis.temporal.event import Event
+from etalis.timeline import draw_timeline
+
+FOLDER = Path(__file__).parent / "fraud"
+STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
+CARDS, WITHDRAWALS = 1_000, 100_000
+
+
+def main() -> int:
+    console = Console(width=min(max(Console().width, 80), 120))
+    text = (FOLDER / "fraud.etalis").read_text(encoding="utf-8")
+    program = etalis.compile(text, name="fraud.etalis")
+    rows = [
+        item for item in read(FOLDER / "withdrawals.csv", Reading(schema=program.signatures)) if isinstance(item, Row)
+    ]
+    if "--spark" in sys.argv[1:]:
+        return show_spark(console, program, [row.event for row in rows])
+    show_program(console, text)
+    show_run(console, program, rows)
+    show_speed(console, program)
+    return 0
+
+
+def title(console: Console, text: str) -> None:
+    console.print()
+    console.rule(Text(text, "bold"), align="left", style="dim")
+
+
+def show_program(console: Console, text: str) -> None:
+    title(console, "The program: examples/fraud/fraud.etalis")
+    console.print(Syntax(text.strip(), "prolog", theme="ansi_light", background_color="default", word_wrap=True))
+
+
+def show_run(console: Console, program: etalis.Program, rows: list[Row]) -> None:
+    title(console, "The input: examples/fraud/withdrawals.csv")
+    console.print(table_of([row.event for row in rows]))
+    title(console, "The matches, under the policy unrestricted")
+    matches = list(feed(program.engine(policy="unrestricted"), rows))
+    console.print(table_of(matches))
+    title(console, "Both over time")
+    for line in draw_timeline([row.event for row in rows], matches, width=console.width):
+        console.print(Text(line.text, STYLES[line.kind]), soft_wrap=True)
+
+
+def table_of(events: list[Event]) -> Table:
+    table = Table("event", "from", "to", "rule", box=None, pad_edge=False, header_style="dim")
+    for event in events:
+        start, end = f"{event.start_datetime:%H:%M:%S}", f"{event.end_datetime:%H:%M:%S}"
+        table.add_row(Text(event.atom), start, end, event.rule or "")
+    return table
+
+
+def show_speed(console: Console, program: etalis.Program) -> None:
+    """Run a longer stream, made by arithmetic, so that everybody sees the same matches."""
+    title(console, f"The same rules on {WITHDRAWALS:,} withdrawals")
+    cities = ("basel", "weil", "zurich", "bern", "geneva", "lugano")
+    stream = [
+        ("withdrawal", f"c{i * 7919 % CARDS}", cities[i * i % 11 % 6], float(i % 500), i) for i in range(WITHDRAWALS)
+    ]
+    started = time.perf_counter()
+    matches = sum(1 for _ in program.engine(policy="chronological").run(stream))
+    seconds = time.perf_counter() - started
+    rate = WITHDRAWALS / seconds
+    console.print(f"{matches:,} matches in {seconds:.2f} s: {rate:,.0f} events per second, one core, no JVM")
+
+
+def show_spark(console: Console, program: etalis.Program, events: list[Event]) -> int:
+    raise NotImplementedError

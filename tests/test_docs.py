@@ -1,0 +1,54 @@
+"""Documents are executed: the examples of README, docs and docstrings, and the programs of `examples/`."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import etalis
+from etalis.formats import Reading, feed, read
+
+pytestmark = pytest.mark.docs
+
+ROOT = Path(__file__).parents[1]
+FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+MODULES = [m.name for m in pkgutil.walk_packages(etalis.__path__, "etalis.") if not m.name.startswith("etalis.spark")]
+EXAMPLES = {
+    "deliveries/deliveries.etalis": "deliveries/day.events",
+    "fraud/fraud.etalis": "fraud/withdrawals.csv",
+    "sensors/sensors.etalis": "sensors/shift.csv",
+    "stock/rises.etalis": "stock/ticks.csv",
+    "supply/supply.etalis": "supply/orders.jsonl",
+}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_document(path: Path) -> None:
+    failed, _ = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS)
+    assert not failed
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
+    assert not failed
+
+
+def test_every_example_is_here() -> None:
+    assert {str(path.relative_to(ROOT / "examples")) for path in (ROOT / "examples").rglob("*.etalis")} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize(("program", "events"), EXAMPLES.items())
+def test_example(program: str, events: str) -> None:
+    """The matches of an example are those written down beside it."""
+    folder = ROOT / "examples"
+    compiled = etalis.compile((folder / program).read_text(encoding="utf-8"), name=program)
+    assert not compiled.problems
+    matches = feed(compiled.engine(), read(folder / events, Reading(schema=compiled.signatures)))
+    expected = (folder / program).with_suffix(".expected").read_text(encoding="utf-8").splitlines()
+    assert [str(match) for match in matches] == expected
