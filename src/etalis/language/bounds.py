@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from etalis.errors import Problem
-from etalis.language.bindings import bindings
 from etalis.language.goals import Bound
 from etalis.language.outline import Outline
 from etalis.language.syntax import (
@@ -53,7 +52,7 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
     for rule in outline.rules:
         policy, window = outline.rule_settings(rule)
         if window is None:
-            keepers = list(dict.fromkeys(_keepers(rule.pattern, policy)))
+            keepers = list(dict.fromkeys(_keepers(rule.pattern, policy, outline.bound)))
             if keepers:
                 yield _unbounded(rule, keepers)
 
@@ -73,8 +72,7 @@ def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
     return Problem("W209", message, rule.span or rule.head.span, hint)
 
 
-def _keepers(pattern: Pattern, policy: Policy) -> Iterator[Keeper]:
-    bound = bindings(pattern)
+def _keepers(pattern: Pattern, policy: Policy, bound: dict[int, Bound]) -> Iterator[Keeper]:
     anchored: set[int] = set()
     waiting: list[tuple[Pattern, Policy]] = [(pattern, policy)]
     while waiting:

@@ -233,8 +233,8 @@ def property_problems(given: Property) -> Iterator[Problem]:
                 yield Problem(
                     "E210", f"the property {given.name} takes a number of seconds, not {written(given.value)}", place
                 )
-            elif value <= 0:
-                yield Problem("E212", f"a window must be longer than 0 seconds, not {written(given.value)}", place)
+            elif value < 0:
+                yield Problem("E212", f"a window cannot be negative: {written(given.value)}", place)
 
 
 def unknown_policy(value: Term, place: Span | None) -> Problem:

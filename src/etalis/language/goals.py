@@ -15,6 +15,8 @@ from types import MappingProxyType
 from etalis.errors import Span
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
+from etalis.logic.control import FORMS
+from etalis.logic.library import library
 
 Indicator = tuple[str, int]
 Names = frozenset[str]
@@ -64,6 +66,7 @@ GOAL_ARGUMENTS: Mapping[Indicator, tuple[int, ...]] = MappingProxyType(
         ("setof", 3): (1,),
         ("aggregate_all", 3): (1,),
         ("^", 2): (1,),
+        ("catch", 3): (0, 2),
         (":-", 2): (0, 1),
     }
 )
@@ -96,16 +99,9 @@ SIDE_EFFECTS = CHANGES_CLAUSES | frozenset(
 )
 
 
-BUILTINS = frozenset(
-    (word.rpartition("/")[0], int(word.rpartition("/")[2]))
-    for word in """
-    =/2 \\=/2 ==/2 \\==/2 @</2 @>/2 @=</2 @>=/2 is/2 </2 >/2 =</2 >=/2 =:=/2 =\\=/2 var/1 nonvar/1 atom/1 atomic/1 number/1
-    integer/1 float/1 compound/1 callable/1 is_list/1 ground/1 =../2 functor/3 arg/3 copy_term/2 length/2 append/3 member/2
-    memberchk/2 reverse/2 nth0/3 nth1/3 last/2 msort/2 sort/2 sort/4 predsort/3 sum_list/2 sumlist/2 max_list/2 min_list/2
-    between/3 succ/2 plus/3 atom_length/2 atom_concat/3 sub_atom/5 atom_chars/2 atom_codes/2 char_code/2 atom_number/2
-    number_codes/2 number_chars/2 term_to_atom/2 t1/1 t2/1 throw/1 catch/3 compare/3 call/2 call/3 call/4 call/5
-    """.split()
-)
+TIMES = frozenset({("t1", 1), ("t2", 1)})
+
+BUILTINS = frozenset(library().known()) | FORMS | TIMES | {("ins_event_rule", 1), ("del_event_rule", 1)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.goals import BUILTINS, CONTROL, SIDE_EFFECTS, Call, Indicator, calls
+from etalis.language.goals import BUILTINS, SIDE_EFFECTS, Call, Indicator, calls
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Condition
@@ -20,7 +20,7 @@ from etalis.language.wording import counted, kind
 
 def check_knowledge(outline: Outline) -> Iterator[Problem]:
     """Yield calls of predicates that nobody defines, and conditions with side effects."""
-    known = outline.predicates | CONTROL | SIDE_EFFECTS | BUILTINS
+    known = outline.predicates | BUILTINS
     seen: set[Indicator] = set()
     for goal, _ in outline.goals:
         for call in calls(goal):
@@ -44,9 +44,7 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline) -> Probl
     else:
         otherwise = f"add facts or clauses for {call.name}, or declare it: `:- dynamic {kind(*call.indicator)}.`"
         hint = suggest(call.name, {name for name, _ in known}, otherwise) or otherwise
-    return Problem(
-        "W207", f"unknown predicate {kind(*call.indicator)}: nothing defines it, so this fails", call.span, hint
-    )
+    return Problem("W207", f"unknown predicate {kind(*call.indicator)}: nothing defines it", call.span, hint)
 
 
 def side_effects(outline: Outline) -> Iterator[tuple[Call, Indicator]]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from etalis.errors import Problem
 from etalis.language.flags import flag_problems, garbage_problems, property_problems
-from etalis.language.goals import CONTROL, Indicator, indicator, strip_wrappers
+from etalis.language.goals import Indicator, indicator, strip_wrappers
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Compound, Const, Export, LabelProperty, Property, SetFlag, Term, Trigger
 from etalis.language.wording import counted, kind, written
+from etalis.logic.builtins import PROTECTED
 from etalis.temporal.relation import RELATIONS
 
 RESERVED = (
@@ -35,7 +36,7 @@ def check_names(outline: Outline) -> Iterator[Problem]:
             yield Problem("E218", message, rule.head.span, "give the event another name")
     for clause in outline.clauses:
         key = indicator(strip_wrappers(clause.head))
-        if key in CONTROL:
+        if key is not None and key in PROTECTED:
             message = f"{kind(*key)} is built in and cannot be defined"
             yield Problem("E226", message, clause.head.span or clause.span, "give the predicate another name")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from etalis.errors import ProgramError
+from etalis.language.bindings import bindings
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
-from etalis.language.goals import Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.goals import Bound, Indicator, asserted, calls, indicator, strip_wrappers
 from etalis.language.rules import declarations, events_in, labelled_rules
 from etalis.language.syntax import (
     Clause,
@@ -64,8 +65,15 @@ class Outline:
         except ProgramError:
             return Settings()
 
+    @cached_property
+    def bound(self) -> dict[int, Bound]:
+        """What every node of every pattern binds, by the id of the node."""
+        return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
+
     def rule_settings(self, rule: Rule) -> tuple[Policy, int | None]:
         """Return policy and window of a rule; wrong properties, which are reported elsewhere, count as not given."""
+        if not rule.properties:
+            return POLICIES[self.settings.policy], None
         right = tuple(given for given in rule.properties if not any(property_problems(given)))
         name, window = rule_settings(self.settings, replace(rule, properties=right))
         return POLICIES[name], window

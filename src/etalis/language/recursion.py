@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import assert_never
 
 from etalis.errors import Problem
 from etalis.language.bindings import bindings
-from etalis.language.goals import BINDS_NOTHING, CONTROL, Indicator, calls, indicator, strip_wrappers
+from etalis.language.goals import BINDS_NOTHING, CONTROL, Call, Indicator, calls, conjuncts, indicator, strip_wrappers
 from etalis.language.graph import number_components
 from etalis.language.outline import Outline
 from etalis.language.rules import events_in
@@ -39,7 +40,9 @@ from etalis.language.syntax import (
     Repeat,
     Rule,
     SubRule,
+    Term,
     TimePoint,
+    Var,
     Within,
 )
 from etalis.language.traversal import fold, names, postorder, rewrite, subterms, variables
@@ -79,7 +82,7 @@ def check_recursion(outline: Outline) -> Iterator[Problem]:
                 break
     for cycle in _cycles([e for e in edges if e.flow.again]):
         delayed = next((edge for edge in cycle if edge.flow.delayed), None)
-        if delayed is not None:
+        if delayed is not None and not any(_is_counted(edge.rule) for edge in cycle):
             yield _periodic(delayed.rule, cycle)
 
 
@@ -157,6 +160,7 @@ def _joined(node: Binary, parts: tuple[tuple[Flow, ...], ...], row: Relation, po
 _INTERVALS = [(start, end) for start, end in product(range(4), repeat=2) if start <= end]
 
 
+@cache
 def gives_back(row: Relation, side: int) -> bool:
     """Tell whether a result can have the interval of one of its sides, so that it can take part again.
 
@@ -167,6 +171,7 @@ def gives_back(row: Relation, side: int) -> bool:
     return any(row.holds(*pair) and row.interval(*pair) == pair[side] for pair in pairs)
 
 
+@cache
 def can_come_last(row: Relation, side: int) -> bool:
     """Tell whether a relation can hold with a side that ends no earlier than its partner."""
     pairs = product(_INTERVALS, repeat=2)
@@ -174,7 +179,7 @@ def can_come_last(row: Relation, side: int) -> bool:
 
 
 def _cycles(edges: list[Edge]) -> Iterator[list[Edge]]:
-    """Yield the edges of each cyclic group, those left out whose partner is consumed and comes from outside the group."""
+    """Yield the edges of each cyclic group, without those that consume a partner from outside the group."""
     for group in _components(edges):
         inside = {edge.target for edge in group}
         lasting = [e for e in group if not e.flow.partners or e.flow.partners & inside]
@@ -221,14 +226,41 @@ def _without_conditions(node: Pattern) -> Pattern:
 
 def _computes(node: Condition, wanted: frozenset[str], outline: Outline) -> str | None:
     """Return the goal that gives one of the wanted variables a value that need not be in the program or the stream."""
+    goals = conjuncts(node.goal)
     for call in calls(node.goal):
-        used = names(variables(*call.args))
-        if not used & wanted or call.indicator in CONTROL | BINDS_NOTHING or _is_finite(call.indicator, outline):
+        if not names(variables(*call.args)) & wanted or call.indicator in CONTROL | BINDS_NOTHING:
             continue
-        if call.name == "=" and all(isinstance(a, Const) or not list(variables(a)) for a in call.args[1:]):
-            continue
-        return written(Compound(call.name, call.args, call.span))
+        copies = call.indicator == ("=", 2) and next(variables(call.args[1]), None) is None
+        if not copies and not _is_finite(call.indicator, outline) and not _is_limited(call, goals):
+            return written(Compound(call.name, call.args, call.span))
     return None
+
+
+def _is_counted(rule: Rule) -> bool:
+    """Tell whether a condition of a rule counts to a limit."""
+    conditions = (node.goal for node in postorder(rule.pattern) if isinstance(node, Condition))
+    return any(_is_limited(call, conjuncts(goal)) for goal in conditions for call in calls(goal))
+
+
+_RISING, _FALLING = ("<", "=<"), (">", ">=")
+
+
+def _is_limited(call: Call, goals: list[Term]) -> bool:
+    """Tell whether a count `N is M + 1` (or `- 1`) has a limit: a comparison of N or M with a number beside it."""
+    match call:
+        case Call(name="is", args=(Var() as n, Compound(name="+" | "-" as sign, args=(Var() as m, Const(value=step))))):
+            if not isinstance(step, int) or step <= 0:
+                return False
+        case _:
+            return False
+    below, above = (_RISING, _FALLING) if sign == "+" else (_FALLING, _RISING)
+    for goal in goals:
+        match goal:
+            case Compound(name=name, args=(Var(name=v), Const(value=int()))) if name in below and v in (n.name, m.name):
+                return True
+            case Compound(name=name, args=(Const(value=int()), Var(name=v))) if name in above and v in (n.name, m.name):
+                return True
+    return False
 
 
 def _is_finite(key: Indicator, outline: Outline) -> bool:

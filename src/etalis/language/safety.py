@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.bindings import bindings
 from etalis.language.goals import Bound, Names, never_bound, strip_wrappers, uncallable
 from etalis.language.outline import Outline
 from etalis.language.spelling import is_lookalike, nearest
@@ -26,7 +25,7 @@ ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the
 def check_safety(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with the variables of rules and clauses, and with the shape of goals."""
     for rule in outline.rules:
-        bound = bindings(rule.pattern)
+        bound = outline.bound
         unsafe = list(_unsafe(rule, bound[id(rule.pattern)]))
         yield from unsafe
         yield from _partly_bound(rule, bound[id(rule.pattern)])
@@ -115,10 +114,9 @@ def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:
 
 def _escaping(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
     """Yield the local variables of negated patterns that also occur elsewhere in the rule."""
-    everywhere = Counter(v.name for v in rule_variables(rule))
-    for node in postorder(rule.pattern):
-        if not isinstance(node, Negation | NotWithin):
-            continue
+    negations = [node for node in postorder(rule.pattern) if isinstance(node, Negation | NotWithin)]
+    everywhere = Counter(v.name for v in rule_variables(rule)) if negations else Counter()
+    for node in negations:
         inside = list(pattern_variables(node.absent))
         here = Counter(v.name for v in inside)
         seen: set[str] = set()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import comb
 
-from etalis.errors import Problem
-from etalis.language.bindings import bindings, left_of
+from etalis.errors import Problem, Span
+from etalis.language.bindings import left_of
+from etalis.language.flags import PROPERTIES
 from etalis.language.goals import Names
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
@@ -21,6 +22,7 @@ from etalis.language.syntax import (
     Do,
     Last,
     NotWithin,
+    Or,
     Pattern,
     Repeat,
     Rule,
@@ -28,39 +30,79 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
-from etalis.language.traversal import postorder, variables
+from etalis.language.traversal import fold, postorder, variables
 from etalis.language.wording import counted, listing, written
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.interval import to_seconds
+from etalis.temporal.relation import Relation, relations
 
 MOST_CHOICES = 200
 
 
 def check_shapes(outline: Outline) -> Iterator[Problem]:
     """Yield what is wrong with the operators of each rule, apart from names, types and variables."""
+    table = relations(outline.settings.relations)
     for rule in outline.rules:
-        yield from _rule_problems(rule)
+        yield from _rule_problems(rule, outline)
+        yield from _window_problems(rule, table)
 
 
-def _rule_problems(rule: Rule) -> Iterator[Problem]:
+def _rule_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:
     nodes = postorder(rule.pattern)
-    bound = bindings(rule.pattern)
     left = left_of(rule.pattern) if any(isinstance(node, Repeat) for node in nodes) else {}
     if rule.alarm is not None:
         yield from _alarm_problems(rule.alarm)
     for node in nodes:
         match node:
-            case Within(duration=duration) | NotWithin(duration=duration) if duration <= 0:
-                message = f"a window must be longer than 0 seconds, not {to_seconds(duration)}"
-                yield Problem("E212", message, node.span, "write the length in seconds: `within 0.5`")
             case Last():
                 yield from _last_problems(node)
             case Repeat():
                 yield from _repeat_problems(node, left[id(node)])
             case Aggregate():
-                yield from _aggregate_problems(node, bound[id(node.pattern)].perhaps)
+                yield from _aggregate_problems(node, outline.bound[id(node.pattern)].perhaps)
             case AnyOf():
                 yield from _choice_problems(node)
+
+
+def _window_problems(rule: Rule, table: Mapping[str, Relation]) -> Iterator[Problem]:
+    """Yield windows that no match fits into."""
+    windows: list[tuple[Pattern, Span | None]] = []
+    for node in postorder(rule.pattern):
+        match node:
+            case NotWithin(duration=duration) if duration <= 0:
+                message = f"an absence must last longer than 0 seconds, not {to_seconds(duration)}"
+                yield Problem("E212", message, node.span, "say how long nothing may occur: not c within 5")
+            case Within(duration=duration) if duration < 0:
+                yield Problem("E212", f"a window cannot be negative: {to_seconds(duration)}", node.span)
+            case Within(duration=0, pattern=pattern):
+                windows.append((pattern, node.span))
+    for given in rule.properties:
+        if PROPERTIES.get(given.name) == "window" and isinstance(given.value, Const) and given.value.value == 0:
+            windows.append((rule.pattern, given.span))
+    for pattern, span in windows:
+        if not can_be_instant(pattern, table):
+            message = "no match fits into a window of 0 seconds: every match is longer than 0"
+            yield Problem("E212", message, span, "write the length in seconds: `within 0.5`")
+
+
+def can_be_instant(pattern: Pattern, table: Mapping[str, Relation]) -> bool:
+    """Tell whether a pattern can occur at an instant; a sequence never does."""
+    point = (0, 0)
+
+    def combine(node: Pattern, parts: tuple[bool, ...]) -> bool:
+        match node:
+            case Binary(operator=operator):
+                return all(parts) and table[operator].holds(point, point)
+            case Or():
+                return any(parts)
+            case NotWithin():
+                return False
+            case Repeat(least=Const(value=int() as least)):
+                return parts[0] and least < 2
+            case _:
+                return not parts or parts[0]
+
+    return fold(pattern, combine)[id(pattern)]
 
 
 def _last_problems(node: Last) -> Iterator[Problem]:

@@ -79,18 +79,22 @@ def _one_edit(a: str, b: str) -> bool:
 
 
 class Lookalikes:
-    """The lookalikes of any name among known ones."""
+    """The lookalikes of any name among known ones; names that differ in digits alone are looked up as one."""
 
     def __init__(self, known: Iterable[str]) -> None:
-        self._near: defaultdict[str, set[str]] = defaultdict(set)
-        for name in known:
-            for key in _keys(name):
-                self._near[key].add(name)
+        self._series: defaultdict[str, list[str]] = defaultdict(list)
+        self._near: defaultdict[str, list[str]] = defaultdict(list)
+        for name in sorted(known):
+            self._series[name.translate(_NO_DIGITS)].append(name)
+        for series in self._series:
+            for key in _keys(series):
+                self._near[key].append(series)
 
     def of(self, name: str) -> list[str]:
-        """Return the known names that look like this one, sorted."""
-        candidates = {other for key in _keys(name) for other in self._near.get(key, ())}
-        return sorted(other for other in candidates if is_lookalike(name, other))
+        """Return the known names that look like this one, sorted; of a series the first."""
+        plain = name.translate(_NO_DIGITS)
+        near = {series for key in _keys(plain) for series in self._near.get(key, ()) if is_lookalike(plain, series)}
+        return sorted(self._series[series][0] for series in near)
 
 
 def _keys(name: str) -> set[str]:

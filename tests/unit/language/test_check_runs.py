@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
 from findings import brief, finding
 
 
 def test_unknown_predicate() -> None:
     assert finding("d(X) <- a(X) where neer(X, basel). near(X, Y) :- link(X, Y). link(a, b).") == (
-        "test:1:20: warning W207: unknown predicate neer/2: nothing defines it, so this fails\n"
+        "test:1:20: warning W207: unknown predicate neer/2: nothing defines it\n"
         "    1 | d(X) <- a(X) where neer(X, basel). near(X, Y) :- link(X, Y). link(a, b).\n"
         "                           ^^^^^^^^^^^^^^\n"
         "  hint: did you mean near?"
@@ -42,7 +43,8 @@ def test_known_predicates(program: str) -> None:
 
 def test_side_effects_are_named() -> None:
     assert finding("d(X) <- a(X) where assertz(seen(X)).") == (
-        "test:1:20: warning W210: assertz/1 in a condition has a side effect; it also runs for candidates that fail later\n"
+        "test:1:20: warning W210: assertz/1 in a condition has a side effect; "
+        "it also runs for candidates that fail later\n"
         "    1 | d(X) <- a(X) where assertz(seen(X)).\n"
         "                           ^^^^^^^^^^^^^^^^\n"
         "  hint: put it behind `do`, which runs once per match"
@@ -85,6 +87,9 @@ UNRESTRICTED = ":- set_flag(event_consumption_policy, unrestricted). "
         ("s(N) <- aggregate(count, s(M), N).", True),
         ("s(N) <- go seq aggregate(count, s(M), N).", False),
         ("s(X) <- s(X) ntimes 2.", False),
+        ("s(N) <- s(M) where (M < 3, N is M + 1).", False),
+        ("s(N) <- s(M) where (N is M - 1, 0 =< N).", False),
+        ("s(N) <- s(M) where (M > 3, N is M + 1).", True),
         ("b(M) <- s(M). s(N) <- s(M) and b(K) where N is M + K.", True),
     ],
 )
@@ -99,6 +104,7 @@ def test_which_recursion_may_not_end(program: str, warned: bool) -> None:
         ("exceptionAlarm(tick(X), 1) <- tick(X) seq a.", False),
         ("t(X) <- u(X). exceptionAlarm(u(X), 1) <- t(X).", True),
         ("t(X) <- t(X) seq (not c within 5).", True),
+        ("exceptionAlarm(t(N), 1) <- t(M) where (M < 3, N is M + 1).", False),
         ("exceptionAlarm(late(X), 1) <- a(X). d(X) <- late(X).", False),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from findings import brief, finding
 
 
@@ -96,14 +97,17 @@ def test_where_conditions_need_values(program: str, codes: list[str]) -> None:
 
 def test_local_variable_of_a_negated_pattern() -> None:
     assert finding("d <- ((a seq b) cnot c(X)) seq e(X).") == (
-        "test:1:24: warning W206: X is local to the negated pattern, where nothing left of it binds it; it is not joined\n"
+        "test:1:24: warning W206: X is local to the negated pattern, where nothing left of it binds it; "
+        "it is not joined\n"
         "    1 | d <- ((a seq b) cnot c(X)) seq e(X).\n"
         "                               ^\n"
         "  hint: rename it here, or bind X left of the negation"
     )
 
 
-@pytest.mark.parametrize("program", ["d(X) <- (a(X) seq b) cnot c(X).", "d <- (a seq b) cnot c(X, X).", "d <- a cnot c(_)."])
+@pytest.mark.parametrize(
+    "program", ["d(X) <- (a(X) seq b) cnot c(X).", "d <- (a seq b) cnot c(X, X).", "d <- a cnot c(_)."]
+)
 def test_variables_of_a_negated_pattern_that_are_fine(program: str) -> None:
     assert brief(program) == []
 

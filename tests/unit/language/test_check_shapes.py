@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from findings import brief, finding
 
 from etalis.language.check import check
 from etalis.language.syntax import Aggregate, AnyOf, Const, EventPattern, Program, Repeat, Rule, Var
+from findings import brief, finding
 
 
 def test_window_of_no_length() -> None:
     assert finding("d <- (a seq b) within 0.") == (
-        "test:1:7: error E212: a window must be longer than 0 seconds, not 0\n"
+        "test:1:7: error E212: no match fits into a window of 0 seconds: every match is longer than 0\n"
         "    1 | d <- (a seq b) within 0.\n"
         "              ^^^^^^^^^^^^^^^^^\n"
         "  hint: write the length in seconds: `within 0.5`"
@@ -21,10 +21,21 @@ def test_window_of_no_length() -> None:
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
+        (
+            "r([property(window, 0)]) rule: d <- a seq b.",
+            "E212 no match fits into a window of 0 seconds: every match is longer than 0",
+        ),
+        ("d <- a seq (not c within 0).", "E212 an absence must last longer than 0 seconds, not 0"),
         ("d <- (a seq b) last 3.", "E213 `last` belongs to an aggregate: aggregate(K, Pattern, R) last N"),
-        ("d(C) <- (go seq aggregate(count, a, C)) last 3.", "E213 `last` belongs to an aggregate: aggregate(K, Pattern, R) last N"),
+        (
+            "d(C) <- (go seq aggregate(count, a, C)) last 3.",
+            "E213 `last` belongs to an aggregate: aggregate(K, Pattern, R) last N",
+        ),
         ("d <- a(N) seq b ntimes M.", "E214 M has no value left of the repetition that it counts"),
-        ("d(S) <- go seq aggregate(sum(Y), p(X), S).", "E216 Y is aggregated, but does not occur in the aggregated pattern"),
+        (
+            "d(S) <- go seq aggregate(sum(Y), p(X), S).",
+            "E216 Y is aggregated, but does not occur in the aggregated pattern",
+        ),
         (
             "d <- any(5, [a, b, c, e, f, g, h, i, j, k]).",
             "E219 5 of 10 can be chosen in 252 ways, more than 200 are refused",
@@ -41,6 +52,8 @@ def test_operators_that_cannot_be(rule: str, message: str) -> None:
 @pytest.mark.parametrize(
     "rule",
     [
+        "d <- (a and (b or (c seq e))) within 0.",
+        "d <- (a meets b) within 0.",
         "d(C) <- aggregate(count, a, C) last 3.",
         "d(C) <- (aggregate(count, a, C) where C > 1) last 3.",
         "d <- a(N) seq b ntimes N.",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from findings import brief, finding
 
 from etalis.language.check import check
 from etalis.language.syntax import EventDeclaration, Program
+from findings import brief, finding
 
 
 def test_arity_other_than_declared() -> None:
@@ -49,7 +49,15 @@ def test_constant_of_another_type(declared: str, written: str, hint: str | None)
 
 @pytest.mark.parametrize(
     ("declared", "written"),
-    [("int", "-1"), ("int", "null"), ("float", "2.5"), ("string", '"Basel"'), ("bool", "true"), ("time", "7"), ("term", "f([1])")],
+    [
+        ("int", "-1"),
+        ("int", "null"),
+        ("float", "2.5"),
+        ("string", '"Basel"'),
+        ("bool", "true"),
+        ("time", "7"),
+        ("term", "f([1])"),
+    ],
 )
 def test_constant_of_its_type(declared: str, written: str) -> None:
     assert brief(f":- event(a(x: {declared})). d <- a({written}).") == []
@@ -64,7 +72,9 @@ def test_join_of_two_types() -> None:
     )
 
 
-DECLARED = ":- event(i(x: int)). :- event(f(x: float)). :- event(s(x: string)). :- event(t(x: time)). :- event(o(x: term)). "
+DECLARED = (
+    ":- event(i(x: int)). :- event(f(x: float)). :- event(s(x: string)). :- event(t(x: time)). :- event(o(x: term)). "
+)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +100,9 @@ def test_declarations() -> None:
     (found,) = check(Program((EventDeclaration("a", (("x", "integer"),)),)))
     assert str(found) == "error E224: unknown type integer of the attribute x\n  hint: did you mean int?"
     assert brief(":- event(a(x: int, x: int)).") == ["E225 a has two attributes named x"]
-    assert brief(":- event(a(x: int)). :- event(a(x: float)).") == ["E225 a is declared twice, with different attributes"]
+    assert brief(":- event(a(x: int)). :- event(a(x: float)).") == [
+        "E225 a is declared twice, with different attributes"
+    ]
     assert brief(":- event(a(x: int)). :- event(a(x: int)).") == []
 
 
@@ -112,7 +124,8 @@ def test_of_two_inputs_the_rarer_one_looks_misspelt() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", ["d <- e1 seq e2.", "d <- sensorA seq sensorB.", "d <- order seq orders.", "c <- a seq b.", "d <- in_x seq in_y."]
+    "program",
+    ["d <- e1 seq e2.", "d <- sensorA seq sensorB.", "d <- order seq orders.", "c <- a seq b.", "d <- in_x seq in_y."],
 )
 def test_names_in_series_are_no_slips(program: str) -> None:
     assert brief(program) == []
