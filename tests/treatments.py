@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from cases import Advance, Case, Delete, Insert, Step
@@ -17,7 +18,10 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
+    from etalis.language.syntax import Program as Tree
+    from etalis.logic.term import Value
     from etalis.runtime.engine import Engine
+    from etalis.runtime.program import Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,27 @@ class Treatment:
 
 
 def _by_semantics(case: Case, policy: str | None) -> Outcome:
-    """The meaning itself, of the whole stream up to the last moment it tells of."""
+    """The meaning itself, up to the last moment the stream tells of; errors and warnings are the engine's affair."""
     from etalis import semantics
     from etalis.language.modules import load
 
     program = load(case.program, read=dict(case.files).get)
-    stream = [step for step in case.steps if isinstance(step, Event)]
     until = None if case.is_closed else max(_moment(step) for step in case.steps)
-    errors: list[EtalisError] = []
-    model = semantics.run(program, stream, policy=policy, until=until, errors=errors, **dict(case.options))
-    return Outcome(tuple(semantics.reported(program, model)), tuple(map(str, errors)))
+    model = semantics.run(program, _typed(program, case), policy=policy, until=until, **dict(case.options))
+    return Outcome(tuple(semantics.reported(program, model)), case.reported, warnings=case.warnings)
+
+
+def _typed(program: Tree, case: Case) -> list[Event]:
+    """Return the events with their attributes in the declared types, as the rim would hand them on."""
+    from etalis.language.rules import declarations
+    from etalis.runtime.rim import convert
+
+    types = {kind: declared.attributes for kind, declared in declarations(program).items()}
+    return [
+        Event.make(e.name, convert(e.name, types.get((e.name, len(e.args)), ()), e.args), e.start_time, e.end_time)
+        for e in case.steps
+        if isinstance(e, Event)
+    ]
 
 
 def _moment(step: Step) -> int:
@@ -62,10 +77,16 @@ def _moment(step: Step) -> int:
             raise AssertionError("the meaning of a changing program is not defined")
 
 
-def _engine(case: Case, policy: str | None) -> Engine:
+@lru_cache(maxsize=8)
+def _compile(text: str, files: tuple[tuple[str, str], ...], options: tuple[tuple[str, Value], ...]) -> Program:
+    """Compile once for all policies of a case: engines share nothing but an unchanging program."""
     import etalis
 
-    return etalis.compile(case.program, read=dict(case.files).get, **dict(case.options)).engine(policy=policy)
+    return etalis.compile(text, read=dict(files).get, **dict(options))
+
+
+def _engine(case: Case, policy: str | None) -> Engine:
+    return _compile(case.program, case.files, case.options).engine(policy=policy)
 
 
 def _outcome(engine: Engine, events: Iterable[Event]) -> Outcome:
@@ -106,11 +127,12 @@ def _permuted(case: Case, policy: str | None) -> Outcome:
     """The engine on the rules in reverse order; what is no rule stays in its place."""
     from etalis.language.parser import parse
     from etalis.language.printer import print_program
-    from etalis.language.syntax import Program, Rule
+    from etalis.language.syntax import Program as Tree
+    from etalis.language.syntax import Rule
 
     items = parse(case.program).items
     rules = iter([item for item in reversed(items) if isinstance(item, Rule)])
-    text = print_program(Program(tuple(next(rules) if isinstance(item, Rule) else item for item in items)))
+    text = print_program(Tree(tuple(next(rules) if isinstance(item, Rule) else item for item in items)))
     return _pushed(replace(case, program=text), policy)
 
 
