@@ -96,4 +96,4 @@ def test_cases_are_many_and_small() -> None:
     for path in CASES.rglob("*.case"):
         for text in path.read_text(encoding="utf-8").split("\n---\n"):
             lines = [line for line in text.split("\n") if line.strip()]
-            assert len(lines) <= 20, f"{path.name}: {lines[0]}"
+            assert len(lines) <= 15, f"{path.name}: {lines[0]}"
