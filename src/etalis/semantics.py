@@ -187,7 +187,9 @@ class _History:
 def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None:
     """Build the operators of a rule below its head."""
     policy, window = rule_settings(found, rule)
-    pattern = rule.pattern if window is None else s.Within(rule.pattern, window)
+    pattern = rule.pattern
+    for duration in (window, found.garbage_window):
+        pattern = pattern if duration is None else s.Within(pattern, duration)
     head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
     action = frozenset() if rule.action is None else named([rule.action])
     scope = Scope(history.world, name, POLICIES[policy], None, head | action, head)
@@ -202,7 +204,8 @@ def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> Non
         return
     due = alarm_time(rule.alarm.kind, ground(rule.alarm.when, x.bindings), x.end)
     if due is None:
-        scope.world.report(f"an alarm cannot be set to {format_value(ground(rule.alarm.when, x.bindings))}", scope.rule)
+        when = format_value(ground(rule.alarm.when, x.bindings))
+        scope.world.report(f"an alarm needs a positive number of seconds or a moment, not {when}", scope.rule)
     else:
         event = Event.make(rule.head.name, args, due, due, scope.rule)
         history.world.deadlines.append(Deadline(due, math.inf, lambda: True, lambda: history.caused.append(event)))

@@ -40,7 +40,8 @@ def least_model(program: s.Program, stream: Iterable[Event], solve: Solve) -> se
     rules = []
     for rule in labelled_rules(program):
         _, window = rule_settings(found, rule)
-        rules.append((rule, rule.pattern if window is None else s.Within(rule.pattern, window)))
+        windows = [w for w in (window, found.garbage_window) if w is not None]
+        rules.append((rule, s.Within(rule.pattern, min(windows)) if windows else rule.pattern))
     model = _Model(rules, dict(relations(found.relations)), solve, list(stream))
     now: int | None = None
     while (now := model.next_moment(now)) is not None:

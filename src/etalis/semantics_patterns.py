@@ -13,8 +13,10 @@ from typing import assert_never
 
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
+from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
 from etalis.language.traversal import names, pattern_variables, variables
+from etalis.logic.term import format_value
 from etalis.semantics_counting import Anchored, Folding, Opened, Runs, Sliding
 from etalis.semantics_matches import (
     Instance,
@@ -196,7 +198,9 @@ def _solve(kind: str, goal: s.Term, x: Instance, scope: Scope) -> list[Instance]
     try:
         found = solutions(scope.world.solve, kind, goal, x.bindings, x.start, x.end)
     except ConditionError as error:
-        scope.world.errors.append(error)
+        bound = ", ".join(f"{v} = {format_value(value)}" for v, value in sorted(x.bindings.items()))
+        message = f"the condition {print_term(goal)} raised: {error.problems[0].message}"
+        scope.world.report(f"{message}, with {bound}" if bound else message, scope.rule, error.problems[0].hint)
         return []
     return [replace(x, bindings=bindings) for bindings in found]
 
