@@ -6,7 +6,7 @@ let it run. The checks are one tuple of functions over an `Outline`; none depend
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from etalis.errors import Problem
@@ -15,11 +15,12 @@ from etalis.language.knowledge import check_knowledge
 from etalis.language.modules import Reader, read_file, resolve
 from etalis.language.names import check_names
 from etalis.language.outline import Outline
+from etalis.language.parser import parse_collect
 from etalis.language.recursion import check_recursion
 from etalis.language.safety import check_safety
 from etalis.language.shapes import check_shapes
 from etalis.language.signatures import check_signatures
-from etalis.language.syntax import Program
+from etalis.language.syntax import Clause, Declare, EventDeclaration, LabelProperty, Program, Rule, SetFlag
 
 CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_names,
@@ -32,12 +33,49 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
 )
 
 
+# What a clause that could not be read may explain: its label, its export, its name.
+_EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
+
+
+def check_text(text: str, name: str = "<program>", *, read: Reader = read_file) -> tuple[Program, list[Problem]]:
+    """Return the program of a text with all that it imports, and all its problems, of syntax and beyond.
+
+    Where clauses could not be read, warnings and findings that their absence would explain are left out.
+    """
+    program, unread = parse_collect(text, name)
+    whole, missing = resolve(program, read)
+    problems = [*unread, *missing, *_findings(whole)]
+    if any(problem.is_error for problem in unread):
+        problems = [problem for problem in problems if problem.is_error and problem.code not in _EXPLAINED_BY_GAPS]
+    return whole, in_order(problems)
+
+
 def check(program: Program, *, read: Reader = read_file) -> list[Problem]:
     """Return all problems of a program, sorted by place; `read` supplies the files that it imports."""
-    whole, problems = resolve(program, read)
-    outline = Outline(whole)
-    for inspect in CHECKS:
-        problems.extend(inspect(outline))
+    whole, missing = resolve(program, read)
+    return in_order([*missing, *_findings(whole)])
+
+
+def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
+    """Return the problems of rules that join a program at run time, against its declarations and knowledge."""
+    added = tuple(rules)
+    labels = {rule.label for rule in added}
+    around = [
+        item
+        for item in program.items
+        if isinstance(item, EventDeclaration | Clause | Declare | SetFlag)
+        or (isinstance(item, LabelProperty) and item.label in labels)
+    ]
+    return check(Program((*around, *added), program.span))
+
+
+def _findings(program: Program) -> list[Problem]:
+    outline = Outline(program)
+    return [problem for inspect in CHECKS for problem in inspect(outline)]
+
+
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Sort problems by place and leave out repetitions."""
     return sorted(dict.fromkeys(problems), key=_place)
 
 

@@ -9,7 +9,7 @@ from etalis.language.flags import flag_problems, garbage_problems, property_prob
 from etalis.language.goals import Indicator, indicator, strip_wrappers
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
-from etalis.language.syntax import Compound, Const, Export, LabelProperty, Property, SetFlag, Term, Trigger
+from etalis.language.syntax import Compound, Const, Export, LabelProperty, Property, SetFlag, Term, Trigger, Var
 from etalis.language.wording import counted, kind, written
 from etalis.logic.builtins import PROTECTED
 from etalis.temporal.relation import RELATIONS
@@ -79,7 +79,7 @@ def _given_twice(given: list[tuple[str | None, Property]]) -> Iterator[Problem]:
 
 def _trigger_problems(item: Trigger, outline: Outline) -> Iterator[Problem]:
     key = triggered(item.pattern)
-    if key == ("all_events", 0) or key == ("all_defined_events", 0):
+    if key in (("all_events", 0), ("all_defined_events", 0)) or _is_open(item.pattern):
         return
     if key is None:
         hint = "write name/arity, a pattern such as a(X, 1), all_events or all_defined_events"
@@ -102,6 +102,15 @@ def triggered(pattern: Term) -> Indicator | None:
             return None
         case _:
             return indicator(pattern)
+
+
+def _is_open(pattern: Term) -> bool:
+    """Tell whether a trigger leaves the name open: `X` or `_/2`."""
+    match pattern:
+        case Var() | Compound(name="/", args=(Var(), Var() | Const(value=int()))):
+            return True
+        case _:
+            return False
 
 
 def _similar(key: Indicator, known: frozenset[Indicator]) -> str | None:
