@@ -53,11 +53,18 @@ class Output(StrEnum):
     TABLE = "table"
 
 
-Policy = StrEnum("Policy", [(name.upper(), name) for name in POLICIES])
-Format = StrEnum("Format", [(name.upper(), name) for name in FORMATS])
-Unit = StrEnum("Unit", [(name.upper(), name) for name in UNITS])
+def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
+    """Return an option that takes one of the names of a table."""
+    known = tuple(names)
 
-_SECONDS = Unit("s")
+    def check_name(value: str | None) -> str | None:
+        if value is not None and value not in known:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}")
+        return value
+
+    return typer.Option(*declared, help=text, metavar="|".join(known), callback=check_name)
+
+
 _STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
 _REPORT_EVERY = 1_000
 
@@ -104,13 +111,13 @@ def run(
     program: ProgramFile,
     events: Annotated[str, typer.Argument(help="File of events; - is standard input.")] = STANDARD_INPUT,
     *,
-    policy: Annotated[Policy | None, typer.Option(help="Consumption policy of rules that name none.")] = None,
+    policy: Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")] = None,
     format_: Annotated[
-        Format | None, typer.Option("--format", help="Format of the events, if the file's name does not tell.")
+        str | None, one_of(FORMATS, "Format of events, if the file's name does not tell.", "--format")
     ] = None,
     event: Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")] = None,
     time: Annotated[str | None, typer.Option(help="Column of time.")] = None,
-    unit: Annotated[Unit, typer.Option(help="Unit of times given as numbers.")] = _SECONDS,
+    unit: Annotated[str, one_of(UNITS, "Unit of times given as numbers.")] = "s",
     sort: Annotated[bool, typer.Option("--sort", help="Read all events first and sort them by time.")] = False,
     output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
@@ -119,9 +126,9 @@ def run(
     """Run a program on a stream of events and show the complex events it detects."""
     with reporting():
         compiled = load(program)
-        engine = compiled.engine(policy=policy and policy.value)
-        reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit.value)
-        items = read(events, reading, format=format_ and format_.value)
+        engine = compiled.engine(policy=policy)
+        reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit)
+        items = read(events, reading, format=format_)
         tally = Tally(keep=timeline)
         started = clock.monotonic()
         visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()

@@ -163,7 +163,7 @@ def _ticks(scale: Scale) -> list[tuple[int, str]]:
         if (scale.last - start) // step > scale.columns:
             continue
         ticks = [(time, _label(time, step, scale)) for time in range(start, scale.last + 1, step)]
-        if sum(len(text) + 4 for _, text in ticks) <= scale.columns or len(ticks) < 2:
+        if sum(len(text) + 3 for _, text in ticks) <= scale.columns or len(ticks) < 2:
             return ticks or [(scale.first, _label(scale.first, 1, scale))]
     raise AssertionError("a step longer than the span always fits")
 

@@ -115,19 +115,29 @@ def _unreadable(name: str, error: OSError) -> InputError:
 def in_order(items: Iterable[Item]) -> Iterator[Item]:
     """Yield rows that end at the same time in order of their start; everything else stays as it is."""
     together: list[Row] = []
-    for item in items:
-        if together and not (isinstance(item, Row) and item.event.end_time == together[0].event.end_time):
-            yield from sorted(together, key=lambda row: row.event.start_time)
-            together.clear()
-        if isinstance(item, Row):
-            together.append(item)
-        else:
-            yield item
-    yield from sorted(together, key=lambda row: row.event.start_time)
+    try:
+        for item in items:
+            if together and not (isinstance(item, Row) and item.event.end_time == together[0].event.end_time):
+                yield from _by_start(together)
+                together = []
+            if isinstance(item, Row):
+                together.append(item)
+            else:
+                yield item
+    except InputError:
+        # What was read before the row that cannot be read still counts.
+        yield from _by_start(together)
+        raise
+    yield from _by_start(together)
+
+
+def _by_start(rows: list[Row]) -> list[Row]:
+    return rows if len(rows) == 1 else sorted(rows, key=lambda row: row.event.start_time)
 
 
 def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
     """Run rows through an engine, close it, and yield what they caused."""
+    reached: int | None = None
     for item in in_order(items):
         try:
             match item:
@@ -135,13 +145,23 @@ def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
                     yield from engine.push(
                         event.name, *event.args, at=(exact_seconds(event.start_time), exact_seconds(event.end_time))
                     )
+                    reached = event.end_time
                 case Pause(to, _):
                     yield from engine.advance(to=exact_seconds(to))
+                    reached = to
                 case _:
                     assert_never(item)
         except EventError as error:
-            raise item.place.blame(error) from error
+            raise _blame(item, error, reached) from error
     yield from engine.close()
+
+
+def _blame(item: Item, error: EventError, reached: int | None) -> InputError:
+    """Return the engine's refusal of an event as one of the place where it was read."""
+    if isinstance(item, Row) and reached is not None and item.event.end_time <= reached:
+        hint = "sort the events by their ends, or use --sort, which reads them all first"
+        return item.place.refuse(error.code, error.problems[0].message, hint)
+    return item.place.blame(error)
 
 
 def exact_seconds(time: int) -> int | Fraction:

@@ -69,7 +69,7 @@ def _from_object(record: dict[str, Any], reading: Reading, place: Place) -> Even
         args = record.pop("args")
         record.pop("rule", None)
         _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
-        values = [_value(arg, place) for arg in args]
+        values: Sequence[Value] = [_value(arg, place) for arg in args]
     else:
         values = _take_attributes(record, name, reading, place)
     return Event.make(name, tuple(values), *interval)
