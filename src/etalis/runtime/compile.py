@@ -113,7 +113,7 @@ class Compiler:
         for reader in others:
             self.read(code, reader, entry, _renamed(names, reader), t1, t2)
         if heads:
-            self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], entry.sure, t1, t2)
+            self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], t1, t2)
 
     def read(self, code: Code, reader: Reader, child: Entry, names: Names, t1: str, t2: str) -> None:
         """Write what one reader does with a match, in line or as a call."""

@@ -30,6 +30,11 @@ class Conditions:
     def __init__(self, solver: Solver, report: Callable[[ConditionError], None]) -> None:
         self.solver = solver
         self.report = report
+        self.reports = 0
+
+    def _report(self, error: ConditionError) -> None:
+        self.reports += 1
+        self.report(error)
 
     def write(
         self, code: Code, test: p.Goal, names: Names, firm: frozenset[str], t1: str, t2: str, passing: Passing, rule: str
@@ -52,8 +57,15 @@ class Conditions:
     def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
         """Return the statement that runs an action."""
         goal = p.Goal("where", action.goal, action.inputs, ())
-        prepared = self.prepare(goal, (), rule, what="action")
-        return f"{code.constant(prepared)}({', '.join(names[v] for v in action.inputs)})"
+        run = self.prepare(goal, (), rule, what="action")
+
+        def act(*values: Any) -> None:
+            before = self.reports
+            if run(*values) is None and self.reports == before:
+                failure = ConditionError(Problem("E401", "failure"))
+                self._report(self._explain(failure, goal, values, rule, "action"))
+
+        return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
 
     def prepare(self, test: p.Goal, outputs: tuple[str, ...], rule: str, what: str = "condition") -> Callable[..., Any]:
         """Return the function (inputs..., [start, end]) of a goal: its outputs, or None; a list of them where it multiplies."""
@@ -73,7 +85,7 @@ class Conditions:
                     values = (*values[:count], *map(_seconds, values[count:]))
                 return solve(*values)
             except EtalisError as error:
-                self.report(self._explain(error, test, values, rule, what))
+                self._report(self._explain(error, test, values, rule, what))
                 return None
 
         return guarded
@@ -90,7 +102,7 @@ class Conditions:
         """Return the function that reports a value an operator cannot use."""
 
         def fail(message: str) -> None:
-            self.report(ConditionError(Problem("E402", f"rule {rule}: {message}")))
+            self._report(ConditionError(Problem("E401", f"rule {rule}: {message}")))
 
         return fail
 

@@ -46,7 +46,6 @@ class Engine:
         self._rules = RuleSet(program, policy=policy, parts=parts, report=self._report)
         self._state = self._rules.state
         self._signatures = program.signatures
-        self._known = program.arities
         self._callbacks: list[tuple[str | None, Callback]] = []
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
         self._floor = BEGINNING
@@ -149,14 +148,7 @@ class Engine:
             process(*values, start, end)
             if state.queue:
                 self._settle(out)
-        elif name in self._known and len(values) not in self._known[name]:
-            self._refuse_arity(name, len(values))
         return self._hand_out(out)
-
-    def _refuse_arity(self, name: str, arity: int) -> None:
-        known = " or ".join(str(n) for n in sorted(self._known[name]))
-        hint = f"the program knows {name} with {known}"
-        raise EventError(Problem("E302", f"{name} has {arity} attributes here", hint=hint))
 
     def _move_to(self, name: str, end: int, out: list[Event]) -> None:
         state = self._state
@@ -201,7 +193,8 @@ class Engine:
                 self._stop(batch[-1], limit)
             for event in batch:
                 kind: HeadKind = _item(event, 2)
-                if kind.reported:
+                reported = kind.reported
+                if reported is True or (reported is not False and reported(*_item(event, slice(3, 3 + kind.arity)))):
                     out.append(event)
                 if kind.feeds is not None:
                     state.current += 1
@@ -278,15 +271,21 @@ class Engine:
         return self._rules.code()
 
 
+_COMPARABLE = frozenset({int, str, float})
+
+
 def sort_events(events: list[Event]) -> None:
     """Sort a round by (end, start, standard order of the atom).
 
-    Plain comparison is that order unless it meets arguments of different types; then the keys are spelled out.
+    Plain comparison is that order for plain arguments of one type; elsewhere the keys are spelled out.
     """
     try:
-        events.sort(key=_flat)
+        if all(type(a) in _COMPARABLE for e in events for a in _item(e, slice(3, 3 + _item(e, 2).arity))):
+            events.sort(key=_flat)
+            return
     except TypeError:
-        events.sort(key=sort_key)
+        pass
+    events.sort(key=sort_key)
 
 
 def _flat(event: Event) -> tuple[Any, ...]:

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from etalis.language import syntax as s
+from etalis.plan.bindings import sure as firm
 from etalis.runtime.code import Code
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.network import PlannedRule
-from etalis.runtime.state import NEVER, HeadKind, Made, State
+from etalis.runtime.state import NEVER, HeadKind, Made, Reported, State
 from etalis.runtime.terms import build
 from etalis.temporal.event import Event
 
@@ -24,7 +25,7 @@ class Heads:
 
     def __init__(
         self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
-        reported: Callable[[str, int], bool], parts: bool,
+        reported: Callable[[str, int], Reported], parts: bool,
     ) -> None:  # fmt: skip
         self.state = state
         self.conditions = conditions
@@ -44,11 +45,10 @@ class Heads:
             self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
         return self.kinds[rule.number]
 
-    def emit(self, code: Code, heads: list[tuple[PlannedRule, Names]], firm: frozenset[str], t1: str, t2: str) -> None:
+    def emit(self, code: Code, heads: list[tuple[PlannedRule, Names]], t1: str, t2: str) -> None:
         """Write what a match becomes, for all rules that have this body."""
-        del firm
         for rule, names in heads:
-            sure = self._sure(rule)
+            sure = firm(rule.head.body)
             for action in rule.head.actions:
                 code(self.conditions.action(code, action, names, rule.head.label))
             args = [build(code, a, names, sure) for a in rule.head.event.args]
@@ -57,11 +57,6 @@ class Heads:
                 self._derive(code, rule, args, parts, t1, t2)
             else:
                 self._set_alarm(code, rule, rule.head.alarm, args, parts, names, sure, t2)
-
-    def _sure(self, rule: PlannedRule) -> frozenset[str]:
-        from etalis.plan.bindings import sure
-
-        return sure(rule.head.body)
 
     def _derive(self, code: Code, rule: PlannedRule, args: list[str], parts: list[str], t1: str, t2: str) -> None:
         kind = self.kind(rule)
@@ -95,7 +90,7 @@ class Heads:
         def set_alarm(now: int, when: Any, *values: Any) -> None:
             due = conditions.due(form, now, when, label)
             if due is not None:
-                state.schedule(due, NEVER, always, lambda: ring(due, values))
+                state.schedule(due, NEVER, lambda: kind.alive, lambda: ring(due, values))
 
         def ring(due: int, values: tuple[Any, ...]) -> None:
             event = Event((due, due, kind, *values))
@@ -104,7 +99,3 @@ class Heads:
 
         return set_alarm
 
-
-def always() -> bool:
-    """An alarm always stands."""
-    return True

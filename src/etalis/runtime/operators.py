@@ -372,6 +372,7 @@ class Waiter:
         self.key = key
         self.emit = emit
         self.schedule = schedule
+        self.alive = True
 
     def on_left(self, *instance: Any) -> None:
         """Set the deadline of one left side."""
@@ -379,8 +380,8 @@ class Waiter:
         self.schedule(end + self.duration, end, lambda: self.stands(instance), lambda: self.fall_due(instance))
 
     def stands(self, instance: Values) -> bool:
-        """Tell whether nothing has blocked a left side."""
-        return not self.blockers.hit(self.key(instance[:-2]), instance[-1], instance[-1] + self.duration + 1)
+        """Tell whether nothing has blocked a left side, and the rule is still there."""
+        return self.alive and not self.blockers.hit(self.key(instance[:-2]), instance[-1], instance[-1] + self.duration + 1)
 
     def fall_due(self, instance: Values) -> None:
         """Report a left side whose time has passed."""

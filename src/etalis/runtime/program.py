@@ -18,8 +18,11 @@ from etalis.language.rules import declarations, event_rules
 from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
 from etalis.logic.solver import Solver
+from etalis.runtime.code import Code
 from etalis.runtime.engine import Engine
 from etalis.runtime.rim import Signature
+from etalis.runtime.state import Reported
+from etalis.runtime.terms import match_arguments
 
 
 def compile(  # noqa: A001
@@ -67,16 +70,6 @@ class Program:
         """Names of attributes, by kind of event: declared."""
         return {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
 
-    @cached_property
-    def arities(self) -> Mapping[str, set[int]]:
-        """Numbers of attributes under which the program knows an event."""
-        from etalis.language.rules import known_events
-
-        found: dict[str, set[int]] = {}
-        for name, arity in known_events(self.tree):
-            found.setdefault(name, set()).add(arity)
-        return found
-
     def solver(self) -> Solver:
         """Return a fresh logic machine over the program's knowledge."""
         return Solver(load_clauses(self.tree))
@@ -85,11 +78,15 @@ class Program:
     def _triggers(self) -> list[Term]:
         return [t.pattern for t in self.tree.items if isinstance(t, Trigger)]
 
-    def is_reported(self, name: str, arity: int) -> bool:
-        """Tell whether events of a kind are reported: all heads, or those the triggers name."""
+    def is_reported(self, name: str, arity: int) -> Reported:
+        """Tell which events of a kind are reported: all of a head, or those that the triggers name."""
         if not self._triggers:
             return True
-        return any(_triggers(pattern, name, arity) for pattern in self._triggers)
+        patterns = [t for t in self._triggers if _names(t, name, arity)]
+        if not patterns or any(not _is_term(t) for t in patterns):
+            return bool(patterns)
+        tests = [_term_test(t) for t in patterns]
+        return lambda *values: any(test(*values) for test in tests)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""
@@ -108,12 +105,25 @@ class Program:
         return Engine(self, policy=policy, parts=parts, clock=clock, on_error=on_error)
 
 
-def _triggers(pattern: Term, name: str, arity: int) -> bool:
+def _names(pattern: Term, name: str, arity: int) -> bool:
+    """Tell whether a trigger names a kind of event, or some of its events."""
     match pattern:
-        case Const(value="all_events" | "all_defined_events"):
+        case Const(value="all_events" | "all_defined_events") | Var():
             return True
         case Compound(name="/", args=(Var(), Const(value=n))):
             return bool(n == arity)
-        case Var():
-            return True
     return triggered(pattern) == (name, arity)
+
+
+def _is_term(pattern: Term) -> bool:
+    return isinstance(pattern, Compound) and pattern.name != "/"
+
+
+def _term_test(pattern: Term) -> Callable[..., bool]:
+    """Return the test whether an event's arguments match a trigger's."""
+    assert isinstance(pattern, Compound)
+    parameters = [f"x{i}" for i in range(len(pattern.args))]
+    code = Code(parameters)
+    test, _ = match_arguments(code, pattern.args, parameters, set())
+    code(f"return bool({test or 'True'})")
+    return code.function()

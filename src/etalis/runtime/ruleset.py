@@ -23,6 +23,7 @@ from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import PlannedRule, Wiring
+from etalis.runtime.operators import Waiter
 from etalis.runtime.state import NEVER, State
 from etalis.runtime.store import count_instances
 from etalis.temporal.policy import POLICIES
@@ -124,11 +125,19 @@ class RuleSet:
             known = ", ".join(sorted({pl.head.label for pl, _ in self.rules}))
             raise ProgramError(Problem("E230", f"no rule {rule} to delete", hint=f"rules here: {known}"))
         self.rules = [pair for pair in self.rules if pair not in gone]
+        for planned, _ in gone:
+            self.heads.kind(planned).alive = False
         self.compile()
-        live = {entry.key for entry in self.wiring.entries}
-        self.memory = {k: v for k, v in self.memory.items() if k == "log" or k[0] in live}
-        self.compile()
+        self._forget()
         return len(gone)
+
+    def _forget(self) -> None:
+        """Drop the state of parts that no rule has any more; what they wait for will not come."""
+        live = {entry.key for entry in self.wiring.entries}
+        for key in [k for k in self.memory if k != "log" and k[0] not in live]:
+            dropped = self.memory.pop(key)
+            if isinstance(dropped, Waiter):
+                dropped.alive = False
 
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""

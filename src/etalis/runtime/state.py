@@ -79,13 +79,19 @@ class Made:
         return True
 
 
+Reported = bool | Callable[..., bool]  # of every event of a kind, or of those whose arguments pass a test
+
+
 class HeadKind(Kind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("feeds", "made", "reported")
+    __slots__ = ("alive", "feeds", "made", "reported")
 
-    def __init__(self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: bool) -> None:
+    def __init__(
+        self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
+    ) -> None:
         super().__init__(name, arity, rule, attributes)
         self.made = made
         self.reported = reported
+        self.alive = True
         self.feeds: Callable[..., None] | None = None
