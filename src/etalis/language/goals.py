@@ -101,7 +101,7 @@ SIDE_EFFECTS = CHANGES_CLAUSES | frozenset(
 
 TIMES = frozenset({("t1", 1), ("t2", 1)})
 
-BUILTINS = frozenset(library().known()) | FORMS | TIMES | {("ins_event_rule", 1), ("del_event_rule", 1)}
+BUILTINS = frozenset(library().known()) | FORMS | {("ins_event_rule", 1), ("del_event_rule", 1)}
 
 
 @dataclass(frozen=True, slots=True)

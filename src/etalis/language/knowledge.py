@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.goals import BUILTINS, SIDE_EFFECTS, Call, Indicator, calls
+from etalis.language.goals import BUILTINS, SIDE_EFFECTS, TIMES, Call, Indicator, calls
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Condition
@@ -22,10 +22,11 @@ def check_knowledge(outline: Outline) -> Iterator[Problem]:
     """Yield calls of predicates that nobody defines, and conditions with side effects."""
     known = outline.predicates | BUILTINS
     seen: set[Indicator] = set()
-    for goal, _ in outline.goals:
+    for goal, role in outline.goals:
         for call in calls(goal):
-            if call.indicator not in known and call.indicator not in seen:
-                seen.add(call.indicator)
+            key = call.indicator
+            if key not in known and key not in seen and not (key in TIMES and role in ("check", "clause")):
+                seen.add(key)
                 yield _unknown(call, known, outline)
     for call, effect in side_effects(outline):
         by = "" if effect == call.indicator else f": it calls {kind(*effect)}"
@@ -36,6 +37,9 @@ def check_knowledge(outline: Outline) -> Iterator[Problem]:
 
 
 def _unknown(call: Call, known: frozenset[Indicator], outline: Outline) -> Problem:
+    if call.indicator in TIMES:
+        message = f"{kind(*call.indicator)} has a value behind `check` only"
+        return Problem("W207", message, call.span, "write `check` in place of `where`")
     arities = sorted(n for name, n in known if name == call.name)
     if arities:
         hint = f"{call.name} takes {counted(arities[0], 'argument')}"

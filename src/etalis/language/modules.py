@@ -23,7 +23,7 @@ from etalis.language.wording import kind, listing
 
 Indicator = tuple[str, int]
 Reader: TypeAlias = Callable[[str], str | None]
-EXTENSION = ".event"
+EXTENSIONS = (".event", ".etalis")
 
 
 def read_file(path: str) -> str | None:
@@ -94,7 +94,7 @@ class _Files:
     def _fetch(self, item: Import, importer: str) -> tuple[str, bool] | None:
         """Return the path that an import means and whether it is new; report a missing file."""
         wanted = os.path.normpath(os.path.join(os.path.dirname(importer), item.file))
-        candidates = [wanted, wanted + EXTENSION]
+        candidates = [wanted, *(wanted + extension for extension in EXTENSIONS)]
         for path in candidates:
             if path in self.programs:
                 return path, False

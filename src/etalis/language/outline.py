@@ -92,7 +92,7 @@ class Outline:
 
     @cached_property
     def goals(self) -> tuple[tuple[Term, str], ...]:
-        """Every goal of the program with its role: condition, action, clause or directive."""
+        """Every goal of the program with its role: where, check, event_multiply, action, clause or directive."""
         return tuple(self._goals())
 
     def _goals(self) -> Iterator[tuple[Term, str]]:
@@ -101,7 +101,7 @@ class Outline:
                 yield rule.action, "action"
             for node in postorder(rule.pattern):
                 if isinstance(node, Condition):
-                    yield node.goal, "condition"
+                    yield node.goal, node.kind
                 elif isinstance(node, Do):
                     yield node.action, "action"
         for item in self.program.items:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from etalis.language.goals import BUILTINS, CHANGES_CLAUSES, CONTROL, GOAL_ARGUMENTS, SIDE_EFFECTS, indicator
+from etalis.language.goals import BUILTINS, CHANGES_CLAUSES, CONTROL, GOAL_ARGUMENTS, SIDE_EFFECTS, TIMES, indicator
 from etalis.language.syntax import (
     Clause,
     Compound,
@@ -32,7 +32,7 @@ from etalis.language.traversal import rewrite, rewrite_term
 
 Rename = Callable[[str, int], str]
 
-_FIXED = CONTROL | SIDE_EFFECTS | BUILTINS
+_FIXED = CONTROL | SIDE_EFFECTS | BUILTINS | TIMES
 
 
 def rename_items(items: Iterable[Item], new: Rename, label: str) -> list[Item]:

@@ -19,6 +19,7 @@ from etalis.language.syntax import Aggregate, Condition, Do, Negation, NotWithin
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.language.wording import written
 
+_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
 ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
 
 
@@ -40,7 +41,10 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
         for part in uncallable(goal):
             hint = "write a comparison, an assignment with `is`, or a call of a predicate"
             yield Problem(
-                "E226", f"{written(part)} cannot be called: it stands where the {role} needs a goal", part.span, hint
+                "E226",
+                f"{written(part)} cannot be called: it stands where {_ROLES.get(role, 'a condition')} needs a goal",
+                part.span,
+                hint,
             )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from etalis.language.check import check
+from etalis.language.flags import FLAGS, REFUSED
 from etalis.language.parser import parse_collect
 
 ROOT = Path(__file__).parents[3]
@@ -34,3 +35,12 @@ def test_every_code_has_a_test() -> None:
     tests = "".join(p.read_text() for p in (ROOT / "tests").rglob("*.case"))
     tests += "".join(p.read_text() for p in Path(__file__).parent.glob("test_*.py"))
     assert {code for code in TABLE if code not in tests} == set()
+
+
+def test_the_page_of_flags_lists_the_table() -> None:
+    page = (ROOT / "docs" / "flags.md").read_text()
+    for row in FLAGS.values():
+        assert re.search(rf"^\| {row.name} \| .* \| `{row.default}` \| {re.escape(row.meaning)}", page, re.MULTILINE)
+    for name, instead in REFUSED.items():
+        assert f"| {name} | {instead} |" in page
+    assert len(re.findall(r"^\| \w+ \|", page, re.MULTILINE)) == len(FLAGS) + len(REFUSED) + 2

@@ -97,7 +97,8 @@ def test_missing_file() -> None:
         "test:2:1: error E220: there is no file nowhere to import\n"
         "    2 | :- import x/0 from nowhere.\n"
         "        ^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  hint: looked for nowhere and nowhere.event; a file is looked up from the folder of the file that imports it"
+        "  hint: looked for nowhere, nowhere.event and nowhere.etalis; "
+        "a file is looked up from the folder of the file that imports it"
     )
 
 

@@ -41,6 +41,11 @@ def test_known_predicates(program: str) -> None:
     assert brief(program) == []
 
 
+def test_times_of_a_match_belong_to_check() -> None:
+    assert brief("d(X) <- a(X) check (t1(T), T > X).") == []
+    assert brief("d(X) <- a(X) where (t1(T), T > X).") == ["W207 t1/1 has a value behind `check` only"]
+
+
 def test_side_effects_are_named() -> None:
     assert finding("d(X) <- a(X) where assertz(seen(X)).") == (
         "test:1:20: warning W210: assertz/1 in a condition has a side effect; "

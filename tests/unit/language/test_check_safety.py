@@ -137,7 +137,7 @@ def test_variables_used_once_on_purpose(program: str) -> None:
 
 def test_goal_that_cannot_be_called() -> None:
     assert finding("d <- a where 5.") == (
-        "test:1:14: error E226: 5 cannot be called: it stands where the condition needs a goal\n"
+        "test:1:14: error E226: 5 cannot be called: it stands where a condition needs a goal\n"
         "    1 | d <- a where 5.\n"
         "                     ^\n"
         "  hint: write a comparison, an assignment with `is`, or a call of a predicate"

@@ -12,7 +12,9 @@ def codes(text: str) -> list[str]:
 
 
 def test_all_problems_come_at_once_in_order_of_place() -> None:
-    text = "d(Y) <- a(X).\nd <- a not b.\n:- set_flag(prolog_backend, swi).\n:- import x/0 from m.\nd <- (a seq b) within 0."
+    text = (
+        "d(Y) <- a(X). d <- a not b. :- set_flag(prolog_backend, swi). :- import x/0 from m. d <- (a seq b) within 0."
+    )
     assert codes(text) == ["E204", "E110", "E206", "E220", "E212"]
 
 
