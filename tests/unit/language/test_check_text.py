@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+import etalis
+from etalis.errors import ProgramError
 from etalis.language.check import check_rules, check_text
 from etalis.language.parser import parse_collect
 from etalis.language.syntax import Rule
@@ -38,3 +42,10 @@ def test_rules_at_run_time_are_checked_against_the_program() -> None:
     rules = [item for item in added.items if isinstance(item, Rule)]
     assert [problem.code for problem in check_rules(program, rules[1:])] == []
     assert [problem.code for problem in check_rules(program, rules)] == ["E204", "E202"]
+
+
+def test_deleting_a_rule_that_is_not_there() -> None:
+    engine = etalis.compile("r1 rule: d(X) <- a(X).").engine()
+    with pytest.raises(ProgramError, match="no rule r9 to delete") as caught:
+        engine.delete_rule("r9")
+    assert caught.value.code == "E230"
