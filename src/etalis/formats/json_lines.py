@@ -78,7 +78,7 @@ def _from_object(record: dict[str, Any], reading: Reading, place: Place) -> Even
 def _from_array(record: list[Any], reading: Reading, place: Place) -> Event:
     if len(record) < 2 or not isinstance(record[0], str):
         raise place.refuse("E403", "expected [name, attribute, ..., time]", _SHAPE)
-    moment = time_of(record[-1], "time", reading, place)
+    moment = time_of(record[-1], "time", reading, place, find)
     return Event.make(record[0], tuple(_value(arg, place) for arg in record[1:-1]), moment, moment)
 
 
@@ -100,7 +100,7 @@ def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:
 def _take_interval(record: dict[str, Any], reading: Reading, place: Place) -> tuple[int, int]:
     for wanted in TIME_COLUMNS if reading.time is None else ((reading.time,),):
         if all(key in record for key in wanted):
-            moments = [time_of(record.pop(key), key, reading, place, find(place, key)) for key in wanted]
+            moments = [time_of(record.pop(key), key, reading, place, find) for key in wanted]
             return interval_of(moments[0], moments[-1], place)
     raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time
 
+Find: TypeAlias = "Callable[[Place, str], tuple[int, int] | None]"
 Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)
 
 UNITS: Mapping[str, Fraction] = {
@@ -111,24 +112,33 @@ def parse_time(moment: object, unit: str) -> int:
     """
     if isinstance(moment, str):
         text = moment.strip()
-        moment = Decimal(text) if _NUMBER.fullmatch(text) else datetime.fromisoformat(text)
+        moment = (
+            int(text)
+            if text.isdecimal()
+            else Decimal(text)
+            if _NUMBER.fullmatch(text)
+            else datetime.fromisoformat(text)
+        )
     if isinstance(moment, datetime | date):
         return to_time(moment)
     if isinstance(moment, bool) or not isinstance(moment, int | float | Decimal | Fraction):
         raise ValueError(f"{moment!r} is no time")
     if isinstance(moment, float) and not math.isfinite(moment):
         raise ValueError(f"{moment} is no time")
-    return round(moment * UNITS[unit] if isinstance(moment, int) else Fraction(moment) * UNITS[unit])
+    scale = UNITS[unit]
+    if isinstance(moment, int) and scale.denominator == 1:
+        return moment * scale.numerator
+    return round(Fraction(moment) * scale)
 
 
-def time_of(moment: object, column: str, reading: Reading, place: Place, extent: tuple[int, int] | None = None) -> int:
-    """Return a row's time or refuse the row."""
+def time_of(moment: object, column: str, reading: Reading, place: Place, find: Find) -> int:
+    """Return a row's time or refuse the row; `find` tells where in the line it stands."""
     try:
         return parse_time(moment, reading.unit)
     except (ValueError, OverflowError):
         shown = "nothing" if moment in (None, "") else repr(moment)
         hint = "give seconds (12.5) or a date and time (2026-01-31T12:00:00Z)"
-        raise place.refuse("E404", f"{column}: expected a time, found {shown}", hint, extent) from None
+        raise place.refuse("E404", f"{column}: expected a time, found {shown}", hint, find(place, column)) from None
 
 
 def interval_of(start: int, end: int, place: Place) -> tuple[int, int]:

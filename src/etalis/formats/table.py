@@ -70,8 +70,11 @@ class Table:
             while attributes and cells[attributes[-1].column] in (None, ""):
                 attributes = attributes[:-1]
         args = tuple(self.read_cell(cells[a.column], a, place) for a in attributes)
-        times = [time_of(cells[i], self.columns[i], self.reading, place, place.cell(i)) for i in self.time_columns]
+        times = [time_of(cells[i], self.columns[i], self.reading, place, self._find) for i in self.time_columns]
         return Event.make(name, args, *interval_of(times[0], times[-1], place))
+
+    def _find(self, place: Place, column: str) -> tuple[int, int] | None:
+        return place.cell(self.columns.index(column))
 
     def _name(self, cells: Sequence[object], place: Place) -> str:
         if self.event_column is None:
