@@ -50,7 +50,7 @@ class Leaf:
 
 @dataclass(slots=True)
 class Union:
-    """`or`: a single event that matches several alternatives with equal bindings is one match (readings 5 and 29)."""
+    """`or`: a single event that matches several alternatives with equal bindings is one match (readings 5 and 30)."""
 
     visible: Names
     tests: Tests

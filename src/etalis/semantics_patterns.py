@@ -211,7 +211,7 @@ def variables_of(pattern: s.Pattern) -> Names:
 
 
 def always_binds(pattern: s.Pattern, outer: Names) -> Names:
-    """Return the variables that every match of a pattern binds; what a goal binds is never sure (reading 33)."""
+    """Return the variables that every match of a pattern binds; what a goal binds is never sure (reading 34)."""
     match expand_any(pattern):
         case s.EventPattern(args=args) | s.SubRule(rule=s.Rule(head=s.EventPattern(args=args))):
             return named(args)
