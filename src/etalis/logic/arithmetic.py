@@ -368,4 +368,3 @@ COMPARISONS: Mapping[str, Callable[[Number, Number], bool]] = MappingProxyType(
         "=\\=": lambda x, y: not numbers_equal(x, y),
     }
 )
-

@@ -315,7 +315,7 @@ class Database:
 
     def known(self) -> list[Key]:
         """Return name and arity of all that can be called."""
-        mine = [key for key, predicate in self._predicates.items() if predicate.defined]
+        mine = [k for k, predicate in self._predicates.items() if predicate.defined and not k[0].startswith("$")]
         return [*mine, *(self.base.known() if self.base is not None else ()), *self.compiler.codes]
 
     def declare(self, name: str, arity: int) -> None:

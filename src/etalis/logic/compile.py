@@ -52,11 +52,15 @@ def compile_goal(database: Database, goal: Term) -> tuple[Code, list[Term]]:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A goal compiled to be run many times: inputs are the first registers, outputs are read at the end."""
+    """A goal compiled to be run many times: inputs are the first registers, outputs are read at the end.
+
+    A simple one only tests: it runs in one go, without the machine's loop.
+    """
 
     code: Code
     rest: tuple[Term, ...]
     outputs: tuple[int, ...]
+    simple: bool
 
 
 def compile_query(database: Database, goal: Term, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Query:
@@ -67,9 +71,9 @@ def compile_query(database: Database, goal: Term, inputs: Sequence[Variable], ou
         layout.slots[variable] = i
         layout.known.add(variable)
     occurrences = Counter([*variables(goal), *outputs])
-    code = _BodyCompiler(database, layout, occurrences).part(goal, layout.barrier, 0).code
+    part = _BodyCompiler(database, layout, occurrences).part(goal, layout.barrier, 0)
     slots = tuple(layout.slot(v) for v in outputs)
-    return Query(code, tuple(layout.template[layout.arity :]), slots)
+    return Query(part.code, tuple(layout.template[layout.arity :]), slots, part.simple)
 
 
 @dataclass(slots=True)
@@ -214,9 +218,7 @@ class _BodyCompiler:
         chunk.steps.append((Plan(), compile_comparison(name, left, right)))
         return True
 
-    def _form(
-        self, key: tuple[str, int], args: Sequence[Term], chunks: list[_Chunk], barrier: int, depth: int
-    ) -> None:
+    def _form(self, key: tuple[str, int], args: Sequence[Term], chunks: list[_Chunk], barrier: int, depth: int) -> None:
         """A control construct: code that runs on this frame."""
         if key == ("!", 0):
             chunks[-1].steps.append((Plan(), _cut(barrier)))

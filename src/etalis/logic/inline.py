@@ -81,7 +81,9 @@ def inline(goal: Goal, bound: Types) -> InlineTest | None:
     except _DeclinedError:
         return None
     bindings = _merge(exits, bound)
-    return None if bindings is None else InlineTest(node, bindings)
+    if bindings is None or not inliner.assigned <= {name for name, _ in bindings}:
+        return None
+    return InlineTest(node, bindings)
 
 
 def _merge(exits: list[dict[str, str]], bound: Types) -> tuple[tuple[str, str], ...] | None:
@@ -101,6 +103,7 @@ class _Inliner:
     def __init__(self, names: Mapping[Variable, str]) -> None:
         self.names = names
         self.nodes = 0
+        self.assigned: set[str] = set()
 
     def goals(self, goals: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> Node:
         """Translate goals in sequence; what follows an alternative is written into each branch."""
@@ -196,6 +199,7 @@ class _Inliner:
         if target not in self.names:
             raise _DeclinedError
         name = self.names[target]
+        self.assigned.add(name)
         return self._and(Bind(name, value), rest, {**types, name: kind}, exits)
 
     def _value(self, term: Term, types: dict[str, str]) -> tuple[Node, str]:

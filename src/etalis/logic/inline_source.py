@@ -112,9 +112,7 @@ class Branch:
     otherwise: Node
 
 
-Node: TypeAlias = (
-    Truth | Local | Number | Constant | Infix | Sum | Apply | Bind | Both | Either | Negated | Branch
-)
+Node: TypeAlias = Truth | Local | Number | Constant | Infix | Sum | Apply | Bind | Both | Either | Negated | Branch
 Names: TypeAlias = Mapping[str, str]
 ConstantNames: TypeAlias = Callable[[Value], str]
 
@@ -154,9 +152,7 @@ def write(node: Node, names: Names, constant: ConstantNames) -> str:
 
 def _write_sum(node: Sum, names: Names, constant: ConstantNames) -> str:
     guards = [f"{names[x.name]}.__class__ is int" for x in (node.left, node.right) if isinstance(x, Number)]
-    plain = [
-        write(Local(x.name) if isinstance(x, Number) else x, names, constant) for x in (node.left, node.right)
-    ]
+    plain = [write(Local(x.name) if isinstance(x, Number) else x, names, constant) for x in (node.left, node.right)]
     checked = write(Apply(helper(node.operator, 2), (node.left, node.right)), names, constant)
     return f"({plain[0]} {node.operator} {plain[1]} if {' and '.join(guards)} else {checked})"
 

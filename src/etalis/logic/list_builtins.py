@@ -185,6 +185,4 @@ LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("append", 2): _append_lists,
     }
 )
-LIST_CODES: Mapping[Key, Code] = MappingProxyType(
-    {("length", 2): _length, ("nth0", 3): _nth(0), ("nth1", 3): _nth(1)}
-)
+LIST_CODES: Mapping[Key, Code] = MappingProxyType({("length", 2): _length, ("nth0", 3): _nth(0), ("nth1", 3): _nth(1)})

@@ -15,10 +15,12 @@ from etalis.logic.clauses import Database, Key
 from etalis.logic.compile import Query, compile_query
 from etalis.logic.lookup import Goal, Prepared, find_fact
 from etalis.logic.machine import DONE, Limits, Machine
-from etalis.logic.term import Value
+from etalis.logic.term import Real, Value
 from etalis.logic.unify import Term, Variable, from_value, to_value
 
 PreparedAll = Callable[..., list[tuple[Value | None, ...]]]
+
+_PLAIN = frozenset((str, int, float, Real))
 
 
 class Solver:
@@ -39,45 +41,78 @@ class Solver:
         for found in self._run(query, len(given), tuple(extra or ()), values):
             yield given | {name: value for name, value in zip(free, found, strict=True) if value is not None}
 
-    def prepare(
-        self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str], extra: Sequence[Key] = ()
-    ) -> Prepared:
+    def prepare(self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str], extra: Sequence[Key] = ()) -> Prepared:
         """Return a function of the inputs' values: the outputs of the first solution, None if there is none."""
         query = self._compile(goal, inputs, outputs)
-        count, names = len(inputs), tuple(extra)
+        keys = tuple(extra)
+        first = self._first_simple(query, len(inputs)) if query.simple else self._first(query, len(inputs), keys)
+        return find_fact(self.database, goal, inputs, outputs, first) or first
+
+    def _first_simple(self, query: Query, count: int) -> Prepared:
+        """Run a goal that only tests: it calls nothing, so one machine serves all runs."""
+        machine = Machine(self.database, self.limits)
+        code, rest, outputs, limit = query.code, query.rest, query.outputs, self.limits.size
 
         def first(*values: Value) -> tuple[Value | None, ...] | None:
-            return next(self._run(query, count, names, values), None)
+            registers = [*_terms(values[:count]), *rest]
+            registers[count] = 0
+            try:
+                if code(machine, registers, DONE) is None:
+                    return None
+                return tuple([_output(registers[slot], limit) for slot in outputs])
+            finally:
+                machine.trail.clear()
 
-        return find_fact(self.database, goal, inputs, outputs, first) or first
+        return first
+
+    def _first(self, query: Query, count: int, keys: tuple[Key, ...]) -> Prepared:
+        def first(*values: Value) -> tuple[Value | None, ...] | None:
+            machine, registers = self._start(query, count, keys, values)
+            if not machine.run((query.code, registers, DONE)):
+                return None
+            limit = self.limits.size
+            return tuple([_output(registers[slot], limit) for slot in query.outputs])
+
+        return first
 
     def prepare_all(
         self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str], extra: Sequence[Key] = ()
     ) -> PreparedAll:
         """Return a function of the inputs' values: the outputs of all solutions."""
         query = self._compile(goal, inputs, outputs)
-        count, names = len(inputs), tuple(extra)
-        return lambda *values: list(self._run(query, count, names, values))
+        count, keys = len(inputs), tuple(extra)
+        return lambda *values: list(self._run(query, count, keys, values))
 
     def _compile(self, goal: Goal, inputs: Sequence[str], outputs: Sequence[str]) -> Query:
         given = [goal.variable(name) for name in inputs]
         return compile_query(self.database, goal.term, given, [goal.variable(name) for name in outputs])
 
     def _run(
-        self, query: Query, count: int, names: tuple[Key, ...], values: Sequence[Value]
+        self, query: Query, count: int, keys: tuple[Key, ...], values: Sequence[Value]
     ) -> Iterator[tuple[Value | None, ...]]:
         """Run a compiled goal and yield its outputs, solution by solution."""
-        terms = [Variable() if value is None else from_value(value) for value in values]
-        extra = dict(zip(names, terms[count:], strict=True)) if names else None
-        machine = Machine(self.database, self.limits, extra)
-        registers = [*terms[:count], *query.rest]
-        registers[count] = 0
+        machine, registers = self._start(query, count, keys, values)
         found = machine.run((query.code, registers, DONE))
         while found:
-            yield tuple(_output(registers[slot], self.limits.size) for slot in query.outputs)
+            yield tuple([_output(registers[slot], self.limits.size) for slot in query.outputs])
             found = machine.run(None)
+
+    def _start(
+        self, query: Query, count: int, keys: tuple[Key, ...], values: Sequence[Value]
+    ) -> tuple[Machine, list[Term]]:
+        """Return a machine and the frame of a goal with its inputs filled in."""
+        terms = _terms(values)
+        extra = dict(zip(keys, terms[count:], strict=True)) if keys else None
+        registers = [*terms[:count], *query.rest]
+        registers[count] = 0
+        return Machine(self.database, self.limits, extra), registers
+
+
+def _terms(values: Sequence[Value]) -> list[Term]:
+    """Turn values into terms; None is an unbound variable."""
+    return [v if v.__class__ in _PLAIN else Variable() if v is None else from_value(v) for v in values]
 
 
 def _output(term: Term, limit: int) -> Value | None:
     """Return what an output register stands for; a register never written is unbound."""
-    return None if term is None else to_value(term, limit)
+    return term if term is None or term.__class__ in _PLAIN else to_value(term, limit)

@@ -80,7 +80,7 @@ def _compare(machine: Machine, args: Args) -> bool:
             raise type_error("atom", order)
         if order not in ("<", "=", ">"):
             raise domain_error("order", order)
-    return unify(order, "=<>"[compare(args[1], args[2])], machine.trail)
+    return unify(order, "=><"[compare(args[1], args[2])], machine.trail)
 
 
 def _functor(machine: Machine, args: Args) -> bool:

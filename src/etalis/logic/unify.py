@@ -10,6 +10,7 @@ Python's recursion limit; past `MAX_CELLS` it is a limit error.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import is_
 from typing import Any, TypeAlias
 
 from etalis.logic.errors import LogicLimitError
@@ -112,8 +113,7 @@ def _close(original: tuple[Term, ...], done: list[Any]) -> None:
     size = len(original)
     parts = tuple(done[-size:])
     del done[-size:]
-    same = all(a is b for a, b in zip(parts, original, strict=True))
-    done.append(original if same else parts)
+    done.append(original if all(map(is_, parts, original)) else parts)
 
 
 def variables(term: Term) -> list[Variable]:

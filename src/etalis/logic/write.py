@@ -33,13 +33,13 @@ _INFIX: Mapping[str, tuple[int, int, int]] = MappingProxyType(
 _PREFIX: Mapping[str, tuple[int, int]] = MappingProxyType({"\\+": (900, 900), "-": (200, 200), "\\": (200, 200)})
 
 
-def format_term(term: Term, *, depth: int = 100, width: int = 1000) -> str:
-    """Write a term.
+def format_term(term: Term, *, priority: int = 1200, depth: int = 100, width: int = 1000) -> str:
+    """Write a term, in brackets if its operator has more than the priority.
 
     >>> format_term(("+", 1, ("*", 2, Variable())))
     '1+2*_1'
     """
-    return _Writer(width).write(term, 1200, depth)
+    return _Writer(width).write(term, priority, depth)
 
 
 def decimal_text(number: int) -> str:
@@ -90,7 +90,7 @@ class _Writer:
         name, args = term[0], term[1:]
         if len(args) == 2 and name in _INFIX:
             own, left, right = _INFIX[name]
-            mark = "," if name == "," else f" {name} " if own == 700 or name.isalpha() or own > 1000 else name
+            mark = name if name == "," or (own < 700 and not name.isalpha()) else f" {name} "
             text = self.write(args[0], left, depth) + mark + _apart(mark, self.write(args[1], right, depth))
             return f"({text})" if own > priority else text
         if len(args) == 1 and name in _PREFIX and not isinstance(deref(args[0]), int | float):
