@@ -1,0 +1,88 @@
+"""run.py: which Java will do, and what a tier of tests must show to pass."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run", ROOT / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "run", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def fake_java(folder: Path, shown: str) -> None:
+    (folder / "bin").mkdir()
+    program = folder / "bin" / "java"
+    program.write_text(f"#!/bin/sh\necho '{shown}' >&2\n")
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', ""),
+        ('openjdk version "21" 2023-09-19', ""),
+        ('java version "1.8.0_202"', "Java 1 is too old, Spark needs 17 or later"),
+        ("what?", "does not tell its version"),
+    ],
+)
+def test_java_of_java_home(
+    run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shown: str, reason: str
+) -> None:
+    fake_java(tmp_path, shown)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    found, why = run.find_java()
+    assert (found is not None) == (reason == "")
+    assert reason in why
+
+
+def test_no_java(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run.find_java() == (None, "no Java on the PATH or in JAVA_HOME")
+
+
+@pytest.mark.parametrize(
+    ("code", "tests", "skipped", "verdict"),
+    [
+        (0, 3, 0, (True, "ok, 3 tests")),
+        (1, 3, 0, (False, "failed, 3 tests")),
+        (0, 3, 1, (False, "failed: tests were skipped, 3 tests, 1 skipped")),
+        (5, 0, 0, (False, "failed, 0 tests")),
+    ],
+)
+def test_a_tier_runs_something_and_skips_nothing(
+    run: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+    tests: int,
+    skipped: int,
+    verdict: tuple[bool, str],
+) -> None:
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    monkeypatch.setattr(run, "run", lambda command: code)
+    report = f'<testsuites><testsuite tests="{tests}" skipped="{skipped}"/></testsuites>'
+    (tmp_path / "spark.xml").write_text(report)
+    assert run.run_step(run.Step("spark", (), tier=True))[:2] == verdict
+
+
+def test_the_locks_pin_exact_versions_and_name_no_index() -> None:
+    for lock in (ROOT / "requirements").glob("*.lock"):
+        for line in lock.read_text().splitlines():
+            assert line.startswith("#") or line.count("==") == 1, f"{lock.name}: {line}"
+            assert "://" not in line
+            assert not line.startswith("-")
