@@ -72,10 +72,10 @@ def find_java() -> tuple[str | None, str]:
     if not usable:
         return None, "no Java on the PATH or in JAVA_HOME"
     shown = subprocess.run([usable[0], "-version"], capture_output=True, text=True, check=False).stderr
-    version = re.search(r'version "(\d+)', shown)
+    version = re.search(r'version "((\d+)[^"]*)', shown)
     if version is None:
         return None, f"{usable[0]} does not tell its version"
-    if int(version[1]) < OLDEST_JAVA:
+    if int(version[2]) < OLDEST_JAVA:
         return None, f"Java {version[1]} is too old, Spark needs {OLDEST_JAVA} or later"
     return str(usable[0]), ""
 

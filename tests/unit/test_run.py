@@ -35,7 +35,7 @@ def fake_java(folder: Path, shown: str) -> None:
     [
         ('openjdk version "17.0.15" 2025-04-15', ""),
         ('openjdk version "21" 2023-09-19', ""),
-        ('java version "1.8.0_202"', "Java 1 is too old, Spark needs 17 or later"),
+        ('java version "1.8.0_202"', "Java 1.8.0_202 is too old, Spark needs 17 or later"),
         ("what?", "does not tell its version"),
     ],
 )
