@@ -135,7 +135,7 @@ def run(
         counted = show_progress(tally, tally.count_inputs(in_time_order(items) if sort else items), visible)
         show(tally.count_matches(feed(engine, counted)), output, to, live=events == STANDARD_INPUT)
         if timeline:
-            show_timeline(tally)
+            show_timeline(tally, Console(stderr=output is Output.JSON))
         say_summary(tally, clock.monotonic() - started)
         report_conditions(engine)
 
@@ -279,8 +279,7 @@ def draw_table(matches: Iterable[Event]) -> Table:
     return table
 
 
-def show_timeline(tally: Tally) -> None:
-    console = Console()
+def show_timeline(tally: Tally, console: Console) -> None:
     for line in draw_timeline(tally.inputs, tally.matches, width=min(console.width, 120)):
         console.print(Text(line.text, _STYLES[line.kind]), soft_wrap=True)
 
