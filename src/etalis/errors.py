@@ -21,9 +21,10 @@ class Source:
         line = self.text.count("\n", 0, offset) + 1
         return line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
 
-    def line(self, number: int) -> str:
-        """Return one line of the text, counted from 1, without its end."""
-        return self.text.split("\n")[number - 1]
+    def line_at(self, offset: int) -> str:
+        """Return the line that holds an offset, without its end."""
+        end = self.text.find("\n", offset)
+        return self.text[self.text.rfind("\n", 0, offset) + 1 : len(self.text) if end < 0 else end].rstrip("\r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Problem:
 def draw_caret(span: Span) -> str:
     """Return the source line of a span with carets under the part it covers."""
     number, column = span.source.place(span.start)
-    text = span.source.line(number)
+    text = span.source.line_at(span.start)
     width = max(1, min(span.end - span.start, len(text) - column + 1))
     first = max(0, column - 1 - 100)
     shown = text[first : first + 160]

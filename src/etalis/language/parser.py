@@ -7,6 +7,7 @@ stop. `parse_collect` returns what could be read together with the findings; `pa
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TypeVar
 
 from etalis.errors import Problem, ProgramError, Source, Span
@@ -60,7 +61,7 @@ def parse_collect(text: str, name: str = "<program>") -> tuple[Program, list[Pro
                 items.append(parser.clause(tokens))
             except ClauseError as finding:
                 found = [finding.problem]
-        problems += found
+        problems += found[: MAX_PROBLEMS - len(problems)]
         if len(problems) >= MAX_PROBLEMS:
             rest = Span(source, tokens[-1][2], tokens[-1][3])
             problems.append(Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest of the text is not read", rest))
@@ -120,7 +121,7 @@ def _parse_one(text: str, name: str, read: Callable[[_ClauseParser], T]) -> T:
 
 def _lexical(tokens: list[Token]) -> list[Problem]:
     """Return what the tokenizer found wrong in a clause."""
-    return [token[1] for token in tokens if token[0] == "error"]
+    return list(islice((token[1] for token in tokens if token[0] == "error"), MAX_PROBLEMS))
 
 
 class _ClauseParser:

@@ -77,7 +77,7 @@ def print_pattern(pattern: Pattern) -> str:
 
     >>> from etalis.language.parser import parse_rule
     >>> print_pattern(parse_rule("d <- NOT(c).[a, (b or x)]").pattern)
-    '(a seq (b or x)) cnot c'
+    'a seq (b or x) cnot c'
     """
     return Printer(GoalOperators()).pattern(pattern, BODY)
 
@@ -87,7 +87,7 @@ def print_term(term: Term) -> str:
 
     >>> from etalis.language.parser import parse_term
     >>> print_term(parse_term("'+'(1,*(2,-(3)))"))
-    '1 + 2*(- 3)'
+    '1 + 2 * - 3'
     """
     return Printer(GoalOperators()).term(term, CLAUSE)
 

@@ -18,6 +18,7 @@ from etalis.logic.term import real
 
 Token: TypeAlias = tuple[str, Any, int, int]  # kind, value, start, end
 
+MAX_ERRORS = 1000
 MAX_DIGITS = 4000  # CPython refuses to print longer integers
 SYMBOL_CHARS = "+-*/\\^<>=~:.?@#&$"
 
@@ -88,12 +89,13 @@ _PLAIN_ESCAPES = {
 class Tokenizer:
     """Reads a source clause by clause."""
 
-    __slots__ = ("_nested", "_pos", "source")
+    __slots__ = ("_errors", "_nested", "_pos", "source")
 
     def __init__(self, source: Source) -> None:
         self.source = source
         self._pos = 0
         self._nested = True
+        self._errors = 0
 
     def clauses(self) -> Iterator[list[Token]]:
         """Yield the tokens of each clause; the last is `end`, or `eof` where the text ends before the full stop."""
@@ -139,8 +141,14 @@ class Tokenizer:
         try:
             add(self._converted(kind, value, start, end))
         except ClauseError as finding:
-            add(("error", finding.problem, start, end))
+            self._report(finding.problem, start, end, add)
         return end
+
+    def _report(self, problem: Problem, start: int, end: int, add: Any) -> None:
+        """Add a finding, unless the text has had more than anybody will read."""
+        self._errors += 1
+        if self._errors <= MAX_ERRORS:
+            add(("error", problem, start, end))
 
     def _converted(self, kind: str, value: str, start: int, end: int) -> Token:
         if kind == "sign":
@@ -169,7 +177,8 @@ class Tokenizer:
         self._nested = False  # look ahead to the end once per text, not once per comment
         if closed < 0:
             span = Span(self.source, start, start + 2)
-            add(("error", Problem("E103", "this comment is never closed", span, "close it with */"), start, len(text)))
+            problem = Problem("E103", "this comment is never closed", span, "close it with */")
+            self._report(problem, start, len(text), add)
             return len(text)
         return closed
 
@@ -179,12 +188,13 @@ class Tokenizer:
         span = Span(self.source, start, start + 1)
         if value not in "'\"`":
             message = f"the character {value!r} has no meaning here"
-            add(("error", Problem("E101", message, span, "put it in quotes if it belongs to a name"), start, start + 1))
+            problem = Problem("E101", message, span, "put it in quotes if it belongs to a name")
+            self._report(problem, start, start + 1, add)
             return start + 1
         stop = text.find("\n", start)
         stop = start + len(text[start : len(text) if stop < 0 else stop].rstrip())
         hint = f"close it with {value} on the same line, or write a line break as \\n"
-        add(("error", Problem("E102", "this quote is never closed", span, hint), start, stop))
+        self._report(Problem("E102", "this quote is never closed", span, hint), start, stop, add)
         return stop - 1 if text.endswith(".", start, stop) else stop
 
 

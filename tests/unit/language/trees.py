@@ -1,0 +1,240 @@
+"""Strategies for random syntax trees: terms, goals, patterns and programs as the parser could have made them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from etalis.language.operators import PATTERN_WORDS
+from etalis.language.syntax import (
+    Aggregate,
+    Alarm,
+    AnyOf,
+    Binary,
+    Clause,
+    Compound,
+    Condition,
+    Const,
+    Declare,
+    Do,
+    EventDeclaration,
+    EventPattern,
+    Export,
+    Import,
+    Initially,
+    Isolated,
+    LabelProperty,
+    Last,
+    ListTerm,
+    Negation,
+    NotWithin,
+    Or,
+    Pattern,
+    Program,
+    Property,
+    Repeat,
+    Rule,
+    SetFlag,
+    SubRule,
+    Term,
+    TimePoint,
+    Trigger,
+    Var,
+    Within,
+)
+from etalis.logic.term import real
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.relation import RELATIONS
+
+SIGNS = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "\\",
+    "=",
+    "<",
+    "=..",
+    "->",
+    ":-",
+    ";",
+    "!",
+    "|",
+    ",",
+    "<-",
+    "@<",
+    "^",
+    "**",
+    "&&",
+    "/*",
+    ".",
+]
+WORDS = ["is", "mod", "dynamic", "table", "rule", "rule:", "iff", "not", "from", "e", "r", "x0", *sorted(PATTERN_WORDS)]
+ODD = [
+    "",
+    "[]",
+    "{}",
+    "A",
+    "_",
+    "it's",
+    'a"b',
+    "a b",
+    "\\",
+    "\n",
+    "\t\0",
+    "é",
+    "日本",
+    "Ö",
+    "0",
+    "a`b",
+    "\u2028",
+    "ⅰ",
+    "a%",
+]
+
+atoms = st.one_of(st.sampled_from("abcd"), st.sampled_from(SIGNS + WORDS + ODD), st.text(max_size=3))
+numbers = st.one_of(
+    st.integers(-5, 5),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False).map(real),
+)
+plain_names = st.sampled_from(
+    ["a", "b", "c", "withdrawal", "été", "a b", "A", "exceptionAlarm", "+", "'", "last", "seq"]
+)
+variables = st.sampled_from(["X", "Y", "_Z", "Ä", "SEQ", "_1"]).map(Var)
+constants = st.one_of(atoms, numbers).map(Const)
+
+
+def _compound(name: str, args: list[Term]) -> Term:
+    return Compound(name, tuple(args))
+
+
+def _list(items: list[Term], tail: Term | None) -> Term:
+    """Build a list as the reader does: a tail that is a list is no tail."""
+    if isinstance(tail, ListTerm):
+        return ListTerm((*items, *tail.items), tail.tail)
+    return ListTerm(tuple(items), tail if items else None)
+
+
+def _extend(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
+    names = st.one_of(atoms, st.sampled_from(SIGNS + WORDS))
+    return st.one_of(
+        st.builds(_compound, names, st.lists(inner, min_size=1, max_size=3)),
+        st.builds(_compound, st.sampled_from(SIGNS + WORDS), st.lists(inner, min_size=2, max_size=2)),
+        st.builds(_list, st.lists(inner, max_size=3), st.none() | inner),
+    )
+
+
+terms = st.recursive(variables | constants, _extend, max_leaves=12)
+small = st.recursive(variables | constants, _extend, max_leaves=4)
+times = st.one_of(st.integers(0, 5).map(lambda s: s * 1_000_000), st.integers(0, 10**13))
+counts = st.integers(1, 9)
+
+
+def _is_event(name: str, args: tuple[Term, ...]) -> bool:
+    """Tell whether a name and arguments can be an event: the forms of patterns cannot."""
+    word = name.lower()
+    if word in ("iso", "any", "aggregate", "prolog", "query", "db", "not"):
+        return not args and word == name
+    return not (len(args) == 2 and word in PATTERN_WORDS) and not (name.startswith("exceptionAlarm") and len(args) == 2)
+
+
+events = st.builds(EventPattern, plain_names, st.lists(small, max_size=2).map(tuple)).filter(
+    lambda e: _is_event(e.name, e.args)
+)
+bounds = st.one_of(counts.map(Const), st.sampled_from("NM").map(Var))
+
+
+def _repeat(pattern: Pattern, least: Term, more: int | None) -> Pattern:
+    if more is None:
+        return Repeat(pattern, least, least)
+    if isinstance(least, Const):
+        return Repeat(pattern, least, Const(least.value + more))
+    return Repeat(pattern, least, Const(more + 1))
+
+
+def _any(patterns: list[Pattern], count: int) -> Pattern:
+    return AnyOf(min(count, len(patterns)), tuple(patterns))
+
+
+def _aggregate(kind: str, value: Term, pattern: Pattern, result: Term) -> Pattern:
+    return Aggregate(kind, value if FOLDS[kind].has_value else None, pattern, result)
+
+
+def _sub_rule(head: EventPattern, pattern: Pattern, label: str | None) -> Pattern:
+    return SubRule(Rule(head, pattern, label))
+
+
+def _extend_pattern(inner: st.SearchStrategy[Pattern]) -> st.SearchStrategy[Pattern]:
+    return st.one_of(
+        st.builds(Binary, st.sampled_from(sorted(RELATIONS)), inner, inner),
+        st.builds(Or, inner, inner),
+        st.builds(Negation, st.sampled_from(["cnot", "fnot"]), inner, inner),
+        st.builds(NotWithin, inner, inner, times),
+        st.builds(Condition, st.sampled_from(["where", "check", "event_multiply"]), inner, small),
+        st.builds(Within, inner, times),
+        st.builds(Last, inner, counts),
+        st.builds(Do, inner, small),
+        st.builds(_repeat, inner, bounds, st.none() | st.integers(0, 3)),
+        st.builds(lambda p: Repeat(p, Const(1), None), inner),
+        st.builds(Isolated, inner),
+        st.builds(_any, st.lists(inner, min_size=1, max_size=3), counts),
+        st.builds(_aggregate, st.sampled_from(sorted(FOLDS)), small, inner, small),
+        st.builds(_sub_rule, events, inner, st.none() | st.sampled_from(["r1", "R 2", "seq"])),
+    )
+
+
+time_points = st.builds(TimePoint, st.one_of(times, times.map(lambda t: -t)))
+patterns = st.recursive(events | time_points, _extend_pattern, max_leaves=8)
+
+labels = st.sampled_from(["r1", "Rule 1", "seq", "rule", "été"])
+properties = st.builds(Property, st.sampled_from(["window", "policy", "Odd One"]), small)
+alarms = st.builds(Alarm, st.sampled_from(["after", "at"]), small)
+rules = st.builds(
+    lambda head, pattern, label, props, alarm, action: Rule(
+        head, pattern, label, tuple(props) if label else (), alarm, action
+    ),
+    events,
+    patterns,
+    st.none() | labels,
+    st.lists(properties, max_size=2),
+    st.none() | alarms,
+    st.none() | small,
+)
+indicators = st.lists(st.tuples(atoms, st.integers(0, 4)), max_size=3).map(tuple)
+
+
+def _is_head(term: Term) -> bool:
+    """Tell whether a term can be the head of a clause of knowledge."""
+    match term:
+        case Const(value=str() as name):
+            return name not in ("<-", "iff", ":-", "-->")
+        case Compound(name=name, args=args):
+            return name not in (",", ";", "->", "*->", "\\+", "|", ":-", "-->", "<-", "rule:", "iff") and not (
+                len(args) == 2 and name in PATTERN_WORDS
+            )
+        case _:
+            return False
+
+
+heads = small.filter(_is_head)
+bodies = small.filter(lambda t: not (isinstance(t, Compound) and len(t.args) == 2 and t.name in PATTERN_WORDS))
+goals = st.builds(_compound, st.sampled_from(["p", "assertz", "a b"]), st.lists(small, min_size=1, max_size=2))
+items = st.one_of(
+    rules,
+    st.builds(Clause, heads, st.none() | bodies),
+    st.builds(LabelProperty, labels, properties),
+    st.builds(Trigger, st.sampled_from(["print_trigger", "external_trigger"]), small),
+    st.builds(
+        EventDeclaration,
+        atoms,
+        st.lists(st.tuples(atoms, st.sampled_from(["int", "float", "string", "bool", "time", "term"])), max_size=2).map(
+            tuple
+        ),
+    ),
+    st.builds(Import, indicators, atoms),
+    st.builds(Export, indicators),
+    st.builds(SetFlag, atoms, small),
+    st.builds(Declare, st.sampled_from(["table", "dynamic"]), indicators),
+    st.builds(Initially, goals),
+)
+programs = st.lists(items, max_size=4).map(lambda several: Program(tuple(several)))
