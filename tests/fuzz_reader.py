@@ -18,15 +18,15 @@ from etalis.language.printer import print_program
 
 PROGRAMS = Path(__file__).parent / "unit" / "language" / "programs"
 LIMIT = 1.0  # seconds of this process's time for one text
-TOKENS = (
-    "a b hit(X) p(X,Y) f(g(X),[1,2|T]) X _ _Y 'q q' \"s\" `b` 1 2.5 1.0e10 0x1F 0'a 0''' 16'FF 1_000 1r3 -1 - + * / \\ ^ ** "
-    "= \\= == < > =< >= is =.. -> *-> ; | , . ( ) [ ] { } {} [] ! <- <- ← iff :- ?- --> : rule: 'rule:' rule label "
-    "seq SEQ 'Seq' and or par # /\\ \\/ cnot fnot not NOT( NOT(c).[a,b] NOT(c)[a,b] during starts finishes meets equals "
-    "forall_seq ntimes star_times where WHERE check timestamp event_multiply within 5 last do iso( any(2,[a,b,c]) "
-    "aggregate(sum(X),p(X),S) prolog(g(X)) db(f) (not_c (not c within 3) (sub<-a) exceptionAlarm(e,1) "
-    "exceptionAlarmAbsoluteDatetime(e,T) print_trigger(a/1). event_rule_property(r,window,1). :-op(700,xfx,~>). "
-    ":-event(a(x:int)). :-dynamic :-table a/1 :-import export from ⊗ ∧ ≤ \\+ @< mod xor .7 % /* */ ' \" \\x41\\ "
-).split(" ")
+TOKENS = """
+a b hit(X) p(X,Y) f(g(X),[1,2|T]) X _ _Y 'q_q' "s" `b` 1 2.5 1.0e10 0x1F 0'a 0\'\'\' 16'FF 1_000 1r3 -1 - + * / \\ ^ **
+= \\= == < > =< >= is =.. -> *-> ; | , . ( ) [ ] { } {} [] ! <- <- ← iff :- ?- --> : rule: 'rule:' rule label
+seq SEQ 'Seq' and or par # /\\ \\/ cnot fnot not NOT( NOT(c).[a,b] NOT(c)[a,b] during starts finishes meets equals
+forall_seq ntimes star_times where WHERE check timestamp event_multiply within 5 last do iso( any(2,[a,b,c])
+aggregate(sum(X),p(X),S) prolog(g(X)) db(f) (not c within 3) (sub<-a) exceptionAlarm(e,1)
+exceptionAlarmAbsoluteDatetime(e,T) print_trigger(a/1). event_rule_property(r,window,1). :-op(700,xfx,~>).
+:-event(a(x:int)). :-dynamic :-table a/1 :-import export from ⊗ ∧ ≤ \\+ @< mod xor .7 % /* */ ' " \\x41\\
+""".split()  # noqa: SIM905 - a list of this length says less
 CHARS = "abzXYZ_019 \n\t'\"`\\.,;:|!()[]{}<>-=+*/^#@&$~?%éÄ日←\x00\u2028\ufeff"
 
 

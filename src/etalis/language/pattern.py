@@ -272,9 +272,9 @@ class PatternParser:
             at = reader.at + 2
             reader.at = reader.group_end(at - 1)
             return Query(at, self._span_from_token(token))
-        reader.enter(3)  # a form takes more of the stack than a bracket
+        reader.enter(2)  # a form takes more of the stack than a bracket
         found = _FORMS[word](self)
-        reader.depth -= 3
+        reader.depth -= 2
         if found is not None:
             return found
         reader.at += 1

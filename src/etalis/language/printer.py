@@ -7,6 +7,7 @@ Operators that the program defines by `op/3` are obeyed from their directive on,
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import assert_never
 
 from etalis.language.clauses import is_reserved, obey_op
@@ -107,8 +108,11 @@ class Printer:
                 return "_" if name.startswith("_#") else name
             case Const(value=value):
                 return format_value(value)
-            case Compound():
-                return self._compound(term, limit)
+            case Compound(name=name, args=args):
+                text, priority = self._operation(term)
+                if text is None:
+                    return f"{format_atom(name)}({self._arguments(args)})"
+                return f"({text})" if priority > limit else text
             case ListTerm(items=items, tail=tail):
                 end = "" if tail is None else f" | {self.term(tail, ARGUMENT)}"
                 return f"[{self._arguments(items)}{end}]"
@@ -116,21 +120,13 @@ class Printer:
                 assert_never(term)
 
     def _arguments(self, terms: Iterable[Term]) -> str:
-        return ", ".join(self.term(term, ARGUMENT) for term in terms)
-
-    def _compound(self, term: Compound, limit: int) -> str:
-        text, priority = self._operation(term)
-        if text is None:
-            return f"{format_atom(term.name)}({self._arguments(term.args)})"
-        return f"({text})" if priority > limit else text
+        return ", ".join(map(partial(self.term, limit=ARGUMENT), terms))  # few frames: terms may be deep
 
     def _operation(self, term: Compound) -> tuple[str | None, int]:
         """Write a term with its operator; None if it has none. Return the priority too."""
         match term:
             case Compound(name="{}", args=(inner,)):
                 return f"{{{self.term(inner, CLAUSE)}}}", 0
-            case Compound(name="<-", args=(_, Const(value=int() | float()))):
-                return None, 0  # `X <- 1` is taken for a slip when read
             case Compound(name=name, args=(a, b)) if name in self.operators.infix:
                 row = self.operators.infix[name]
                 return _join(self.operand(a, row.left), name, self.operand(b, row.right), row.priority), row.priority

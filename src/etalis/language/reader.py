@@ -84,7 +84,8 @@ class Reader:
     def _infix(self, name: str, row: Operator, left: Term) -> Term:
         token = self.tokens[self.at]
         self.at += 2 if name == "rule:" and token[1] == "rule" else 1
-        if name == "<-" and self.tokens[self.at][0] == "number":
+        after = self.tokens[self.at]
+        if name == "<-" and after[0] == "number" and after[2] == token[3]:
             raise self.refusal(
                 "E109", "`<-` is the arrow of rules", token, "put a space between < and the minus: X < -1"
             )

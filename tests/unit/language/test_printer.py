@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 
 from etalis.language.parser import parse, parse_rule, parse_term
-from etalis.language.printer import print_pattern, print_program, print_term, seconds
-from etalis.language.syntax import Pattern, Program, Rule, EventPattern, Term
+from etalis.language.printer import print_pattern, print_program, print_term
+from etalis.language.syntax import EventPattern, Pattern, Program, Rule, Term
 from unit.language import trees
 
 EXAMPLES = settings(max_examples=300, deadline=None, derandomize=True)
@@ -28,4 +27,18 @@ def test_a_pattern_reads_back(pattern: Pattern) -> None:
 @EXAMPLES
 @given(trees.programs)
 def test_a_program_reads_back(program: Program) -> None:
+    assert parse(print_program(program)) == program
+
+
+def test_what_is_deep_is_written() -> None:
+    for text in ("f(" * 190 + "a" + ")" * 190, "1 + " * 190 + "1", "a, " * 190 + "a", "[" * 190 + "]" * 190):
+        assert parse_term(print_term(parse_term(text))) == parse_term(text)
+    for text in ("(" * 90 + "a" + " seq a)" * 90, "iso(" * 60 + "a" + ")" * 60, "a seq " * 190 + "a"):
+        rule = parse_rule(f"d <- {text}")
+        assert parse_rule(f"d <- {print_pattern(rule.pattern)}") == rule
+
+
+def test_operators_of_the_program_are_obeyed() -> None:
+    program = parse(":- op(700, xfx, near). :- op(0, xfx, is). p(X) :- X near y, is(X, 1).")
+    assert print_program(program).splitlines()[2] == "p(X) :- X near y, is(X, 1)."
     assert parse(print_program(program)) == program

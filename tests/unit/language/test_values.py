@@ -1,0 +1,30 @@
+"""Terms as values, and their variables."""
+
+from __future__ import annotations
+
+import pytest
+
+from etalis.language.parser import parse_rule, parse_term
+from etalis.language.values import ground, variables
+from etalis.logic.term import Struct
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a", "a"),
+        ("f(1, [x])", Struct("f", (1, ("x",)))),
+        ("[]", ()),
+        ("[a, b | c]", Struct("[|]", ("a", Struct("[|]", ("b", "c"))))),
+        ("f(X)", None),
+        ("[a | T]", None),
+    ],
+)
+def test_ground(text: str, value: object) -> None:
+    assert ground(parse_term(text)) == value
+
+
+def test_variables_come_once_and_in_order() -> None:
+    assert variables(parse_term("f(Y, [X, Y | T], _)")) == ("Y", "X", "T", "_#1")
+    assert variables(parse_rule("d(Z) <- a(X) seq b(Y) where p(Y, W)").pattern) == ("X", "Y", "W")
+    assert variables(parse_rule("d(Z) <- a(X)")) == ("Z", "X")
