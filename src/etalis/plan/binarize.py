@@ -66,8 +66,9 @@ def binarize(
     pattern, actions = _strip_actions(rule.pattern)
     goals = [*actions, *(() if rule.action is None else (rule.action,))]
     context = Context(policy, relations, head_vars, parts)
-    draft = _draft(pattern, context, head_vars | frozenset(term_variables(*goals)))
-    _push_windows(draft, window)
+    around = pattern if window is None else s.Within(pattern, window)
+    draft = _draft(around, context, head_vars | frozenset(term_variables(*goals)))
+    _push_windows(draft)
     bound = draft.binds
     head_actions = tuple(p.Action(g, tuple(v for v in term_variables(g) if v in bound)) for g in goals)
     need = head_vars | {v for a in head_actions for v in a.inputs} | ({"$parts"} if parts else frozenset())
@@ -206,7 +207,7 @@ def _negative(absent: s.Pattern, c: Context, binds: frozenset[str]) -> tuple[Dra
     """Draft a negated pattern: unrestricted, its own windows only; return it with the variables it shares."""
     own = Context(_UNRESTRICTED, c.relations, c.outer, False)
     draft = _draft(absent, own, binds)
-    _push_windows(draft, None)
+    _push_windows(draft)
     return draft, draft.binds & binds
 
 
@@ -243,9 +244,9 @@ def pattern_variables(pattern: s.Pattern) -> frozenset[str]:
     return frozenset(term_variables(*terms))
 
 
-def _push_windows(draft: Draft, above: int | None) -> None:
+def _push_windows(draft: Draft) -> None:
     """Give every positive part the smallest window that encloses it; reading 8 for `fnot`."""
-    stack: list[tuple[Draft, int | None]] = [(draft, above)]
+    stack: list[tuple[Draft, int | None]] = [(draft, None)]
     while stack:
         node, outer = stack.pop()
         node.data["around"] = outer

@@ -173,7 +173,7 @@ class Compiler:
             code.depth += 1
             names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
         for action in passing.actions:
-            code(action)
+            code(self.conditions.action(code, action, names, self.rule_of(entry)))
         self.deliver(code, entry, names, t1, t2)
         code.depth = depth
 
@@ -267,24 +267,54 @@ class Compiler:
 
         `low` and `high` bound the gap of a sequence; `window` replaces the plain test of length where the caller has a better one.
         """
+        return self.judged(code, entry, p.tests(entry.node), names, firm, t1, t2, low, high, window)
+
+    def judged(
+        self, code: Code, entry: Entry, tests: Sequence[p.Test], names: Names, firm: frozenset[str], t1: str, t2: str,
+        low: str, high: str, window: str | None,
+    ) -> Passing:  # fmt: skip
+        """Write some of a node's tests, in order; those after an `event_multiply` judge each of its solutions."""
         passing = Passing([], [], [])
-        absent = 0
-        for test in p.tests(entry.node):
+        absent = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
+        for number, test in enumerate(tests, 1):
             match test:
                 case p.Window(duration=duration):
                     passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
                 case p.Goal():
                     self.conditions.write(code, test, names, firm, t1, t2, passing, self.rule_of(entry))
-                case p.Absent(kind=kind):
-                    passing.expressions.append(self.special.unblocked(code, entry, absent, test, names, t1, t2, low, high))
-                    absent += 1
+                    if passing.loops and tests[number:]:
+                        row = code.fresh("o")
+                        inside = {**names, **{v: f"{row}[{i}]" for i, v in enumerate(passing.loops[0][1])}}
+                        rest = self.judged(code, entry, tests[number:], inside, firm, t1, t2, low, high, window)
+                        self.restrict_solutions(code, passing, row, rest, names, inside)
+                        break
+                case p.Absent():
+                    place = next(i for i, t in enumerate(absent) if t is test)
+                    passing.expressions.append(self.special.unblocked(code, entry, place, test, names, t1, t2, low, high))
                 case p.Alone(kind=kind):
                     bounds = (low, high) if kind == "gap" else (t1, t2)
                     log = code.constant(self.log())
                     passing.expressions.append(f"not {log}.disturbed({names['$ids']}, {bounds[0]}, {bounds[1]})")
                 case p.Action():
-                    passing.actions.append(self.conditions.action(code, test, names, self.rule_of(entry)))
+                    passing.actions.append(test)
         return passing
+
+    def restrict_solutions(
+        self, code: Code, passing: Passing, row: str, rest: Passing, names: Names, inside: Names
+    ) -> None:
+        """Replace the solutions of a multiplying condition by those that pass the tests written after it."""
+        solutions, _ = passing.loops.pop()
+        tested = f" if {' and '.join(rest.expressions)}" if rest.expressions else ""
+        clauses = f"for {row} in {solutions}{tested}"
+        for more, outputs in rest.loops:
+            deeper = code.fresh("o")
+            clauses += f" for {deeper} in {more}"
+            inside.update({v: f"{deeper}[{i}]" for i, v in enumerate(outputs)})
+        bound = tuple(v for v in inside if inside[v] != names.get(v))
+        found = code.fresh("h")
+        passing.expressions.append(f"({found} := [{_tuple([inside[v] for v in bound])} {clauses}])")
+        passing.loops.append((found, bound))
+        passing.actions.extend(rest.actions)
 
     def rule_of(self, entry: Entry) -> str:
         """Return the label of a rule that an entry belongs to, for messages."""
@@ -325,7 +355,9 @@ class Passing:
 
     __slots__ = ("actions", "expressions", "loops")
 
-    def __init__(self, expressions: list[str], loops: list[tuple[str, tuple[str, ...]]], actions: list[str]) -> None:
+    def __init__(
+        self, expressions: list[str], loops: list[tuple[str, tuple[str, ...]]], actions: list[p.Action]
+    ) -> None:
         self.expressions = expressions
         self.loops = loops
         self.actions = actions
@@ -709,14 +741,9 @@ class Probe:
     def _combined(self, first: str, g: str, hits: str, other: str) -> None:
         """Run the conditions once more on the combined match; only if it stands is anything consumed."""
         names = self.merged()
-        passing = Passing([], [], [])
-        label = self.compiler.rule_of(self.entry)
-        conditions = self.compiler.conditions
-        for test in self.node.tests:
-            if isinstance(test, p.Goal):
-                conditions.write(self.code, test, names, self.entry.sure, first, self.x2, passing, label)
-            elif isinstance(test, p.Action):
-                passing.actions.append(conditions.action(self.code, test, names, label))
+        again = [t for t in self.node.tests if isinstance(t, p.Goal | p.Action)]
+        x2 = self.x2
+        passing = self.compiler.judged(self.code, self.entry, again, names, self.entry.sure, first, x2, first, x2, None)
         with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
             self._leave(g, hits, other)
             self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)

@@ -1,0 +1,306 @@
+"""Random programs and streams: every operator, valid by construction, small enough to run by the thousand.
+
+A program is drawn as a syntax tree; `Shape` says how large it is and which kinds of node it may have, so that a back
+end for a part of the language draws that part. Heads take their variables from what the pattern binds. Law: time
+ends. Events of `TIMELY` names never depend on alarms or absences, and only they stand where one of these waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+
+from etalis.language import syntax as s
+from etalis.language.bindings import bindings
+from etalis.logic.term import Struct, Value, real
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.event import Event
+from etalis.temporal.policy import POLICIES
+
+T = TypeVar("T")
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+SECOND = 1_000_000
+RECEIVED: Mapping[str, int] = {"a": 1, "b": 1, "c": 2}
+TIMELY: Mapping[str, int] = {"a": 1, "b": 1, "c": 2, "d": 1, "e": 2}
+AWAITED = dict(TIMELY)  # the same names, where an absence may be awaited once more
+LATE: Mapping[str, int] = {"f": 1, "h": 2}
+ALARM = "g"
+ALL: Mapping[str, int] = {**TIMELY, **LATE, ALARM: 1}
+VARIABLES = ("X", "Y", "Z")
+VALUES: tuple[Value, ...] = (0, 0, 0, 1, 1, 1, 2, "x", real(1.0), Struct("s", (1,)), (0, 1))
+
+KNOWLEDGE = tuple(
+    s.Clause(s.Compound(name, tuple(map(s.Const, values))))
+    for name, values in (("p", (0, 1)), ("p", (1, 2)), ("p", (1, 0)), ("q", (1,)), ("q", ("x",)))
+)
+BINARY = (
+    "seq",
+    "seq",
+    "seq",
+    "seq",
+    "and",
+    "and",
+    "par",
+    "equals",
+    "meets",
+    "during",
+    "starts",
+    "finishes",
+    "forall_seq",
+)
+KINDS = (
+    "event", "binary", "binary", "binary", "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
+    "not_within", "repeat", "anchored", "anchored", "sliding", "opened", "opened", "iso", "any", "point",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How large programs are, and what they are made of."""
+
+    rules: int = 6
+    leaves: int = 5
+    depth: int = 4
+    kinds: tuple[str, ...] = KINDS
+    values: tuple[Value, ...] = VALUES
+    policies: tuple[str, ...] = tuple(POLICIES)
+    alarms: bool = True
+
+
+WHOLE = Shape()
+
+
+@dataclass(slots=True)
+class Author:
+    """Writes the pattern of one rule: what it may still use up, and which events it may name."""
+
+    draw: Draw
+    shape: Shape
+    names: Mapping[str, int]
+    left: int = field(default=0)
+
+    def pick(self, options: Sequence[T]) -> T:
+        return self.draw(st.sampled_from(options))  # type: ignore[no-any-return]
+
+    def number(self, least: int, most: int) -> int:
+        return self.draw(st.integers(least, most))  # type: ignore[no-any-return]
+
+    def rarely(self, times: int) -> bool:
+        """Once in so many times; the simplest answer is no."""
+        return self.number(1, times) == times
+
+    def seconds(self, least: int = 1, most: int = 5) -> int:
+        return self.number(least, most) * SECOND
+
+    def variable(self) -> s.Var:
+        return s.Var(self.pick(VARIABLES))
+
+    def term(self) -> s.Term:
+        """A variable, most of the time; anonymous ones are numbered when the text is read."""
+        return s.Const(self.pick(self.shape.values)) if self.rarely(10) else self.pick(TERMS)
+
+    def event(self) -> s.EventPattern:
+        self.left -= 1
+        name = self.pick(tuple(self.names))
+        return s.EventPattern(name, tuple(self.term() for _ in range(self.names[name])))
+
+    def pattern(self, depth: int) -> s.Pattern:
+        """A pattern of at most this depth; no more leaves than are left, but for the least an operator needs."""
+        kind = self.pick(self.shape.kinds) if depth > 0 and self.left > 1 else "event"
+        return getattr(self, f"_{kind}")(depth - 1)  # type: ignore[no-any-return]
+
+    def _event(self, depth: int) -> s.Pattern:
+        return self.event()
+
+    def _point(self, depth: int) -> s.Pattern:
+        return s.TimePoint(self.seconds(0, 6))
+
+    def _binary(self, depth: int) -> s.Pattern:
+        return s.Binary(self.pick(BINARY), self.pattern(depth), self.pattern(depth))
+
+    def _or(self, depth: int) -> s.Pattern:
+        return s.Or(self.pattern(depth), self.pattern(depth))
+
+    def _within(self, depth: int) -> s.Pattern:
+        return s.Within(self.pattern(depth), self.seconds())
+
+    def _where(self, depth: int) -> s.Pattern:
+        return s.Condition("where", self.pattern(depth), self.pick(GOALS))
+
+    def _check(self, depth: int) -> s.Pattern:
+        return s.Condition("check", self.pattern(depth), self.pick(CHECKS))
+
+    def _event_multiply(self, depth: int) -> s.Pattern:
+        return s.Condition("event_multiply", self.pattern(depth), self.pick(CHOICES))
+
+    def _cnot(self, depth: int) -> s.Pattern:
+        return s.Negation("cnot", self.pattern(depth), self.pattern(min(depth, 2)))
+
+    def _fnot(self, depth: int) -> s.Pattern:
+        return s.Negation("fnot", self.pattern(depth), self.pattern(min(depth, 2)))
+
+    def _not_within(self, depth: int) -> s.Pattern:
+        """An absence by deadline, where time is sure to end; else a plain negation."""
+        if self.names is TIMELY:
+            return self._cnot(depth)
+        awaiting = replace(self, names=AWAITED)
+        left = awaiting.pattern(depth)
+        self.left = awaiting.left
+        return s.NotWithin(left, self.pattern(min(depth, 2)), self.seconds(1, 3))
+
+    def _repeat(self, depth: int) -> s.Pattern:
+        least = self.number(1, 3)
+        most = self.pick((least, least, least + 1, None))
+        inner = self.pattern(min(depth, 2))
+        return s.Repeat(inner, s.Const(1), None) if most is None else s.Repeat(inner, s.Const(least), s.Const(most))
+
+    def _anchored(self, depth: int) -> s.Pattern:
+        left = self.pattern(depth)
+        repeat = self._repeat(depth)
+        assert isinstance(repeat, s.Repeat)
+        bound = sorted(bindings(left)[id(left)].perhaps & set(VARIABLES))
+        if bound and repeat.most is not None and self.rarely(3):
+            name = self.pick(bound)
+            repeat = replace(repeat, least=s.Var(name), most=s.Var(name))
+        return s.Binary("seq", left, repeat)
+
+    def _aggregate(self, depth: int) -> s.Aggregate:
+        inner = self.pattern(min(depth, 2))
+        bound = sorted(bindings(inner)[id(inner)].perhaps & set(VARIABLES))
+        kind = self.pick(tuple(FOLDS) if bound else ("count",))
+        value = s.Var(self.pick(bound)) if FOLDS[kind].has_value else None
+        result = self.pick((s.Var("R"), s.Var("R"), s.Var("R"), s.Var("Z"), s.Const(1), s.Const(2)))
+        return s.Aggregate(kind, value, inner, result)
+
+    def _sliding(self, depth: int) -> s.Pattern:
+        fold = self._aggregate(depth)
+        match self.pick(("all", "within", "last", "where")):
+            case "within":
+                return s.Within(fold, self.seconds())
+            case "last":
+                return s.Last(fold, self.number(1, 3))
+            case "where":
+                return s.Condition("where", fold, self.pick(GOALS))
+            case _:
+                return fold
+
+    def _opened(self, depth: int) -> s.Pattern:
+        return s.Binary("seq", self.pattern(depth), self._aggregate(depth))
+
+    def _iso(self, depth: int) -> s.Pattern:
+        return s.Isolated(self.pattern(depth))
+
+    def _any(self, depth: int) -> s.Pattern:
+        several = tuple(self.pattern(min(depth, 1)) for _ in range(self.number(2, 3)))
+        return s.AnyOf(self.number(1, 2), several)
+
+
+def _call(name: str, *args: s.Term) -> s.Term:
+    return s.Compound(name, args)
+
+
+def _both(*goals: s.Term) -> s.Term:
+    return goals[0] if len(goals) == 1 else _call(",", goals[0], _both(*goals[1:]))
+
+
+_X, _Y, _Z, _R, _S, _E = map(s.Var, ("X", "Y", "Z", "R", "S", "E"))
+_ZERO, _ONE = s.Const(0), s.Const(1)
+_START, _END = _call("t1", _S), _call("t2", _E)
+TERMS = (_X, _X, _X, _Y, _Y, _Z, s.Var("_#1"))
+GOALS = (
+    _call("=", _X, _Y),
+    _call("\\=", _X, _Y),
+    _call("<", _X, _Y),
+    _call(">", _X, _ZERO),
+    _call("=:=", _X, _Y),
+    _call("==", _X, _Y),
+    _call("p", _X, _Y),
+    _call("p", _Y, _Z),
+    _call("q", _X),
+    _call("\\+", _call("q", _X)),
+    _call("is", _Z, _call("+", _X, _ONE)),
+    _call("is", _Y, _call("*", _X, _X)),
+    _both(_call("p", _X, _Z), _call("q", _Z)),
+    _call(";", _call("=", _X, _ONE), _call("=", _Z, _ZERO)),
+    _call("=<", _R, s.Const(2)),
+)
+CHECKS = (
+    _both(_START, _call("<", _S, s.Const(3))),
+    _both(_START, _END, _call("=\\=", _S, _E)),
+    _both(_END, _call(">=", _E, _X)),
+    _both(_START, _END, _call("is", _Z, _call("-", _E, _S))),
+)
+CHOICES = (
+    _call(";", _call("=", _Y, _ZERO), _call("=", _Y, _ONE)),
+    _call("p", _X, _Y),
+    _call("p", _Y, _Z),
+    _call("member", _Z, s.ListTerm((_ZERO, _ONE, _ZERO))),
+)
+
+
+@st.composite
+def programs(draw: Draw, shape: Shape = WHOLE) -> s.Program:
+    """Programs of a shape, as trees; print them to run them."""
+    count = draw(st.integers(1, shape.rules))
+    rules = [_rule(draw, shape, f"r{number}") for number in range(1, count + 1)]
+    mode = draw(st.sampled_from(("strict", "strict", "weak")))
+    flags = () if mode == "strict" else (s.SetFlag("interval_relations", s.Const(mode)),)
+    return s.Program((*flags, *KNOWLEDGE, *rules))
+
+
+def _rule(draw: Draw, shape: Shape, label: str) -> s.Rule:
+    """One rule: timely, or allowed to wait, or an alarm."""
+    form = draw(st.sampled_from(("timely", "timely", "late", "late", "late", "alarm") if shape.alarms else ("timely",)))
+    names = ALL if form == "late" else TIMELY
+    author = Author(draw, shape, names, left=draw(st.integers(1, shape.leaves)))
+    pattern = author.pattern(draw(st.integers(0, shape.depth)))
+    bound = sorted(bindings(pattern)[id(pattern)].perhaps & {*VARIABLES, "R"})
+    head_name = ALARM if form == "alarm" else author.pick(tuple(LATE) if form == "late" else ("d", "e", "b"))
+    head = s.EventPattern(head_name, tuple(_head_term(author, bound) for _ in range(ALL[head_name])))
+    alarm = _alarm(author, bound) if form == "alarm" else None
+    properties = _properties(author)
+    return s.Rule(head, pattern, label if properties else None, properties, alarm)
+
+
+def _head_term(author: Author, bound: Sequence[str]) -> s.Term:
+    return s.Const(author.number(0, 1)) if not bound or author.rarely(10) else s.Var(author.pick(bound))
+
+
+def _alarm(author: Author, bound: Sequence[str]) -> s.Alarm:
+    kind = author.pick(("after", "at"))
+    when = s.Var(author.pick(bound)) if bound and author.rarely(5) else s.Const(author.number(1, 5))
+    return s.Alarm(kind, when)
+
+
+def _properties(author: Author) -> tuple[s.Property, ...]:
+    given = []
+    if author.rarely(4):
+        given.append(s.Property("policy", s.Const(author.pick(author.shape.policies))))
+    if author.rarely(6):
+        given.append(s.Property("window", s.Const(author.number(1, 5))))
+    return tuple(given)
+
+
+@st.composite
+def streams(draw: Draw, shape: Shape = WHOLE, size: int = 8) -> list[Event]:
+    """Streams in order of (end, start): few stamps, so many are equal, and so are rows."""
+    events = draw(st.lists(_events(shape), max_size=size))
+    return sorted(events, key=lambda e: (e.end_time, e.start_time))
+
+
+@st.composite
+def _events(draw: Draw, shape: Shape) -> Event:
+    name = draw(st.sampled_from(tuple(RECEIVED)))
+    end = draw(st.integers(0, 6))
+    length = draw(st.sampled_from((0, 0, 0, 1, 2, 3)))
+    values = tuple(draw(st.sampled_from(shape.values)) for _ in range(RECEIVED[name]))
+    return Event.make(name, values, (end - length) * SECOND, end * SECOND)
+
+
+def policies(shape: Shape = WHOLE) -> st.SearchStrategy[str]:
+    """A policy for a whole program."""
+    return st.sampled_from(shape.policies)

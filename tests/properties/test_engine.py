@@ -1,0 +1,86 @@
+"""The engine gives what programs mean: the same events in the same order, however it gets stream and rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+from hypothesis import given, note
+
+import etalis
+from etalis import semantics
+from etalis.errors import LimitError
+from etalis.language import syntax as s
+from etalis.language.parser import parse
+from etalis.language.printer import print_program
+from etalis.language.rules import event_rules
+from etalis.language.traversal import postorder
+from etalis.temporal.event import Event
+from properties.programs import policies, programs, streams
+
+pytestmark = pytest.mark.property
+
+MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
+
+
+def pushed(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+    """The engine, event by event."""
+    engine = etalis.compile(print_program(tree), max_derivations=MOST).engine(policy=policy)
+    found = [e for x in stream for e in engine.push(x.name, *x.args, at=(x.start, x.end))]
+    return [*found, *engine.close()]
+
+
+def as_rows(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+    """The engine, the whole stream as one iterable."""
+    engine = etalis.compile(print_program(tree), max_derivations=MOST).engine(policy=policy)
+    return [*engine.run((x.name, *x.args, (x.start, x.end)) for x in stream), *engine.close()]
+
+
+def unshared(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+    """No two rules sharing a part."""
+    return pushed(s.Program((s.SetFlag("rule_sharing", s.Const("off")), *tree.items)), stream, policy)
+
+
+def reversed_rules(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+    """The rules from last to first; knowledge keeps its order."""
+    rules = iter([item for item in tree.items[::-1] if isinstance(item, s.Rule)])
+    items = tuple(next(rules) if isinstance(item, s.Rule) else item for item in tree.items)
+    return pushed(s.Program(items), stream, policy)
+
+
+TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str], list[Event]]] = {
+    "pushed": pushed,
+    "as rows": as_rows,
+    "unshared": unshared,
+    "reversed": reversed_rules,
+}
+
+
+def is_free_of_order(tree: s.Program) -> bool:
+    """Tell whether no two rules have a time point at one moment: those happen in the order of the text (reading 3)."""
+    moments = [{p.time for p in postorder(r.pattern) if isinstance(p, s.TimePoint)} for r in event_rules(tree)]
+    return sum(map(len, moments)) == len(set().union(*moments))
+
+
+def meaning(text: str, stream: list[Event], policy: str) -> list[Event] | None:
+    """What a program means; None if one input causes too much."""
+    try:
+        return semantics.run(parse(text), stream, policy=policy, max_derivations=MOST)
+    except LimitError:
+        return None
+
+
+@given(programs(), streams(), policies())
+def test_engine_gives_the_meaning(tree: s.Program, stream: list[Event], policy: str) -> None:
+    text = print_program(tree)
+    note(f"{policy}\n{text}\n{stream}")
+    expected = meaning(text, stream, policy)
+    for name, treat in TREATMENTS.items():
+        if name == "reversed" and not is_free_of_order(tree):
+            continue
+        try:
+            found = treat(tree, stream, policy)
+        except LimitError:
+            assert expected is None, f"{name}: stopped, though nothing causes too much"
+        else:
+            assert expected is None or found == expected, name
