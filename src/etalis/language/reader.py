@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from etalis.errors import Source, Span
-from etalis.language.operators import ARGUMENT, CLAUSE, GoalOperators, Operator
+from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOperators, Operator
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.tokens import ClauseError, Token, refusal
 from etalis.logic.term import real
@@ -242,6 +242,13 @@ class Reader:
 
     def group_end(self, opening: int) -> int:
         """Return the token behind the bracket that closes the one at token `opening`."""
+        end = self._find_end(opening)
+        if not end:
+            raise self._never_closed(opening)
+        return end
+
+    def _find_end(self, opening: int) -> int:
+        """Return the token behind the bracket that closes the one at token `opening`, 0 if none does."""
         depth = 0
         for index in range(opening, len(self.tokens)):
             kind, value, _, _ = self.tokens[index]
@@ -249,21 +256,31 @@ class Reader:
                 depth += (value in "([{") - (value in ")]}")
                 if depth == 0:
                     return index + 1
-        raise self._never_closed(opening)
+        return 0
 
     def wrong_next(self, opening: int | None) -> ClauseError:
         """Say what is wrong with the next token where an operator, a comma or the closing bracket should stand."""
         token = self.tokens[self.at]
-        if token[0] in ("end", "eof") and opening is not None:
+        kind, value, _, _ = token
+        if kind in ("end", "eof") and opening is not None:
             return self._never_closed(opening)
-        if token[0] == "name" or token[0] == "quoted":
-            row = self.operators.infix.get(self._infix_name(token[1]))
-            if row is not None:
-                hint = "put the whole operation in brackets" if row.priority > ARGUMENT else None
-                return self.refusal("E111", f"the operator {describe(token)} cannot stand here", token, hint)
-            return self.refusal("E109", f"{describe(token)} is not an operator", token)
+        if kind in _WORDS:
+            row = self.operators.infix.get(self._infix_name(value))
+            if row is None:
+                return self.refusal("E109", f"{describe(token)} is not an operator", token)
+            return self._wrong_operator(token, row, opening)
         wanted = "the end of the clause" if opening is None else f"`{_CLOSERS[self.tokens[opening][1]]}`"
         return self.refusal("E108", f"expected an operator or {wanted}, found {describe(token)}", token)
+
+    def _wrong_operator(self, token: Token, row: Operator, opening: int | None) -> ClauseError:
+        """Say what is wrong with an operator that binds too loosely for its place."""
+        if opening is not None and row.priority > ARGUMENT and not self._find_end(opening):
+            return self._never_closed(opening)
+        if opening is not None and token[1] in PATTERN_WORDS:
+            hint: str | None = "events are joined outside of their brackets: a(X) seq b(Y)"
+        else:
+            hint = "put the whole operation in brackets" if row.priority > ARGUMENT else None
+        return self.refusal("E111", f"the operator {describe(token)} cannot stand here", token, hint)
 
     def _never_closed(self, opening: int) -> ClauseError:
         token = self.tokens[opening]
