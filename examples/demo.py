@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow as pa
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.table import Table
@@ -16,10 +17,20 @@ from rich.text import Text
 
 import etalis
 from etalis.formats import Reading, Row, feed, read
-from etalis.temporal.event import Event
+from etalis.formats.row import parse_time
+from etalis.logic.term import to_value
+from etalis.temporal.event import Event, sort_key
 from etalis.timeline import draw_timeline
 
 FOLDER = Path(__file__).parent / "fraud"
+SPARK = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+}
 STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
 CITIES = ("basel", "zurich", "bern", "geneva", "lugano", "chur")
 CARDS, WITHDRAWALS = 1_000, 100_000
@@ -52,18 +63,17 @@ def show_program(console: Console, text: str) -> None:
 
 def show_run(console: Console, program: etalis.Program, rows: list[Row]) -> None:
     title(console, "The input: examples/fraud/withdrawals.csv")
-    console.print(table_of([row.event for row in rows]))
+    console.print(table_of([row.event for row in rows], matched=False))
     title(console, "The matches")
     matches = list(feed(program.engine(), rows))
-    console.print(table_of(matches))
+    console.print(table_of(matches, matched=True))
     title(console, "Both over time")
     for line in draw_timeline([row.event for row in rows], matches, width=console.width):
         console.print(Text(line.text, STYLES[line.kind]), soft_wrap=True)
 
 
-def table_of(events: list[Event]) -> Table:
+def table_of(events: list[Event], *, matched: bool) -> Table:
     """Show inputs with their time, matches with their interval and rule."""
-    matched = any(event.rule for event in events)
     table = Table(
         "event", *(("from", "to", "rule") if matched else ("at",)), box=None, pad_edge=False, header_style="dim"
     )
@@ -99,29 +109,41 @@ def show_spark(console: Console, program: etalis.Program, events: list[Event]) -
 
     title(console, "The same program on the same events, on Spark")
     started = time.perf_counter()
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .appName("etalis demo")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
+    builder = SparkSession.builder.master("local[2]").appName("etalis demo")
+    for option, value in SPARK.items():
+        builder = builder.config(option, value)
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    df = spark.createDataFrame(
-        [to_row(event) for event in events], "event string, ts timestamp, card string, city string, amount double"
-    )
-    found = sorted(map(str, from_rows(program.on(spark).detect(df, time="ts", event="event").collect())))
-    expected = sorted(map(str, program.engine().run(events)))
-    for line in found:
-        console.print(Text(line, "bold green"))
-    same = found == expected
-    verdict = "the same" if same else f"NOT the same: in the process {expected}"
-    console.print(
-        f"{len(found)} matches, {verdict} as in the process; {time.perf_counter() - started:.0f} s with Spark's start"
-    )
+    df = spark.createDataFrame(to_table(events))
+    found = from_table(program.on(spark).detect(df, time="ts", event="event").toArrow())
     spark.stop()
+    expected = sorted(program.engine().run(events), key=sort_key)
+    console.print(table_of(found, matched=True))
+    same = found == expected
+    verdict = "the same as" if same else f"NOT those ({', '.join(map(str, expected))}) of"
+    seconds = time.perf_counter() - started
+    console.print(f"{len(found)} matches, {verdict} the run in the process; {seconds:.0f} s with the start of Spark")
     return 0 if same else 1
+
+
+def to_table(events: list[Event]) -> pa.Table:
+    """Return the events as one table with a column per attribute."""
+    rows = [
+        {"event": e.name, "ts": e.start_datetime} | dict(zip(("card", "city", "amount"), e.args, strict=False))
+        for e in events
+    ]
+    kinds = {"event": pa.string(), "ts": pa.timestamp("us", "UTC"), "card": pa.string()}
+    return pa.Table.from_pylist(rows, pa.schema(kinds | {"city": pa.string(), "amount": pa.float64()}))
+
+
+def from_table(table: pa.Table) -> list[Event]:
+    """Return the rows of a table of matches as events in order."""
+    matches = []
+    for row in table.to_pylist():
+        name, start, end, rule = (row.pop(key, None) for key in ("event", "start", "end", "rule"))
+        args = tuple(to_value(value) for value in row.values() if value is not None)
+        matches.append(Event.make(name, args, parse_time(start, "s"), parse_time(end, "s"), rule))
+    return sorted(matches, key=sort_key)
 
 
 if __name__ == "__main__":
