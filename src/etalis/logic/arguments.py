@@ -40,13 +40,14 @@ def natural(term: Term) -> int:
     return number
 
 
-def proper_list(term: Term) -> list[Term]:
+def proper_list(term: Term, machine: Machine) -> list[Term]:
     """Return the elements of a list that has an end."""
     items, tail = split_list(term)
     if tail.__class__ is Variable:
         raise instantiation_error()
     if tail != ():
         raise type_error("list", term)
+    machine.trail.charge(len(items))
     return items
 
 
@@ -55,10 +56,11 @@ def is_atomic(term: Term) -> bool:
     return term.__class__ is not Variable and not (term.__class__ is tuple and bool(term))
 
 
-def text(term: Term) -> str:
+def text(term: Term, machine: Machine) -> str:
     """Return the characters of an atom or a number."""
     term = bound(term)
     if isinstance(term, str):
+        machine.trail.charge(len(term) >> 5)
         return term
     if isinstance(term, float):
         return format_float(float(term))
@@ -69,9 +71,9 @@ def text(term: Term) -> str:
     raise type_error("atomic", term)
 
 
-def optional_text(term: Term) -> str | None:
+def optional_text(term: Term, machine: Machine) -> str | None:
     """Return the characters of an atom or a number, None for a variable."""
-    return None if deref(term).__class__ is Variable else text(term)
+    return None if deref(term).__class__ is Variable else text(term, machine)
 
 
 def sized(result: str, machine: Machine) -> str:

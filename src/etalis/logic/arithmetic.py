@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.iso_errors import evaluation_error, instantiation_error, type_error
 from etalis.logic.term import Real
-from etalis.logic.unify import LIST, Term, Variable, deref
+from etalis.logic.unify import LIST, MAX_CELLS, Term, Variable, deref
 
 Number: TypeAlias = Any  # int | float
 Function: TypeAlias = Callable[..., Number]
@@ -46,7 +46,10 @@ def _mixed(operation: Callable[[Any, Any], Any]) -> Function:
 
     def compute(x: Number, y: Number) -> Number:
         if x.__class__ is int and y.__class__ is int:
-            return operation(x, y)
+            result = operation(x, y)
+            if result.bit_length() > MAX_BITS:
+                raise LogicLimitError("bits of an integer", MAX_BITS)
+            return result
         return number(operation(_as_float(x), _as_float(y)))
 
     return compute
@@ -313,9 +316,14 @@ def evaluate(term: Term, depth: int = 0) -> Number:
             return BINARY[term[0]](evaluate(term[1], depth + 1), evaluate(term[2], depth + 1))
         if len(term) == 2 and term[0] in UNARY:
             return UNARY[term[0]](evaluate(term[1], depth + 1))
-        if term[0] == LIST and len(term) == 3 and deref(term[2]) == ():
+        if _is_singleton(term):
             return evaluate(term[1], depth + 1)
     return _evaluate_leaf(term)
+
+
+def _is_singleton(term: Term) -> bool:
+    """Tell whether a term is a list of one element, which stands for that element."""
+    return term.__class__ is tuple and len(term) == 3 and term[0] == LIST and deref(term[2]) == ()
 
 
 def _evaluate_leaf(term: Term) -> Number:
@@ -335,8 +343,12 @@ def _evaluate_deep(term: Term) -> Number:
     """Compute the value of a deeply nested expression on a stack of its own."""
     todo: list[Any] = [term]
     done: list[Number] = []
+    cells = 0
     while todo:
         x = todo.pop()
+        cells += 1
+        if cells > MAX_CELLS:
+            raise LogicLimitError("size", MAX_CELLS)
         if x.__class__ is list:
             function, arity = x
             args = done[-arity:]
@@ -348,8 +360,10 @@ def _evaluate_deep(term: Term) -> Number:
         if x.__class__ is tuple and len(x) in (2, 3) and x[0] in table:
             todo.append([table[x[0]], len(x) - 1])
             todo.extend(x[:0:-1])
+        elif _is_singleton(x):
+            todo.append(x[1])
         else:
-            done.append(evaluate(x, _DIRECT_DEPTH))
+            done.append(_evaluate_leaf(x))
     return done[0]
 
 

@@ -56,4 +56,4 @@ def throw(machine: Machine, args: tuple[Term, ...]) -> bool:
     ball = deref(args[0])
     if isinstance(ball, Variable):
         raise instantiation_error()
-    raise thrown(copy(ball, machine.limits.size))
+    raise thrown(copy(ball, machine.limits.size, machine.trail))

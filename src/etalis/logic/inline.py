@@ -4,7 +4,8 @@
 names. No text of the program is pasted: constants go through a callback that returns a name, functions come from
 `HELPERS`. Law: the expression is true exactly if the solver finds a solution, with the same first bindings, and raises
 exactly the solver's error. So `(a ; b), c` becomes `(a and c) or (b and c)`, and a value of no declared type is checked
-before it is computed with. Every variable in `bound` must have a value.
+before it is computed with. (One gap: plain `+` and `-` do not look at the limit on the bits of an integer.) Every
+variable in `bound` must have a value.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ __all__ = ["HELPERS", "InlineTest", "inline"]
 
 Types: TypeAlias = Mapping[str, str]
 
-_MAX_NODES = 200
+_MAX_NODES = 150
 _NUMERIC = frozenset(("int", "float", "number"))
 _COMPARE: Mapping[str, str] = {"<": "<", ">": ">", "=<": "<=", ">=": ">="}
 _EQUALITIES: Mapping[str, str] = {"=": "==", "==": "==", "\\=": "!=", "\\==": "!="}

@@ -20,6 +20,7 @@ Args = tuple[Term, ...]
 
 def _length(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     items, tail = split_list(args[0])
+    machine.trail.charge(len(items))
     size = optional_integer(args[1])
     if tail == ():
         return cont if unify(args[1], len(items), machine.trail) else None
@@ -33,16 +34,17 @@ def _length(machine: Machine, args: Args, cont: Frame) -> Frame | None:
         return cont if unify(tail, _open_list(size - len(items)), machine.trail) else None
     if tail is deref(args[1]):
         raise type_error("list", args[0])
-    return machine.choose(("-", tail, args[1]), _longer_lists(len(items)), cont)
+    return machine.choose(("-", tail, args[1]), _longer_lists(len(items), machine), cont)
 
 
 def _open_list(size: int) -> Term:
     return make_list(Variable() for _ in range(size))
 
 
-def _longer_lists(size: int) -> Iterator[Term]:
+def _longer_lists(size: int, machine: Machine) -> Iterator[Term]:
     extra = 0
     while True:
+        machine.trail.charge(extra)
         yield ("-", _open_list(extra), size + extra)
         extra += 1
 
@@ -51,7 +53,7 @@ def _nth(first: int) -> Code:
     """`nth0/3` and `nth1/3`."""
 
     def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
-        items = proper_list(args[1])
+        items = proper_list(args[1], machine)
         if not isinstance(deref(args[0]), Variable):
             index = natural(args[0]) - first
             return cont if 0 <= index < len(items) and unify(args[2], items[index], machine.trail) else None
@@ -63,7 +65,7 @@ def _nth(first: int) -> Code:
 
 def _relate(function: Callable[[list[Term]], Term]) -> Test:
     """Make a predicate of a list and what a function computes from it."""
-    return lambda machine, args: unify(args[1], function(proper_list(args[0])), machine.trail)
+    return lambda machine, args: unify(args[1], function(proper_list(args[0], machine)), machine.trail)
 
 
 def _distinct(items: Iterable[Term]) -> list[Term]:
@@ -77,7 +79,7 @@ def _distinct(items: Iterable[Term]) -> list[Term]:
 
 def _fold(function: Callable[[Number, Number], Number], machine: Machine, args: Args) -> bool:
     """Fold the numbers of a list that must not be empty."""
-    items = proper_list(args[0])
+    items = proper_list(args[0], machine)
     if not items:
         return False
     result = evaluate(items[0])
@@ -94,7 +96,7 @@ def _sum_list(items: list[Term]) -> Number:
 
 
 def _last(machine: Machine, args: Args) -> bool:
-    items = proper_list(args[0])
+    items = proper_list(args[0], machine)
     return bool(items) and unify(args[1], items[-1], machine.trail)
 
 
@@ -121,7 +123,7 @@ def _sort_by(machine: Machine, args: Args) -> bool:
         raise type_error("compound", item)
 
     descending = order.startswith("@>")
-    items = sorted(proper_list(args[2]), key=lambda item: sort_key(key(item)), reverse=descending)
+    items = sorted(proper_list(args[2], machine), key=lambda item: sort_key(key(item)), reverse=descending)
     if "=" not in order:
         kept: list[Term] = []
         for item in items:
@@ -135,6 +137,7 @@ def _numlist(machine: Machine, args: Args) -> bool:
     low, high = integer(args[0]), integer(args[1])
     if high - low > machine.limits.size:
         raise LogicLimitError("size", machine.limits.size)
+    machine.trail.charge(max(0, high - low))
     return low <= high and unify(args[2], make_list(range(low, high + 1)), machine.trail)
 
 
@@ -148,6 +151,7 @@ def _list_to_set(items: list[Term]) -> Term:
 def _member_once(machine: Machine, args: Args) -> bool:
     """`memberchk/2` on a list that has an end."""
     items, tail = split_list(args[1])
+    machine.trail.charge(len(items))
     mark = len(machine.trail)
     for item in items:
         if unify(args[0], item, machine.trail):
@@ -161,10 +165,10 @@ def _member_once(machine: Machine, args: Args) -> bool:
 
 def _append_lists(machine: Machine, args: Args) -> bool:
     """`append(ListOfLists, List)`."""
-    lists = proper_list(args[0])
+    lists = proper_list(args[0], machine)
     if any(isinstance(split_list(part)[1], Variable) for part in lists):
         raise instantiation_error()
-    return unify(args[1], make_list(item for part in lists for item in proper_list(part)), machine.trail)
+    return unify(args[1], make_list(item for part in lists for item in proper_list(part, machine)), machine.trail)
 
 
 LIST_TESTS: Mapping[Key, Test] = MappingProxyType(

@@ -55,7 +55,7 @@ class Machine:
         self.limits = limits
         self.extra = extra
         self.choices: list[tuple[int, Frame]] = []
-        self.trail: Trail = []
+        self.trail = Trail(limits.steps)
         self.steps = 0
         self._next_depth_check = 0
         self._interval = min(_AUDIT_INTERVAL, limits.steps)
@@ -130,7 +130,7 @@ class Machine:
             undo(self.trail, mark)
             if frame[0] is _catch_failed and id(frame[1]) in active:
                 catcher, recovery = frame[1]
-                if unify(copy(error.term, self.limits.size), catcher, self.trail):
+                if unify(copy(error.term, self.limits.size, self.trail), catcher, self.trail):
                     return recovery[0], recovery[1], frame[2]
                 undo(self.trail, mark)
         raise error
@@ -188,7 +188,7 @@ FAIL: Frame = (fail, None, None)
 def collect(machine: Machine, args: tuple[list[Term], Term], _cont: Frame) -> Frame | None:
     """Keep one solution of findall and ask for the next."""
     results, template = args
-    results.append(copy(template, machine.limits.size))
+    results.append(copy(template, machine.limits.size, machine.trail))
     if len(results) > machine.limits.size:
         raise LogicLimitError("size", machine.limits.size)
     return None

@@ -12,12 +12,12 @@ import itertools
 from typing import Any
 
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.unify import MAX_CELLS, Term, Variable, deref
+from etalis.logic.unify import MAX_CELLS, Term, Trail, Variable, deref
 
 _AGES = itertools.count(1)  # numbers for variables that were compared; only their order is ever seen
 
 
-def compare(a: Term, b: Term) -> int:
+def compare(a: Term, b: Term, meter: Trail | None = None) -> int:
     """Return -1, 0 or 1 as `a` comes before, is, or comes after `b`."""
     stack: list[tuple[Term, Term]] = []
     cells = 0
@@ -29,6 +29,8 @@ def compare(a: Term, b: Term) -> int:
                 cells += 1
                 if cells > MAX_CELLS:
                     raise LogicLimitError("size", MAX_CELLS)
+                if meter is not None:
+                    meter.charge(1)
                 if not sign:
                     stack.extend(zip(a[:1:-1], b[:1:-1], strict=True))
                     a, b = a[1], b[1]
@@ -64,8 +66,3 @@ def _rank(term: Term) -> tuple[Any, ...]:
 
 
 sort_key = functools.cmp_to_key(compare)
-
-
-def is_identical(a: Term, b: Term) -> bool:
-    """Tell whether two terms are the same, variables included (`==`)."""
-    return compare(a, b) == 0

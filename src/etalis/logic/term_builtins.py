@@ -27,7 +27,7 @@ def _check(holds: Callable[[Term], bool]) -> Test:
 
 
 def _order(holds: Callable[[int], bool]) -> Test:
-    return lambda _, args: holds(compare(args[0], args[1]))
+    return lambda machine, args: holds(compare(args[0], args[1], machine.trail))
 
 
 def _numeric(name: str) -> Test:
@@ -80,7 +80,7 @@ def _compare(machine: Machine, args: Args) -> bool:
             raise type_error("atom", order)
         if order not in ("<", "=", ">"):
             raise domain_error("order", order)
-    return unify(order, "=><"[compare(args[1], args[2])], machine.trail)
+    return unify(order, "=><"[compare(args[1], args[2], machine.trail)], machine.trail)
 
 
 def _functor(machine: Machine, args: Args) -> bool:
@@ -103,7 +103,7 @@ def _univ(machine: Machine, args: Args) -> bool:
     term = deref(args[0])
     if not isinstance(term, Variable):
         return unify(args[1], make_list(term if isinstance(term, tuple) and term else (term,)), machine.trail)
-    items = proper_list(bound(args[1]))
+    items = proper_list(bound(args[1]), machine)
     if not items:
         raise domain_error("non_empty_list", ())
     name = bound(items[0])
@@ -128,7 +128,7 @@ def _arg(machine: Machine, args: Args, cont: Frame) -> Frame | None:
 
 
 def _copy_term(machine: Machine, args: Args) -> bool:
-    return unify(args[1], copy(args[0], machine.limits.size), machine.trail)
+    return unify(args[1], copy(args[0], machine.limits.size, machine.trail), machine.trail)
 
 
 def _term_variables(machine: Machine, args: Args) -> bool:

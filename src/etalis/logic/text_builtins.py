@@ -20,6 +20,7 @@ from etalis.logic.arguments import (
     text,
 )
 from etalis.logic.clauses import Key
+from etalis.logic.errors import LogicLimitError
 from etalis.logic.iso_errors import (
     domain_error,
     instantiation_error,
@@ -76,25 +77,25 @@ def _length(machine: Machine, args: Args) -> bool:
     size = optional_integer(args[1])
     if size is not None and size < 0:
         raise domain_error("not_less_than_zero", size)
-    return unify(args[1], len(text(args[0])), machine.trail)
+    return unify(args[1], len(text(args[0], machine)), machine.trail)
 
 
 def _concat(machine: Machine, args: Args, cont: Frame) -> Frame | None:
-    left, right = optional_text(args[0]), optional_text(args[1])
+    left, right = optional_text(args[0], machine), optional_text(args[1], machine)
     if left is not None and right is not None:
         return cont if unify(args[2], sized(left + right, machine), machine.trail) else None
-    whole = text(args[2])
+    whole = text(args[2], machine)
+    if left is not None:
+        return cont if whole.startswith(left) and unify(args[1], whole[len(left) :], machine.trail) else None
+    if right is not None:
+        begin = whole[: len(whole) - len(right)]
+        return cont if whole.endswith(right) and unify(args[0], begin, machine.trail) else None
     splits = (("-", whole[:i], whole[i:]) for i in range(len(whole) + 1))
-    return machine.choose(("-", _atom(args[0], left), _atom(args[1], right)), splits, cont)
-
-
-def _atom(term: Term, characters: str | None) -> Term:
-    """Return a variable as it is, any other argument as its text."""
-    return term if characters is None else characters
+    return machine.choose(("-", args[0], args[1]), splits, cont)
 
 
 def _sub_atom(machine: Machine, args: Args, cont: Frame) -> Frame | None:
-    whole, part = text(args[0]), optional_text(args[4])
+    whole, part = text(args[0], machine), optional_text(args[4], machine)
     before, length, after = map(optional_integer, args[1:4])
     for number in (before, length, after):
         if number is not None and number < 0:
@@ -130,7 +131,7 @@ def _character(term: Term) -> str:
     """Return a character given as an atom of one character or as a code."""
     term = bound(term)
     if isinstance(term, int):
-        if not 0 <= term <= 0x10FFFF:
+        if not 0 <= term <= 0x10FFFF or 0xD800 <= term <= 0xDFFF:
             raise representation_error("character_code")
         return chr(term)
     if isinstance(term, str) and len(term) == 1:
@@ -144,13 +145,13 @@ def _spelled(write: Callable[[str], Term], read: Callable[[str], Term]) -> Test:
     def run(machine: Machine, args: Args) -> bool:
         subject = deref(args[0])
         if isinstance(subject, Variable):
-            return unify(subject, read("".join(map(_character, proper_list(args[1])))), machine.trail)
+            return unify(subject, read("".join(map(_character, proper_list(args[1], machine)))), machine.trail)
         if not is_atomic(subject):
             raise type_error("atomic", subject)
         if not variables(args[1]):
-            given = "".join(map(_character, proper_list(args[1])))
-            return bool(read(given) == read(text(subject)))
-        return unify(args[1], write(text(subject)), machine.trail)
+            given = "".join(map(_character, proper_list(args[1], machine)))
+            return bool(read(given) == read(text(subject, machine)))
+        return unify(args[1], write(text(subject, machine)), machine.trail)
 
     return run
 
@@ -183,34 +184,36 @@ def _char_code(machine: Machine, args: Args) -> bool:
 
 
 def _atom_number(machine: Machine, args: Args) -> bool:
-    characters = optional_text(args[0])
+    characters = optional_text(args[0], machine)
     if characters is None:
         number = bound(args[1])
         if not isinstance(number, int | float):
             raise type_error("number", number)
-        return unify(args[0], text(number), machine.trail)
+        return unify(args[0], text(number, machine), machine.trail)
     value = parse_number(characters)
     return value is not None and unify(args[1], value, machine.trail)
 
 
 def _mapped(function: Callable[[str], str]) -> Test:
-    return lambda machine, args: unify(args[1], sized(function(text(args[0])), machine), machine.trail)
+    return lambda machine, args: unify(args[1], sized(function(text(args[0], machine)), machine), machine.trail)
 
 
 def _join(machine: Machine, args: Args) -> bool:
     """`atomic_list_concat(List, Separator, Atom)`, backwards too where the separator is not empty."""
-    separator = text(args[1]) if len(args) == 3 else ""
+    separator = text(args[1], machine) if len(args) == 3 else ""
     if variables(args[0]):
         if not separator or isinstance(deref(args[-1]), Variable):
             raise instantiation_error() if separator or len(args) == 2 else domain_error("non_empty_atom", "")
-        return unify(args[0], make_list(text(args[2]).split(separator)), machine.trail)
-    joined = separator.join(map(text, proper_list(args[0])))
-    return unify(args[-1], sized(joined, machine), machine.trail)
+        return unify(args[0], make_list(text(args[2], machine).split(separator)), machine.trail)
+    parts = [text(item, machine) for item in proper_list(args[0], machine)]
+    if sum(map(len, parts)) + len(separator) * len(parts) > 2 * machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    return unify(args[-1], sized(separator.join(parts), machine), machine.trail)
 
 
 def _split(machine: Machine, args: Args) -> bool:
     """`split_string(Text, Separators, Padding, Parts)`."""
-    whole, separators, padding = map(text, args[:3])
+    whole, separators, padding = (text(arg, machine) for arg in args[:3])
     parts = re.split("[" + re.escape(separators) + "]", whole) if separators else [whole]
     return unify(args[3], make_list(part.strip(padding) if padding else part for part in parts), machine.trail)
 

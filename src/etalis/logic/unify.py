@@ -4,7 +4,7 @@ Inside, an atom is a str, a number an int or float (through `term.real`), the em
 tuple `(name, argument, ...)`, a list a chain of `("[|]", head, tail)`, and a variable a `Variable` whose `ref` is None
 until it is bound. `from_value` and `to_value` translate to and from ground values at the rim.
 Law: every walk here is iterative and counts what it visits, so that neither a deep nor a cyclic term meets
-Python's recursion limit; past `MAX_CELLS` it is a limit error.
+Python's recursion limit; past `MAX_CELLS` it is a limit error. Walks charge their work to the trail of their goal.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from etalis.logic.errors import LogicLimitError
 from etalis.logic.term import MAX_DEPTH, Struct, Value
 
 Term: TypeAlias = Any  # str | int | float | tuple[Term, ...] | Variable
-Trail: TypeAlias = "list[Variable]"
 
 MAX_CELLS = 2_000_000
 LIST = "[|]"
+_STRETCH = 255  # a mask: walks report their work every 256 cells
 
 
 class Variable:
@@ -28,6 +28,24 @@ class Variable:
 
     ref: Term = None
     age: int = 0  # given at the first comparison; see `order`
+
+
+class Trail(list[Variable]):
+    """The variables bound so far, to be undone on backtracking; also the meter of work that takes more than a step."""
+
+    __slots__ = ("allowance", "steps", "work")
+
+    def __init__(self, steps: int = 1 << 60) -> None:
+        super().__init__()
+        self.steps = steps
+        self.work = 0
+        self.allowance = 16 * steps
+
+    def charge(self, cells: int) -> None:
+        """Count cells walked or built; 16 of them are worth a step."""
+        self.work += cells
+        if self.work > self.allowance:
+            raise LogicLimitError("steps", self.steps)
 
 
 def deref(term: Term) -> Term:
@@ -61,8 +79,10 @@ def unify(a: Term, b: Term, trail: Trail) -> bool:
             if b.__class__ is not tuple or len(a) != len(b) or a[0] != b[0]:
                 return False
             cells += 1
-            if cells > MAX_CELLS:
-                raise LogicLimitError("size", MAX_CELLS)
+            if not cells & _STRETCH:
+                trail.charge(_STRETCH)
+                if cells > MAX_CELLS:
+                    raise LogicLimitError("size", MAX_CELLS)
             for i in range(len(a) - 1, 1, -1):
                 stack.append((a[i], b[i]))
             a, b = a[1], b[1]
@@ -80,9 +100,9 @@ def undo(trail: Trail, mark: int) -> None:
         trail.pop().ref = None
 
 
-def copy(term: Term, limit: int = MAX_CELLS, renaming: dict[Variable, Term] | None = None) -> Term:
+def copy(term: Term, limit: int = MAX_CELLS, meter: Trail | None = None) -> Term:
     """Copy a term with its bindings applied and fresh variables; ground parts are shared, not copied."""
-    names: dict[Variable, Term] = {} if renaming is None else renaming
+    names: dict[Variable, Term] = {}
     todo: list[Any] = [term]
     done: list[Any] = []
     cells = 0
@@ -96,6 +116,8 @@ def copy(term: Term, limit: int = MAX_CELLS, renaming: dict[Variable, Term] | No
             cells += 1
             if cells > limit:
                 raise LogicLimitError("size", limit)
+            if meter is not None and not cells & _STRETCH:
+                meter.charge(_STRETCH)
             todo.append([x])
             todo.extend(x[::-1])
         elif x.__class__ is Variable:
@@ -169,17 +191,19 @@ def split_list(term: Term) -> tuple[list[Term], Term]:
     return cells[:-1], cells[-1]
 
 
-def from_value(value: Value) -> Term:
+def from_value(value: Value, depth: int = 0) -> Term:
     """Turn a ground value into a term.
 
     >>> from_value(Struct("f", [(1, 2)]))
     ('f', ('[|]', 1, ('[|]', 2, ())))
     """
+    if not isinstance(value, tuple | Struct):
+        return value
+    if depth > MAX_DEPTH:
+        raise LogicLimitError("nesting of a value", MAX_DEPTH)
     if isinstance(value, tuple):
-        return make_list(map(from_value, value))
-    if isinstance(value, Struct):
-        return (value.name, *map(from_value, value.args))
-    return value
+        return make_list([from_value(item, depth + 1) for item in value])
+    return (value.name, *[from_value(arg, depth + 1) for arg in value.args])
 
 
 def to_value(term: Term, limit: int = MAX_CELLS) -> Value | None:

@@ -56,6 +56,7 @@ class _Writer:
 
     def __init__(self, width: int) -> None:
         self.width = width
+        self.left = 10_000
         self.names: dict[Variable, str] = {}
 
     def write(self, term: Term, priority: int, depth: int) -> str:
@@ -70,7 +71,8 @@ class _Writer:
             return decimal_text(term)
         if not term:
             return "[]"
-        if depth <= 0:
+        self.left -= 1
+        if depth <= 0 or self.left < 0:
             return "..."
         if term[0] == LIST and len(term) == 3:
             return self._list(term, depth)

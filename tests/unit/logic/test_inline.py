@@ -99,6 +99,7 @@ def cases(draw: st.DrawFn) -> tuple[Goal, dict[str, str], dict[str, Any]]:
     return Goal(draw(goals), variables), types, values
 
 
+@pytest.mark.property
 @given(cases())
 def test_inlined_goals_agree_with_the_solver(case: tuple[Goal, dict[str, str], dict[str, Any]]) -> None:
     goal, types, values = case

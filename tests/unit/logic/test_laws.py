@@ -5,14 +5,17 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.logic.order import compare, sort_key
 from etalis.logic.term import Struct, order_key, real, to_value
-from etalis.logic.unify import Variable, copy, deref, from_value, undo, unify, variables
+from etalis.logic.unify import Trail, Variable, copy, deref, from_value, undo, unify, variables
 from etalis.logic.unify import to_value as term_to_value
 from etalis.logic.write import decimal_text, format_term
+
+pytestmark = pytest.mark.property
 
 ATOMIC = st.one_of(
     st.sampled_from(["a", "b", "[]", "", "é"]),
@@ -50,7 +53,7 @@ VALUES = st.recursive(
 @given(term_lists(2))
 def test_unification_is_symmetric(terms: list[Any]) -> None:
     a, b = terms
-    trail: list[Variable] = []
+    trail = Trail()
     forth = unify(a, b, trail)
     undo(trail, 0)
     assert unify(b, a, trail) == forth
@@ -61,7 +64,7 @@ def test_unification_is_symmetric(terms: list[Any]) -> None:
 @given(term_lists(2))
 def test_unified_terms_are_identical(terms: list[Any]) -> None:
     a, b = terms
-    trail: list[Variable] = []
+    trail = Trail()
     if unify(a, b, trail) and acyclic(a) and acyclic(b):
         assert compare(a, b) == 0
         assert unify(a, b, trail)
@@ -81,7 +84,7 @@ def test_a_copy_has_the_same_shape_and_other_variables(terms: list[Any]) -> None
     assert not set(variables(term)) & set(variables(twin))
     assert [variables(term).index(v) for v in variables(term)] == [variables(twin).index(v) for v in variables(twin)]
     assert format_term(term) == format_term(twin)
-    assert unify(term, twin, [])
+    assert unify(term, twin, Trail())
 
 
 @given(term_lists(3))
@@ -96,7 +99,7 @@ def test_the_standard_order_is_total(terms: list[Any]) -> None:
 def test_ground_terms_agree_with_their_values(a: Any, b: Any) -> None:
     assert term_to_value(from_value(a)) == a
     assert to_value(a) == a
-    assert unify(from_value(a), from_value(b), []) == (a == b)
+    assert unify(from_value(a), from_value(b), Trail()) == (a == b)
     if compare(from_value(a), from_value(b)) < 0:
         assert order_key(a) <= order_key(b)
 
