@@ -8,7 +8,7 @@ ends. Events of `TIMELY` names never depend on alarms or absences, and only they
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -25,11 +25,11 @@ Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 SECOND = 1_000_000
 RECEIVED: Mapping[str, int] = {"a": 1, "b": 1, "c": 2}
-TIMELY: Mapping[str, int] = {"a": 1, "b": 1, "c": 2, "d": 1, "e": 2}
-AWAITED = dict(TIMELY)  # the same names, where an absence may be awaited once more
+TIMELY: Mapping[str, int] = {**RECEIVED, "d": 1, "e": 2}
 LATE: Mapping[str, int] = {"f": 1, "h": 2}
 ALARM = "g"
-ALL: Mapping[str, int] = {**TIMELY, **LATE, ALARM: 1}
+ARITIES: Mapping[str, int] = {**TIMELY, **LATE, ALARM: 1}
+HEADS = ("d", "e", "b", "f", "f", "h", ALARM)  # b is received too
 VARIABLES = ("X", "Y", "Z")
 VALUES: tuple[Value, ...] = (0, 0, 0, 1, 1, 1, 2, "x", real(1.0), Struct("s", (1,)), (0, 1))
 
@@ -80,8 +80,9 @@ class Author:
 
     draw: Draw
     shape: Shape
-    names: Mapping[str, int]
-    left: int = field(default=0)
+    names: tuple[str, ...]
+    may_wait: bool
+    left: int
 
     def pick(self, options: Sequence[T]) -> T:
         return self.draw(st.sampled_from(options))  # type: ignore[no-any-return]
@@ -105,8 +106,8 @@ class Author:
 
     def event(self) -> s.EventPattern:
         self.left -= 1
-        name = self.pick(tuple(self.names))
-        return s.EventPattern(name, tuple(self.term() for _ in range(self.names[name])))
+        name = self.pick(self.names)
+        return s.EventPattern(name, tuple(self.term() for _ in range(ARITIES[name])))
 
     def pattern(self, depth: int) -> s.Pattern:
         """A pattern of at most this depth; no more leaves than are left, but for the least an operator needs."""
@@ -129,13 +130,18 @@ class Author:
         return s.Within(self.pattern(depth), self.seconds())
 
     def _where(self, depth: int) -> s.Pattern:
-        return s.Condition("where", self.pattern(depth), self.pick(GOALS))
+        return self._condition("where", self.pattern(depth), GOALS)
 
     def _check(self, depth: int) -> s.Pattern:
-        return s.Condition("check", self.pattern(depth), self.pick(CHECKS))
+        return self._condition("check", self.pattern(depth), CHECKS)
 
     def _event_multiply(self, depth: int) -> s.Pattern:
-        return s.Condition("event_multiply", self.pattern(depth), self.pick(CHOICES))
+        return self._condition("event_multiply", self.pattern(depth), CHOICES)
+
+    def _condition(self, kind: str, inner: s.Pattern, goals: Mapping[s.Term, str]) -> s.Pattern:
+        """A condition that has what it computes with, most of the time."""
+        bound = {"R", *"XYZ"} if self.rarely(6) else bindings(inner)[id(inner)].perhaps
+        return s.Condition(kind, inner, self.pick([goal for goal, needs in goals.items() if bound >= set(needs)]))
 
     def _cnot(self, depth: int) -> s.Pattern:
         return s.Negation("cnot", self.pattern(depth), self.pattern(min(depth, 2)))
@@ -145,9 +151,9 @@ class Author:
 
     def _not_within(self, depth: int) -> s.Pattern:
         """An absence by deadline, where time is sure to end; else a plain negation."""
-        if self.names is TIMELY:
+        if not self.may_wait:
             return self._cnot(depth)
-        awaiting = replace(self, names=AWAITED)
+        awaiting = replace(self, names=tuple(name for name in self.names if name in TIMELY))
         left = awaiting.pattern(depth)
         self.left = awaiting.left
         return s.NotWithin(left, self.pattern(min(depth, 2)), self.seconds(1, 3))
@@ -184,7 +190,7 @@ class Author:
             case "last":
                 return s.Last(fold, self.number(1, 3))
             case "where":
-                return s.Condition("where", fold, self.pick(GOALS))
+                return self._condition("where", fold, GOALS)
             case _:
                 return fold
 
@@ -211,59 +217,60 @@ _X, _Y, _Z, _R, _S, _E = map(s.Var, ("X", "Y", "Z", "R", "S", "E"))
 _ZERO, _ONE = s.Const(0), s.Const(1)
 _START, _END = _call("t1", _S), _call("t2", _E)
 TERMS = (_X, _X, _X, _Y, _Y, _Z, s.Var("_#1"))
-GOALS = (
-    _call("=", _X, _Y),
-    _call("\\=", _X, _Y),
-    _call("<", _X, _Y),
-    _call(">", _X, _ZERO),
-    _call("=:=", _X, _Y),
-    _call("==", _X, _Y),
-    _call("p", _X, _Y),
-    _call("p", _Y, _Z),
-    _call("q", _X),
-    _call("\\+", _call("q", _X)),
-    _call("is", _Z, _call("+", _X, _ONE)),
-    _call("is", _Y, _call("*", _X, _X)),
-    _both(_call("p", _X, _Z), _call("q", _Z)),
-    _call(";", _call("=", _X, _ONE), _call("=", _Z, _ZERO)),
-    _call("=<", _R, s.Const(2)),
-)
-CHECKS = (
-    _both(_START, _call("<", _S, s.Const(3))),
-    _both(_START, _END, _call("=\\=", _S, _E)),
-    _both(_END, _call(">=", _E, _X)),
-    _both(_START, _END, _call("is", _Z, _call("-", _E, _S))),
-)
-CHOICES = (
-    _call(";", _call("=", _Y, _ZERO), _call("=", _Y, _ONE)),
-    _call("p", _X, _Y),
-    _call("p", _Y, _Z),
-    _call("member", _Z, s.ListTerm((_ZERO, _ONE, _ZERO))),
-)
+GOALS: Mapping[s.Term, str] = {  # each with the variables that it needs
+    _call("=", _X, _Y): "",
+    _call("p", _X, _Y): "",
+    _call("p", _Y, _Z): "",
+    _call("q", _X): "",
+    _call("=", _Y, _ONE): "",
+    _call("\\=", _X, _Y): "XY",
+    _call("<", _X, _Y): "XY",
+    _call("=:=", _X, _Y): "XY",
+    _call("==", _X, _Y): "XY",
+    _call(">", _X, _ZERO): "X",
+    _call("\\+", _call("q", _X)): "X",
+    _call("is", _Z, _call("+", _X, _ONE)): "X",
+    _call("is", _Y, _call("*", _X, _X)): "X",
+    _both(_call("p", _X, _Z), _call("q", _Z)): "",
+    _call(";", _call("=", _X, _ONE), _call("=", _Z, _ZERO)): "X",
+    _call("=<", _R, s.Const(2)): "R",
+    _call(">", _R, _X): "RX",
+}
+CHECKS: Mapping[s.Term, str] = {
+    _both(_START, _call("<", _S, s.Const(3))): "",
+    _both(_START, _END, _call("=\\=", _S, _E)): "",
+    _both(_START, _END, _call("is", _Z, _call("-", _E, _S))): "",
+    _both(_END, _call(">=", _E, _X)): "X",
+}
+CHOICES: Mapping[s.Term, str] = {
+    _call(";", _call("=", _Y, _ZERO), _call("=", _Y, _ONE)): "",
+    _call("p", _X, _Y): "",
+    _call("p", _Y, _Z): "",
+    _call("member", _Z, s.ListTerm((_ZERO, _ONE, _ZERO))): "",
+}
 
 
 @st.composite
 def programs(draw: Draw, shape: Shape = WHOLE) -> s.Program:
     """Programs of a shape, as trees; print them to run them."""
-    count = draw(st.integers(1, shape.rules))
-    rules = [_rule(draw, shape, f"r{number}") for number in range(1, count + 1)]
+    heads = draw(st.lists(st.sampled_from(HEADS if shape.alarms else HEADS[:3]), min_size=1, max_size=shape.rules))
+    rules = [_rule(draw, shape, heads, number) for number in range(len(heads))]
     mode = draw(st.sampled_from(("strict", "strict", "weak")))
     flags = () if mode == "strict" else (s.SetFlag("interval_relations", s.Const(mode)),)
     return s.Program((*flags, *KNOWLEDGE, *rules))
 
 
-def _rule(draw: Draw, shape: Shape, label: str) -> s.Rule:
+def _rule(draw: Draw, shape: Shape, heads: Sequence[str], number: int) -> s.Rule:
     """One rule: timely, or allowed to wait, or an alarm."""
-    form = draw(st.sampled_from(("timely", "timely", "late", "late", "late", "alarm") if shape.alarms else ("timely",)))
-    names = ALL if form == "late" else TIMELY
-    author = Author(draw, shape, names, left=draw(st.integers(1, shape.leaves)))
+    name = heads[number]
+    names = (*RECEIVED, *RECEIVED, *(head for head in heads if name in LATE or head in TIMELY))
+    author = Author(draw, shape, names, name in LATE, left=draw(st.integers(1, shape.leaves)))
     pattern = author.pattern(draw(st.integers(0, shape.depth)))
     bound = sorted(bindings(pattern)[id(pattern)].perhaps & {*VARIABLES, "R"})
-    head_name = ALARM if form == "alarm" else author.pick(tuple(LATE) if form == "late" else ("d", "e", "b"))
-    head = s.EventPattern(head_name, tuple(_head_term(author, bound) for _ in range(ALL[head_name])))
-    alarm = _alarm(author, bound) if form == "alarm" else None
+    head = s.EventPattern(name, tuple(_head_term(author, bound) for _ in range(ARITIES[name])))
+    alarm = _alarm(author, bound) if name == ALARM else None
     properties = _properties(author)
-    return s.Rule(head, pattern, label if properties else None, properties, alarm)
+    return s.Rule(head, pattern, f"r{number + 1}" if properties else None, properties, alarm)
 
 
 def _head_term(author: Author, bound: Sequence[str]) -> s.Term:
@@ -286,10 +293,10 @@ def _properties(author: Author) -> tuple[s.Property, ...]:
 
 
 @st.composite
-def streams(draw: Draw, shape: Shape = WHOLE, size: int = 8) -> list[Event]:
+def streams(draw: Draw, shape: Shape = WHOLE, size: int = 9) -> list[Event]:
     """Streams in order of (end, start): few stamps, so many are equal, and so are rows."""
-    events = draw(st.lists(_events(shape), max_size=size))
-    return sorted(events, key=lambda e: (e.end_time, e.start_time))
+    sizes = st.one_of(st.lists(_events(shape), max_size=3), st.lists(_events(shape), min_size=4, max_size=size))
+    return sorted(draw(sizes), key=lambda e: (e.end_time, e.start_time))
 
 
 @st.composite

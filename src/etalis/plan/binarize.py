@@ -189,7 +189,7 @@ def _draft_repeat(left: s.Pattern | None, repeat: s.Repeat, c: Context, outer: f
 
 def _draft_fold(left: s.Pattern | None, fold: s.Aggregate, c: Context, outer: frozenset[str]) -> Draft:
     value_vars = frozenset(term_variables(*(() if fold.value is None else (fold.value,))))
-    parts = [] if left is None else [_draft(left, c, outer | pattern_variables(fold.pattern))]
+    parts = [] if left is None else [_draft(left, c, outer | pattern_variables(fold))]
     element = _draft(fold.pattern, c, outer | value_vars | frozenset(term_variables(fold.result)))
     opener_binds = frozenset().union(*(x.binds for x in parts))
     result_vars = frozenset(term_variables(fold.result))
@@ -308,7 +308,7 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
             case ("goal", kind, goal, binds):
                 names = term_variables(goal)
                 inputs = tuple(v for v in names if v in binds)
-                made.append(p.Goal(kind, goal, inputs, tuple(v for v in names if v not in binds)))
+                made.append(p.Goal(kind, goal, inputs, tuple(v for v in names if v not in binds and not v.startswith("_#"))))
                 below.update(inputs)
             case ("absent", kind, negative):
                 node, joined = _finish_negative(negative, c)
@@ -335,21 +335,9 @@ def _finish_negative(negative: tuple[Draft, frozenset[str]], c: Context) -> tupl
 
 def _finish_union(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
     wanted = _order(draft, need)
-    branches = tuple(_finish(b, need | (b.binds if _may_double(b, draft) else frozenset()), c) for b in draft.parts)
+    branches = tuple(_finish(b, need, c) for b in draft.parts)
     union = p.Union(branches, wanted)
     return p.Filter(union, tests, exports) if tests else union
-
-
-def _single_kinds(draft: Draft) -> frozenset[tuple[str, int]]:
-    """Return the kinds of event that a draft can match alone: none for a composite."""
-    if draft.form == "source":
-        return frozenset({(draft.data["name"], len(draft.data["args"]))})
-    return frozenset().union(*map(_single_kinds, draft.parts)) if draft.form == "union" else frozenset()
-
-
-def _may_double(branch: Draft, union: Draft) -> bool:
-    """Tell whether another alternative may match the event that this one matches; then all bindings are compared."""
-    return any(_single_kinds(branch) & _single_kinds(other) for other in union.parts if other is not branch)
 
 
 def _finish_join(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from etalis.language import syntax as s
 from etalis.logic.term import Value
 from etalis.plan import algebra as p
+from etalis.plan.bindings import sure
 from etalis.runtime.blockers import BEFORE_TIME, Blockers, LooseBlockers
 from etalis.runtime.code import Code
 from etalis.runtime.operators import Folder, Limits, Opener, Repeater, Runner, Slider, Values, Waiter
@@ -146,11 +147,12 @@ class Special:
     def columns_out(self, entry: Entry) -> tuple[str, ...]:
         """Return what an operator hands to its tests: what it exports and what the tests read."""
         node = entry.node
-        extra: dict[str, None] = dict.fromkeys(v for v in node.exports if v not in self._bound_by_tests(node))
+        later = self._bound_by_tests(node)
+        extra: dict[str, None] = dict.fromkeys(v for v in node.exports if v not in later)
         for test in p.tests(node):
             match test:
                 case p.Goal(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
-                    extra.update(dict.fromkeys(names))
+                    extra.update(dict.fromkeys(v for v in names if v not in later))
                 case _:
                     pass
             if isinstance(test, p.Absent | p.Alone) and test.kind == "gap":
@@ -206,7 +208,7 @@ class Special:
             policy=node.policy, limits=self._limits(entry, node, left), shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
             emit=self.compiler.emitter(entry, out), same_key=lambda a, b: all(a[i] == b[i] for i in firm),
-            repeats=repeater(left), parents=parents(left), keep=self._keep(node),
+            repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
         )  # fmt: skip
 
     def _runner(self, entry: Entry, node: p.Repetition) -> Runner:
@@ -233,7 +235,7 @@ class Special:
         code = Code([f"v{i}" for i in range(len(exports))])
         names = {v: f"v{i}" for i, v in enumerate(exports)}
         term = s.Const(0) if node.value is None else node.value
-        code(f"return {build(code, term, names, frozenset(exports))}")
+        code(f"return {build(code, term, names, sure(node.element))}")
         return self.compiler.finish(code, "aggregated value")
 
     def _result(self, node: p.Fold, out: tuple[str, ...]) -> Callable[[Values, Value], Values | None]:
@@ -264,24 +266,26 @@ class Special:
         assert node.opener is not None
         left, element = node.opener.exports, node.element.exports
         out = self._fold_columns(entry, node)
-        result, combine = self._result(node, out), combiner(out, left, element)
+        # what is aggregated has no value outside: the opener may have a variable of the same name
+        seen = [v if v in node.groups or v[0] == "$" else "" for v in element]
+        result, combine = self._result(node, out), combiner(out, left, seen)
         nothing = tuple(None for _ in element)
         zero = FOLDS[node.kind].zero
 
         def at_opener(opener: Opener) -> Values | None:
-            found = combine(opener, nothing, None, opener.start)
+            found = combine(opener, nothing, None, opener.start, [])
             bound = dict(zip(left, opener.values, strict=True))
             if any(bound.get(v) is None for v in node.at_opener):
                 return None
             return result(found, zero)
 
-        def with_value(opener: Opener, values: Values, value: Value, last: int) -> Values | None:
-            return result(combine(opener, values, None, last), value)
+        def with_value(opener: Opener, values: Values, value: Value, last: int, taken: list[Values]) -> Values | None:
+            return result(combine(opener, values, None, last, taken), value)
 
         return Folder(
             fold=FOLDS[node.kind], value=self._value(node), shared=sharer(left, element, node.groups), combine=with_value,
             at_opener=at_opener, emit=self.compiler.emitter(entry, out), repeats=repeater(left), keep=self._keep(node),
-            fail=self._fail(entry),
+            fail=self._fail(entry), marked=marked(element),
         )  # fmt: skip
 
     def _slider(self, entry: Entry, node: p.Fold) -> Slider:
@@ -343,15 +347,20 @@ def parents(left: Sequence[str]) -> Callable[[Values], tuple[Token, ...]]:
     return lambda values: () if values[place] is None else (values[place],)
 
 
+def marked(element: Sequence[str]) -> bool:
+    """Tell whether the elements' own numbers are asked for."""
+    return any(v in ("$parts", "$ids") for v in element)
+
+
 def mark_value(name: str, found: frozenset[int]) -> Any:
     """Return a mark in the form it is handed on in."""
     return tuple(sorted(found)) if name == "$parts" else found
 
 
 def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]) -> Callable[..., Values]:
-    """Return how the exported values come from a left side, an element, the token and the start of what was counted."""
+    """Return how the exported values come from a left side, an element, the token, and what was counted, with its start."""
 
-    def combine(a: Any, b: Values, token: Any, last: int) -> Values:
+    def combine(a: Any, b: Values, token: Any, last: int, taken: list[Values]) -> Values:
         found: list[Any] = []
         for name in exports:
             if name == "$token":
@@ -361,8 +370,8 @@ def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]
             elif name == "$last":
                 found.append(last)
             elif name in ("$parts", "$ids"):
-                both = {*a.values[left.index(name)], *(b[element.index(name)] or ())}
-                found.append(mark_value(name, frozenset(both)))
+                own = a.values[left.index(name)]
+                found.append(mark_value(name, frozenset(own).union(*(x[element.index(name)] for x in taken))))
             else:
                 mine = a.values[left.index(name)] if name in left else None
                 found.append(b[element.index(name)] if mine is None and name in element else mine)
