@@ -24,6 +24,7 @@ class Code:
         self.names: dict[int, str] = {}
         self.fresh_names = 0
         self.probes = 0
+        self.direct: Callable[[list[str]], list[str]] | None = None
 
     def __call__(self, line: str) -> None:
         """Add a line at the current depth."""

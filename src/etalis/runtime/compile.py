@@ -184,10 +184,8 @@ class Compiler:
             self.deliver(code, entry, full, t1, t2)
             return
         seen = self.remember(entry, "seen", Doubles)
-        bound = sorted(v for v in names if v[0] not in "$" and not v.startswith("_#"))
-        values = "".join(f", {names[v]}" for v in bound)
-        state, mark = code.constant(self.state), code.constant(tuple(bound))
-        with code.block(f"if {code.constant(seen)}.new({state}.current, ({mark}{values})):"):
+        values = "".join(f"{full[v]}, " for v in entry.node.exports if v[0] != "$")
+        with code.block(f"if {code.constant(seen)}.new({code.constant(self.state)}.current, ({values})):"):
             self.deliver(code, entry, full, t1, t2)
 
     # joins

@@ -62,7 +62,7 @@ class Conditions:
         def act(*values: Any) -> None:
             before = self.reports
             if run(*values) is None and self.reports == before:
-                failure = ConditionError(Problem("E401", "failure"))
+                failure = ConditionError(Problem("E501", "failure"))
                 self._report(self._explain(failure, goal, values, rule, "action"))
 
         return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
@@ -96,13 +96,13 @@ class Conditions:
         )
         first = error.problems[0]
         message = f"the {what} {print_term(test.goal)} of rule {rule} raised {first.message}"
-        return ConditionError(Problem("E401", message + (f" with {bound}" if bound else ""), test.goal.span, first.hint))
+        return ConditionError(Problem("E501", message + (f" with {bound}" if bound else ""), test.goal.span, first.hint))
 
     def fail(self, rule: str) -> Callable[[str], None]:
         """Return the function that reports a value an operator cannot use."""
 
         def fail(message: str) -> None:
-            self._report(ConditionError(Problem("E401", f"rule {rule}: {message}")))
+            self._report(ConditionError(Problem("E501", f"rule {rule}: {message}")))
 
         return fail
 

@@ -7,7 +7,6 @@ the inputs of their stamp, alarms and deadlines after them. The engine reads no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
@@ -48,9 +47,25 @@ class Engine:
         self._signatures = program.signatures
         self._callbacks: list[tuple[str | None, Callback]] = []
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
-        self._floor = BEGINNING
         self._busy = False
+        self._made = 0
         self._pending: list[tuple[str, tuple[Any, ...], int, int]] = []
+        self._open_entries()
+
+    def _open_entries(self) -> None:
+        """Put the generated `push` and `run` before the general ones, where they are exact."""
+        self.__dict__.pop("push", None)
+        self.__dict__.pop("run", None)
+        entries = self._rules.entries
+        if entries.is_plain() and not self._callbacks and self._history is None:
+            self.__dict__["push"] = entries.push(self._push, self._settle_now)
+            self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), self._settle_now)
+
+    def _settle_now(self) -> list[Event]:
+        out: list[Event] = []
+        self._made = 0
+        self._settle(out)
+        return out
 
     # in
 
@@ -59,6 +74,9 @@ class Engine:
 
         `at` is a number of seconds, a datetime, or a pair (start, end) of these.
         """
+        return self._push(name, *args, at=at, **named)
+
+    def _push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> list[Event]:
         if at is None:
             at = self._read_clock(name)
         start, end = to_interval(at)
@@ -74,16 +92,12 @@ class Engine:
         return self.push(event.name, *(ground(a) for a in event.args), at=at)
 
     def run(self, rows: Iterable[Any]) -> Iterator[Event]:
-        """Take many events, yield the complex events; equal ends are taken in order of start.
+        """Take many events, yield the complex events they cause.
 
         A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes.
         """
-        for _, group in groupby(map(self._row, rows), key=lambda row: row[3]):
-            batch = list(group)
-            if len(batch) > 1:
-                batch.sort(key=lambda row: row[2])
-            for name, values, start, end in batch:
-                yield from self._take(name, values, start, end)
+        for row in rows:
+            yield from self._take(*self._row(row))
 
     def advance(self, *, to: Any) -> list[Event]:
         """Say that nothing more will end at or before `to`; return what that settles."""
@@ -95,9 +109,9 @@ class Engine:
 
     def _advance(self, time: int) -> list[Event]:
         out: list[Event] = []
-        if time > self._state.now or time > self._floor:
+        if time > self._state.now or time > self._state.floor:
             self._pass_time(time, out, inclusive=True)
-            self._floor = max(self._floor, time)
+            self._state.floor = max(self._state.floor, time)
             if time < NEVER:
                 self._state.now = max(self._state.now, time)
         return self._hand_out(out)
@@ -136,8 +150,9 @@ class Engine:
         """Process one input to completion, and what callbacks push meanwhile."""
         out: list[Event] = []
         state = self._state
-        if end != state.now or end <= self._floor:
+        if end != state.now or end <= self._state.floor:
             self._move_to(name, end, out)
+        self._made = 0
         state.number += 1
         state.current += 1
         if self._rules.traced:
@@ -152,8 +167,8 @@ class Engine:
 
     def _move_to(self, name: str, end: int, out: list[Event]) -> None:
         state = self._state
-        if end < state.now or end <= self._floor:
-            reached = max(state.now, self._floor)
+        if end < state.now or end <= self._state.floor:
+            reached = max(state.now, self._state.floor)
             hint = "events must come in order of their ends"
             raise EventError(
                 Problem("E310", f"{name} ends at {to_seconds(end)}, but time has reached {_show(reached)}", hint=hint)
@@ -181,15 +196,14 @@ class Engine:
         """Process what was caused, round by round, until nothing new comes."""
         state = self._state
         queue = state.queue
-        made = 0
         limit = self.program.settings.max_derivations
         while queue:
             batch = queue[:]
             queue.clear()
             if len(batch) > 1:
                 sort_events(batch)
-            made += len(batch)
-            if made > limit:
+            self._made += len(batch)
+            if self._made > limit:
                 self._stop(batch[-1], limit)
             for event in batch:
                 kind: HeadKind = _item(event, 2)
@@ -215,6 +229,7 @@ class Engine:
     def on(self, name: str | None, callback: Callback) -> None:
         """Call back for every complex event of a name (None: of any)."""
         self._callbacks.append((name, callback))
+        self._open_entries()
 
     def _hand_out(self, out: list[Event]) -> list[Event]:
         """Store and call back; what callbacks push comes after the current event."""
@@ -256,11 +271,15 @@ class Engine:
 
     def insert_rule(self, rule: str | Rule) -> str:
         """Add a rule, effective for later events; return its label."""
-        return self._rules.insert(rule)
+        label = self._rules.insert(rule)
+        self._open_entries()
+        return label
 
     def delete_rule(self, rule: str | Rule) -> int:
         """Remove rules by label or by text; return how many went."""
-        return self._rules.delete(rule)
+        count = self._rules.delete(rule)
+        self._open_entries()
+        return count
 
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""

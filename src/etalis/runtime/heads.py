@@ -5,7 +5,8 @@ A derived event is made once per (atom, interval); it joins the queue of the nex
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from etalis.language import syntax as s
@@ -34,6 +35,7 @@ class Heads:
         self.parts = parts
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {}
+        self.makers: Counter[tuple[str, int]] = Counter()
 
     def kind(self, rule: PlannedRule) -> HeadKind:
         """Return the kind of the events a rule makes; kept while the rule lives."""
@@ -46,41 +48,59 @@ class Heads:
         return self.kinds[rule.number]
 
     def emit(self, code: Code, heads: list[tuple[PlannedRule, Names]], t1: str, t2: str) -> None:
-        """Write what a match becomes, for all rules that have this body."""
+        """Write what a match becomes, for all rules that have this body; those with equal attributes together."""
+        alike: dict[tuple[str, ...], list[PlannedRule]] = {}
         for rule, names in heads:
             sure = firm(rule.head.body)
             for action in rule.head.actions:
                 code(self.conditions.action(code, action, names, rule.head.label))
             args = [build(code, a, names, sure) for a in rule.head.event.args]
-            parts = [names["$parts"]] if self.parts else []
-            if rule.head.alarm is None:
-                self._derive(code, rule, args, parts, t1, t2)
+            args += [names["$parts"]] if self.parts else []
+            if rule.head.alarm is not None:
+                self._set_alarm(code, rule, rule.head.alarm, args, names, sure, t2)
+            elif self.is_lone(rule):
+                alike.setdefault(tuple(args), []).append(rule)
             else:
-                self._set_alarm(code, rule, rule.head.alarm, args, parts, names, sure, t2)
+                self._derive(code, [self.kind(rule)], args, t1, t2)
+        for same, rules in alike.items():
+            self._derive(code, sorted(map(self.kind, rules)), same, t1, t2)
 
-    def _derive(self, code: Code, rule: PlannedRule, args: list[str], parts: list[str], t1: str, t2: str) -> None:
-        kind = self.kind(rule)
-        made = code.constant(kind.made)
+    def is_lone(self, rule: PlannedRule) -> bool:
+        """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""
+        event = rule.head.event
+        return self.makers[event.name, len(event.args)] == 1
+
+    def _derive(self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str) -> None:
+        """Write the making of events that differ in their kind only: new if the first of them is new."""
+        made = code.constant(kinds[0].made)
+        flat = "".join(f", {a}" for a in args)
+        shape = code.constant(Event)
         event = code.fresh("ev")
-        flat = "".join(f", {a}" for a in (*args, *parts))
-        queue = code.constant(self.state.queue)
-        code(f"{event} = {code.constant(Event)}(({t2}, {t1}, {code.constant(kind)}{flat}))")
+        code(f"{event} = {shape}(({t2}, {t1}, {code.constant(kinds[0])}{flat}))")
+        more = [f"{shape}(({t2}, {t1}, {code.constant(kind)}{flat}))" for kind in kinds[1:]]
         with code.block(f"if {made}.stamp != {t2}:"):
             code(f"{made}.stamp = {t2}")
             code(f"{made}.first = {event}")
-            code(f"{made}.more = None")
-            code(f"{queue}.append({event})")
-        with code.block(f"elif {made}.add({event}, {kind.arity}):"):
-            code(f"{queue}.append({event})")
+            self._hand_out(code, event, more)
+        with code.block(f"elif {made}.add({event}, {kinds[0].arity}):"):
+            self._hand_out(code, event, more)
+
+    def _hand_out(self, code: Code, event: str, more: list[str]) -> None:
+        if code.direct is not None:
+            for line in code.direct([event, *more]):
+                code(line)
+        elif more:
+            code(f"{code.constant(self.state.queue)}.extend(({', '.join([event, *more])}))")
+        else:
+            code(f"{code.constant(self.state.queue)}.append({event})")
 
     def _set_alarm(
-        self, code: Code, rule: PlannedRule, alarm: s.Alarm, args: list[str], parts: list[str], names: Names,
-        sure: frozenset[str], t2: str,
-    ) -> None:  # fmt: skip
+        self, code: Code, rule: PlannedRule, alarm: s.Alarm, args: list[str], names: Names, sure: frozenset[str], t2: str
+    ) -> None:
         kind = self.kind(rule)
         setter = self.alarm_setter(kind, alarm.kind, rule.head.label)
         when = build(code, alarm.when, names, sure)
-        flat = "".join(f", {a}" for a in (*args, *parts))
+        flat = "".join(f", {a}" for a in args)
         code(f"{code.constant(setter)}({t2}, {when}{flat})")
 
     def alarm_setter(self, kind: HeadKind, form: str, label: str) -> Callable[..., None]:

@@ -34,7 +34,7 @@ def select(policy: Policy, candidates: list[Any]) -> list[Any]:
 class Left:
     """What a repetition counts after, with its counts per values of the shared variables."""
 
-    __slots__ = ("chains", "counts", "end", "start", "token", "values")
+    __slots__ = ("chains", "counts", "elements", "end", "start", "token", "values")
 
     def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...]) -> None:
         self.values = values
@@ -43,6 +43,11 @@ class Left:
         self.token = Token(self, parents)
         self.counts: dict[Values, list[int]] = {}
         self.chains: dict[Values, list[tuple[int, int, Lengths]]] = {}
+        self.elements: dict[Values, list[tuple[int, Values]]] = {}
+
+    def stretch(self, key: Values, first: int, values: Values, marked: bool) -> list[Values]:
+        """Return the elements counted from a start on, where their marks are asked for; else the last alone."""
+        return [x for start, x in self.elements[key] if start >= first] if marked else [values]
 
 
 def extend_chains(chains: list[tuple[int, int, Lengths]], start: int, end: int, limits: Limits) -> Lengths:
@@ -77,8 +82,10 @@ class Repeater:
         self, *, policy: Policy, limits: Callable[[Values], Limits | None], shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values], check: Emit, emit: Emit, same_key: Callable[[Values, Values], bool],
         repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]], keep: int | None,
+        marked: bool,
     ) -> None:  # fmt: skip
         self.policy = policy
+        self.marked = marked
         self.limits = limits
         self.shared = shared
         self.combine = combine
@@ -118,8 +125,9 @@ class Repeater:
         if self.policy.select == "together" and complete:
             self._emit_together(complete, values, end)
             return
-        for left, _, _, first in complete:
-            self.emit(*self.combine(left, values, left.token, first), left.start, end)
+        for left, _, key, first in complete:
+            taken = left.stretch(key, first, values, self.marked)
+            self.emit(*self.combine(left, values, left.token, first, taken), left.start, end)
 
     def _candidate(self, left: Left, values: Values, start: int, end: int) -> tuple[Left, Limits, Values, int] | None:
         key = self.shared(left.values, values)
@@ -132,7 +140,10 @@ class Repeater:
         else:
             first = self._continued(left, key, start, limits)
         first = start if first is None else first
-        passes = self.check(*self.combine(left, values, left.token, first), left.start, end)
+        if self.marked:
+            left.elements.setdefault(key, []).append((start, values))
+        taken = left.stretch(key, first, values, self.marked)
+        passes = self.check(*self.combine(left, values, left.token, first, taken), left.start, end)
         return (left, limits, key, first) if passes else None
 
     def _continued(self, left: Left, key: Values, start: int, limits: Limits) -> int | None:
@@ -157,7 +168,8 @@ class Repeater:
     def _emit_together(self, complete: list[tuple[Left, Limits, Values, int]], values: Values, end: int) -> None:
         latest, _, _, first = complete[-1]
         token = Token(latest, tuple(c[0].token for c in complete))
-        self.emit(*self.combine(latest, values, token, first), min(c[0].start for c in complete), end)
+        taken = [x for left, _, key, start in complete for x in left.stretch(key, start, values, self.marked)]
+        self.emit(*self.combine(latest, values, token, first, taken), min(c[0].start for c in complete), end)
 
 
 class Run:
@@ -267,9 +279,10 @@ class Folder:
     def __init__(
         self, *, fold: Fold, value: Callable[..., Value], shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values | None], at_opener: Callable[[Opener], Values | None], emit: Emit,
-        repeats: Callable[[list[Values], Values], bool], keep: int | None, fail: Callable[[str], None],
+        repeats: Callable[[list[Values], Values], bool], keep: int | None, fail: Callable[[str], None], marked: bool,
     ) -> None:  # fmt: skip
         self.fold = fold
+        self.marked = marked
         self.value = value
         self.shared = shared
         self.combine = combine
@@ -304,10 +317,12 @@ class Folder:
         for opener in self.openers:
             key = self.shared(opener.values, values) if opener.end < start else None
             if key is not None:
-                total = opener.totals.setdefault(key, [self.fold.zero, start])
+                total = opener.totals.setdefault(key, [self.fold.zero, start, []])
                 total[0] = self.fold.step(total[0], value)
                 total[1] = min(total[1], start)
-                found = self.combine(opener, values, self.fold.result(total[0]), total[1])
+                if self.marked:
+                    total[2].append(values)
+                found = self.combine(opener, values, self.fold.result(total[0]), total[1], total[2])
                 if found is not None:
                     self.emit(*found, opener.start, end)
 

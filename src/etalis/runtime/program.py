@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
-from etalis.language.check import check
+from etalis.language.check import check_rules, check_text
 from etalis.language.flags import Settings, settings
 from etalis.language.lower import load_clauses
-from etalis.language.modules import Reader, read_file, resolve
+from etalis.language.modules import Reader, read_file
 from etalis.language.names import triggered
-from etalis.language.parser import parse_collect
 from etalis.language.rules import declarations, event_rules
 from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
@@ -29,17 +28,11 @@ def compile(  # noqa: A001
     text: str, *, name: str = "<program>", read: Reader = read_file, **flags: object
 ) -> Program:
     """Compile a program's text; raise a ProgramError with all that is wrong with it."""
-    tree, problems = parse_collect(text, name)
-    if not problems:
-        problems = check(tree, read=read)
+    tree, problems = check_text(text, name, read=read)
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
-    flat, more = resolve(tree, read)
-    errors = [problem for problem in more if problem.is_error]
-    if errors:
-        raise ProgramError(*errors)
-    return Program(flat, tuple(problems), settings(flat, flags))
+    return Program(tree, tuple(problems), settings(tree, flags))
 
 
 def compile_file(path: str | Path, **flags: Any) -> Program:
@@ -90,8 +83,7 @@ class Program:
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""
-        tree = Tree((*(i for i in self.tree.items if not isinstance(i, Rule)), *rules), self.tree.span)
-        errors = [problem for problem in check(tree) if problem.is_error]
+        errors = [problem for problem in check_rules(self.tree, rules) if problem.is_error]
         if errors:
             raise ProgramError(*errors)
 

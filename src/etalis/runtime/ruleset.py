@@ -6,6 +6,7 @@ shape and the generation of rules it came with, so a new rule sees later events 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ from etalis.plan.binarize import binarize
 from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
+from etalis.runtime.entry import EntryWriter
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
@@ -70,6 +72,7 @@ class RuleSet:
     def compile(self) -> None:
         """Compile all rules over the state they have."""
         self.wiring = Wiring([planned for planned, _ in self.rules], self.settings.sharing)
+        self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
         compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
         self.processors = compiler.processors()
         self.ticks = self._compile_ticks(compiler)
@@ -81,6 +84,10 @@ class RuleSet:
             if kind.feeds is None and self.log is not None:
                 kind.feeds = _nothing
         self.sources = compiler.sources
+        self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
+            planned.head.alarm is not None for planned, _ in self.rules
+        )
+        self.entries = EntryWriter(self, compiler)
 
     def _compile_ticks(self, compiler: Compiler) -> list[tuple[int, Callable[[], None]]]:
         found = []

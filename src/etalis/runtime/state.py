@@ -17,10 +17,11 @@ _item = tuple.__getitem__
 class State:
     """The moving parts that generated code and operators share."""
 
-    __slots__ = ("current", "due", "now", "number", "parts", "queue", "sequence", "timers")
+    __slots__ = ("current", "due", "floor", "now", "number", "parts", "queue", "sequence", "timers")
 
     def __init__(self) -> None:
         self.now = BEGINNING
+        self.floor = BEGINNING
         self.number = 0
         self.current = 0
         self.parts: tuple[int, ...] = ()
@@ -51,31 +52,36 @@ class State:
 
 
 class Made:
-    """The events of one name and arity made at the current stamp: each (atom, interval) is made once."""
+    """The events of one name and arity made at the current stamp: each (atom, interval) is made once.
 
-    __slots__ = ("first", "more", "stamp")
+    Generated code notes the first of a stamp in line; `seen` is filled only when a second comes.
+    """
+
+    __slots__ = ("first", "seen", "seen_at", "stamp")
 
     def __init__(self) -> None:
         self.stamp = BEGINNING
         self.first: Event | None = None
-        self.more: set[tuple[Any, ...]] | None = None
+        self.seen: set[tuple[Any, ...]] = set()
+        self.seen_at = BEGINNING
 
     def note(self, event: Event, stamp: int, arity: int) -> bool:
-        """Note an event; tell whether it is new. Generated code does the first half in line."""
+        """Note an event; tell whether it is new."""
         if self.stamp != stamp:
-            self.stamp, self.first, self.more = stamp, event, None
+            self.stamp, self.first = stamp, event
             return True
         return self.add(event, arity)
 
     def add(self, event: Event, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new."""
-        if self.more is None:
+        if self.seen_at != self.stamp:
             assert self.first is not None
-            self.more = {_item(self.first, slice(1, 2)) + _item(self.first, slice(3, 3 + arity))}
+            self.seen_at = self.stamp
+            self.seen = {_item(self.first, slice(1, 2)) + _item(self.first, slice(3, 3 + arity))}
         key = _item(event, slice(1, 2)) + _item(event, slice(3, 3 + arity))
-        if key in self.more:
+        if key in self.seen:
             return False
-        self.more.add(key)
+        self.seen.add(key)
         return True
 
 
