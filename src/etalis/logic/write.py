@@ -97,7 +97,8 @@ class _Writer:
             return f"({text})" if own > priority else text
         if len(args) == 1 and name in _PREFIX and not isinstance(deref(args[0]), int | float):
             own, right = _PREFIX[name]
-            text = name + _apart(name, self.write(args[0], right, depth))
+            operand = self.write(args[0], right, depth)
+            text = name + (" " + operand if operand.startswith("(") else _apart(name, operand))
             return f"({text})" if own > priority else text
         shown = [self.write(a, 999, depth) for a in args[: self.width]]
         if len(args) > self.width:
