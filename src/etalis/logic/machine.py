@@ -55,7 +55,8 @@ class Machine:
         self.limits = limits
         self.extra = extra
         self.choices: list[tuple[int, Frame]] = []
-        self.trail = Trail(limits.steps)
+        self.trail = Trail()
+        self.trail.steps = limits.steps
         self.steps = 0
         self._next_depth_check = 0
         self._interval = min(_AUDIT_INTERVAL, limits.steps)

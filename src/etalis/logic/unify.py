@@ -33,18 +33,13 @@ class Variable:
 class Trail(list[Variable]):
     """The variables bound so far, to be undone on backtracking; also the meter of work that takes more than a step."""
 
-    __slots__ = ("allowance", "steps", "work")
-
-    def __init__(self, steps: int = 1 << 60) -> None:
-        super().__init__()
-        self.steps = steps
-        self.work = 0
-        self.allowance = 16 * steps
+    work = 0
+    steps = 1 << 60
 
     def charge(self, cells: int) -> None:
         """Count cells walked or built; 16 of them are worth a step."""
         self.work += cells
-        if self.work > self.allowance:
+        if self.work > 16 * self.steps:
             raise LogicLimitError("steps", self.steps)
 
 
