@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
+from etalis.logic.inline import HELPERS, inline
+from etalis.logic.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
@@ -43,16 +45,45 @@ class Conditions:
         timed = test.kind == "check"
         arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
         outputs = (*test.outputs, *(v for v in test.inputs if v not in firm))
-        call = f"{code.constant(self.prepare(test, outputs, rule))}({arguments})"
+        slow = self.prepare(test, outputs, rule)
         row = code.fresh("r")
         if test.kind == "event_multiply":
-            passing.expressions.append(f"({row} := {call})")
+            passing.expressions.append(f"({row} := {code.constant(slow)}({arguments}))")
             passing.loops.append((row, outputs))
-        elif outputs:
+            return
+        if test.kind == "where" and all(v in firm for v in test.inputs):
+            written = self._in_line(code, test, names, slow, row, arguments)
+            if written is not None:
+                passing.expressions.append(written)
+                return
+        call = f"{code.constant(slow)}({arguments})"
+        if outputs:
             passing.expressions.append(f"({row} := {call}) is not None")
             names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
         else:
             passing.expressions.append(f"{call} is not None")
+
+    def _in_line(
+        self, code: Code, test: p.Goal, names: Names, slow: Callable[..., Any], row: str, arguments: str
+    ) -> str | None:
+        """Write a condition as an expression that cannot raise; values it is not meant for take the slow way."""
+        goal = to_logic(test.goal)
+        for kind, guard in _GUARDS:
+            found = inline(goal, dict.fromkeys(test.inputs, kind))
+            if found is None or {v for v, _ in found.bindings} != set(test.outputs):
+                return None
+            local = {v: code.fresh("n") for v in test.outputs}
+            text = found.source({**names, **local}, code.constant)
+            if _RAISING in text:
+                continue
+            names.update(local)
+            guards = " and ".join(guard.format(names[v]) for v in test.inputs) if guard else ""
+            if not guards:
+                return text
+            rebind = "".join(f" and ({n} := {row}[{i}]) is not None" for i, n in enumerate(local.values()))
+            otherwise = f"({row} := {code.constant(slow)}({arguments})) is not None{rebind}"
+            return f"({text} if {guards} else {otherwise})"
+        return None
 
     def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
         """Return the statement that runs an action."""
@@ -76,7 +107,7 @@ class Conditions:
             find = self.solver.prepare_all(goal, inputs, outputs, extra)
             solve: Callable[..., Any] = lambda *values: list(dict.fromkeys(find(*values)))  # noqa: E731
         else:
-            solve = self.solver.prepare(goal, inputs, outputs, extra)
+            solve = self._expression(goal, inputs, outputs, extra) or self.solver.prepare(goal, inputs, outputs, extra)
         count = len(inputs)
 
         def guarded(*values: Any) -> Any:
@@ -89,6 +120,22 @@ class Conditions:
                 return None
 
         return guarded
+
+    def _expression(
+        self, goal: Goal, inputs: tuple[str, ...], outputs: tuple[str, ...], extra: tuple[Any, ...]
+    ) -> Callable[..., Any] | None:
+        """Return a goal of arithmetic and comparison as a function of its own, None where only the solver can run it."""
+        found = None if extra or set(inputs) & set(outputs) else inline(goal, dict.fromkeys(inputs, "term"))
+        if found is None or {v for v, _ in found.bindings} != set(outputs):
+            return None
+        code = Code([f"v{i}" for i in range(len(inputs))])
+        names = dict(zip(inputs, code.parameters, strict=True)) | {v: f"n{i}" for i, v in enumerate(outputs)}
+        text = found.source(names, code.constant)
+        for name, function in HELPERS.items():
+            if name in text:
+                code(f"{name} = {code.constant(function)}")
+        code(f"return ({''.join(names[v] + ', ' for v in outputs)}) if {text} else None")
+        return code.function()
 
     def _explain(self, error: EtalisError, test: p.Goal, values: tuple[Any, ...], rule: str, what: str) -> ConditionError:
         bound = ", ".join(
@@ -132,6 +179,9 @@ def to_moment(value: Value) -> int:
     return to_time(value)
 
 
+_RAISING = "logic_"
+_NUMBERS = "(type({0}) is int or type({0}) is float)"
+_GUARDS = (("term", ""), ("number", _NUMBERS), ("int", "type({}) is int"))
 _TIMES = (("t1", 1), ("t2", 1))
 
 
