@@ -14,6 +14,7 @@ from typing import assert_never
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
 from etalis.language.printer import print_term
+from etalis.language.bindings import bindings
 from etalis.language.rules import expand_any
 from etalis.language.traversal import names, pattern_variables, variables
 from etalis.logic.term import format_value
@@ -31,6 +32,7 @@ from etalis.semantics_matches import (
     solutions,
 )
 from etalis.semantics_operators import Absence, Join, Leaf, Union
+from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 
 UNRESTRICTED = POLICIES["unrestricted"]
@@ -124,13 +126,15 @@ def _bounds(repeat: s.Repeat) -> Names:
 
 
 def _groups(fold: s.Aggregate, elsewhere: Names) -> Names:
-    return (variables_of(fold.pattern) & (elsewhere | named([fold.result]))) - aggregated(fold)
+    """Return the variables that the elements may bind and that occur elsewhere, but for what is aggregated."""
+    binds = bindings(fold.pattern)[id(fold.pattern)].perhaps
+    return (binds & (elsewhere | named([fold.result]))) - aggregated(fold)
 
 
 def _key(left: s.Pattern, right: s.Pattern, scope: Scope) -> Names:
     """Return the variables that both sides always bind: the join key of `snoop_recent` (reading 10)."""
-    a = always_binds(left, scope.outer | variables_of(right))
-    return a & always_binds(right, scope.outer | variables_of(left))
+    a = always_binds(left, scope.outer | variables_of(right), scope.head)
+    return a & always_binds(right, scope.outer | variables_of(left), scope.head)
 
 
 def _policy_of(operator: str, scope: Scope) -> Policy:
@@ -210,27 +214,34 @@ def variables_of(pattern: s.Pattern) -> Names:
     return names(pattern_variables(pattern))
 
 
-def always_binds(pattern: s.Pattern, outer: Names) -> Names:
+def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
     """Return the variables that every match of a pattern binds; what a goal binds is never sure (reading 34)."""
+
+    def inside(part: s.Pattern, beside: Names = frozenset()) -> Names:
+        return always_binds(part, outer | beside, head)
+
     match expand_any(pattern):
         case s.EventPattern(args=args) | s.SubRule(rule=s.Rule(head=s.EventPattern(args=args))):
             return named(args)
         case s.TimePoint():
             return frozenset()
+        case s.Binary(operator="seq", left=left, right=s.Aggregate(kind=kind) as fold) if FOLDS[kind].at_opener:
+            grouped = inside(fold, variables_of(left)) & (head | named([fold.result]))  # else free at the opener
+            return inside(left, variables_of(fold)) | grouped
         case s.Binary(left=left, right=right):
-            return always_binds(left, outer | variables_of(right)) | always_binds(right, outer | variables_of(left))
+            return inside(left, variables_of(right)) | inside(right, variables_of(left))
         case s.Or(left=left, right=right):
-            return always_binds(left, outer) & always_binds(right, outer)
+            return inside(left) & inside(right)
         case s.Negation(pattern=inner, absent=other) | s.NotWithin(pattern=inner, absent=other):
-            return always_binds(inner, outer | variables_of(other))
+            return inside(inner, variables_of(other))
         case s.Condition(pattern=inner, goal=goal) | s.Do(pattern=inner, action=goal):
-            return always_binds(inner, outer | named([goal]))
+            return inside(inner, named([goal]))
         case s.Within(pattern=inner) | s.Last(pattern=inner) | s.Isolated(pattern=inner):
-            return always_binds(inner, outer)
+            return inside(inner)
         case s.Repeat(pattern=inner, least=least, most=most):
-            return always_binds(inner, outer) & (outer | named([least, most or least]))
+            return inside(inner) & (outer | named([least, most or least]))
         case s.Aggregate(pattern=inner, result=result) as fold:
-            return (always_binds(inner, outer) & (outer - aggregated(fold))) | named([result])
+            return (inside(inner) & (outer - aggregated(fold))) | named([result])
         case s.AnyOf():
             raise AssertionError("expanded above")
         case other:

@@ -13,6 +13,7 @@ from typing import Any, assert_never
 
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
+from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import Relation
 
@@ -194,7 +195,9 @@ def _draft_fold(left: s.Pattern | None, fold: s.Aggregate, c: Context, outer: fr
     opener_binds = frozenset().union(*(x.binds for x in parts))
     result_vars = frozenset(term_variables(fold.result))
     groups = (element.binds - value_vars) & (outer | opener_binds | result_vars)
-    sure = frozenset().union(*(x.sure for x in parts)) | (groups & element.sure) | result_vars
+    # At the opener itself only those groups have a value that the head needs there.
+    kept = groups & c.outer if parts and FOLDS[fold.kind].at_opener else groups
+    sure = frozenset().union(*(x.sure for x in parts)) | (kept & element.sure) | result_vars
     maybe = (opener_binds | groups) - sure
     data = {
         "kind": fold.kind, "value": fold.value, "result": fold.result, "groups": groups, "within": None, "last": None,

@@ -8,6 +8,7 @@ from typing import assert_never
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
+from etalis.temporal.aggregate import FOLDS
 
 
 def sure(node: p.Node) -> frozenset[str]:
@@ -25,9 +26,13 @@ def sure(node: p.Node) -> frozenset[str]:
             return sure(child)
         case p.Repetition(left=left, element=element, shared=shared):
             return (sure(element) & frozenset(shared)) | (frozenset() if left is None else sure(left))
+        case p.Fold(opener=None, element=element, groups=groups, result=result):
+            return frozenset(term_variables(result)) | (sure(element) & frozenset(groups))
         case p.Fold(opener=opener, element=element, groups=groups, result=result):
-            own = frozenset(term_variables(result)) | (sure(element) & frozenset(groups))
-            return own | (frozenset() if opener is None else sure(opener))
+            assert opener is not None
+            # At the opener itself only those groups have a value that must have one there.
+            kept = node.at_opener if FOLDS[node.kind].at_opener else frozenset(groups)
+            return frozenset(term_variables(result)) | (sure(element) & kept) | sure(opener)
         case p.Deadline(left=left):
             return sure(left)
         case _:
@@ -94,6 +99,7 @@ class Signature:
             case p.Repetition(left=left, least=least, most=most, shared=shared, policy=policy):
                 return (left is None, self.term(least), self.term(most), self.names(shared), policy)
             case p.Fold(opener=opener, kind=kind, value=value, result=result, groups=groups, within=within, last=last):
-                return (opener is None, kind, self.term(value), self.term(result), self.names(groups), within, last)
+                names = self.names(groups), self.names(tuple(node.at_opener))
+                return (opener is None, kind, self.term(value), self.term(result), names, within, last)
             case p.Deadline(absent=absent, joined=joined, duration=duration):
                 return (self.node(absent), self.names(joined), duration)

@@ -131,7 +131,7 @@ class Repeater:
 
     def _candidate(self, left: Left, values: Values, start: int, end: int) -> tuple[Left, Limits, Values, int] | None:
         key = self.shared(left.values, values)
-        limits = None if key is None else self.limits(left.values)
+        limits = None if key is None else self.limits((*key, *left.values))
         if key is None or limits is None:
             return None
         if self.policy.name == "unrestricted":
@@ -189,7 +189,7 @@ class Runner:
     """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (reading 17)."""
 
     def __init__(
-        self, *, policy: Policy, limits: Limits, shared: Callable[[Values], Values], emit: Emit,
+        self, *, policy: Policy, limits: Callable[[Values], Limits | None], shared: Callable[[Values], Values], emit: Emit,
         export: Callable[[Values, Token, Any], Values], merge: Callable[[Any, Values], Any], window: int | None,
     ) -> None:  # fmt: skip
         self.policy = policy
@@ -207,8 +207,11 @@ class Runner:
         """Extend the runs that the policy selects, or open one; hand on what is long enough."""
         values, start, end = instance[:-2], instance[-2], instance[-1]
         key = self.shared(values)
-        unrestricted = self.policy.name == "unrestricted"
-        found = self._chains(key, values, start, end) if unrestricted else self._extend(key, values, start, end)
+        limits = self.limits(key)
+        if limits is None:
+            return
+        take = self._chains if self.policy.name == "unrestricted" else self._extend
+        found = take(key, values, start, end, limits)
         if self.policy.select == "together" and found:
             latest = found[-1]
             token = Token(latest, tuple(r.token for r in found))
@@ -217,12 +220,12 @@ class Runner:
         for run in found:
             self.emit(*self.export(values, run.token, run.parts), run.start, end)
 
-    def _chains(self, key: Values, values: Values, start: int, end: int) -> list[Run]:
+    def _chains(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
         """Every first element from which a chain of allowed length leads to this one, in order of rank."""
         elements = self.elements.setdefault(key, [])
         latest = max((s for s, e in elements if e < start), default=None)
         elements.append((start, end))
-        least, most = self.limits
+        least, most = limits
         top = least if most is None else most + 1
         complete = []
         for run, ends in self.firsts.setdefault(key, []):
@@ -237,7 +240,7 @@ class Runner:
             if lengths:
                 ends.append((start, end, lengths))
                 run.parts = self.merge(run.parts, values)
-                if first_of(lengths, self.limits) is not None:
+                if first_of(lengths, limits) is not None:
                     complete.append(run)
         opened = Run(start, end)
         opened.parts = self.merge(None, values)
@@ -246,8 +249,8 @@ class Runner:
             complete.append(opened)
         return sorted(complete, key=rank)
 
-    def _extend(self, key: Values, values: Values, start: int, end: int) -> list[Run]:
-        least, most = self.limits
+    def _extend(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
+        least, most = limits
         runs = [r for r in self.runs.get(key, ()) if r.token.alive]
         runs = [r for r in runs if self.window is None or end - r.start <= self.window]
         chosen = select(self.policy, [r for r in sorted(runs, key=rank) if r.end < start])

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from etalis.language import syntax as s
 from etalis.logic.term import Value
 from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.runtime.blockers import BEFORE_TIME, Blockers, LooseBlockers
 from etalis.runtime.code import Code
 from etalis.runtime.operators import Folder, Limits, Opener, Repeater, Runner, Slider, Values, Waiter
 from etalis.runtime.store import Token, waits
-from etalis.runtime.terms import build
+from etalis.runtime.terms import build, fits
 from etalis.temporal.aggregate import FOLDS
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class Special:
         return self.compiler.conditions.fail(self.compiler.rule_of(entry))
 
     def _limits(self, entry: Entry, node: p.Repetition, exports: tuple[str, ...]) -> Callable[[Values], Limits | None]:
-        """Return how the bounds of a repetition are read off its left side, or reported."""
+        """Return how the bounds of a repetition are read off the values of the exports, or reported."""
         fail = self._fail(entry)
 
         def read(term: s.Term, values: Values) -> Any:
@@ -203,9 +204,9 @@ class Special:
         assert node.left is not None
         left, element = node.left.exports, node.element.exports
         out = self.columns_out(entry)
-        firm = [left.index(v) for v in node.shared if v in left and v in entry.inputs[0].sure and v in entry.inputs[1].sure]
+        firm = [left.index(v) for v in node.shared if v in sure(node.left) and v in sure(node.element)]
         return Repeater(
-            policy=node.policy, limits=self._limits(entry, node, left), shared=sharer(left, element, node.shared),
+            policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)), shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
             emit=self.compiler.emitter(entry, out), same_key=lambda a, b: all(a[i] == b[i] for i in firm),
             repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
@@ -213,7 +214,7 @@ class Special:
 
     def _runner(self, entry: Entry, node: p.Repetition) -> Runner:
         element = node.element.exports
-        limits = self._limits(entry, node, element)(()) or (1, 0)
+        limits = self._limits(entry, node, node.shared)
         out = self.columns_out(entry)
         marks = [v for v in ("$parts", "$ids") if v in element]
 
@@ -241,26 +242,20 @@ class Special:
     def _result(self, node: p.Fold, out: tuple[str, ...]) -> Callable[[Values, Value], Values | None]:
         """Return how the value reached joins the others: None where a bound result differs."""
         term = node.result
-        fixed = term.value if isinstance(term, s.Const) else None
-        place = out.index(term.name) if isinstance(term, s.Var) and term.name in out else None
 
         def result(found: Values, value: Value) -> Values | None:
-            if fixed is not None and fixed != value:
+            bound = {v: x for v, x in zip(out, found, strict=True) if x is not None}
+            if not fits(term, value, bound):
                 return None
-            if place is None:
-                return found
-            if found[place] is not None and found[place] != value:
-                return None
-            return (*found[:place], value, *found[place + 1 :])
+            return tuple(bound.get(v, x) for v, x in zip(out, found, strict=True))
 
         return result
 
     def _fold_columns(self, entry: Entry, node: p.Fold) -> tuple[str, ...]:
         """Return what a fold hands on; its result too, where that may be bound before."""
         out = self.columns_out(entry)
-        name = node.result.name if isinstance(node.result, s.Var) else None
-        before = (() if node.opener is None else node.opener.exports) + node.element.exports
-        return (*out, name) if name is not None and name not in out and name in before else out
+        before = {*(() if node.opener is None else node.opener.exports), *node.groups}
+        return (*out, *(v for v in term_variables(node.result) if v not in out and v in before))
 
     def _folder(self, entry: Entry, node: p.Fold) -> Folder:
         assert node.opener is not None
@@ -300,7 +295,7 @@ class Special:
                     place = element.index(name)
                     found.append(mark_value(name, frozenset(n for x in taken for n in x[place])))
                 else:
-                    found.append(values[element.index(name)] if name in element else None)
+                    found.append(values[element.index(name)] if name in node.groups else None)
             return result(tuple(found), value)
 
         return Slider(

@@ -54,6 +54,31 @@ def match_arguments(
     return " and ".join(tests), {v: e for v, e in names.items() if v in wanted}
 
 
+def fits(term: s.Term, value: Value, bound: dict[str, Value]) -> bool:
+    """Tell whether a value matches a term, and add what that binds.
+
+    >>> bound = {}
+    >>> fits(s.ListTerm((s.Var("X"),), s.Var("Rest")), (1, 2), bound), bound
+    (True, {'X': 1, 'Rest': (2,)})
+    """
+    match term:
+        case s.Var(name=name):
+            return name.startswith("_#") or bound.setdefault(name, value) == value
+        case s.Const(value=constant):
+            return bool(constant == value)
+        case s.Compound(name=functor, args=args):
+            alike = isinstance(value, Struct) and value.name == functor and len(value.args) == len(args)
+            return alike and all(fits(a, v, bound) for a, v in zip(args, value.args, strict=True))
+        case s.ListTerm(items=items, tail=tail):
+            if not isinstance(value, tuple) or len(value) < len(items):
+                return False
+            first, rest = value[: len(items)], value[len(items) :]
+            front = all(fits(a, v, bound) for a, v in zip(items, first, strict=True))
+            return front and (not rest if tail is None else fits(tail, rest, bound))
+        case _:
+            assert_never(term)
+
+
 def build(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str]) -> str:
     """Return the expression of a term; a variable that may be unbound becomes `null`.
 
