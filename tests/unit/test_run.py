@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -86,3 +87,14 @@ def test_the_locks_pin_exact_versions_and_name_no_index() -> None:
             assert line.startswith("#") or line.count("==") == 1, f"{lock.name}: {line}"
             assert "://" not in line
             assert not line.startswith("-")
+
+
+def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    asked = {
+        name: set((ROOT / "requirements" / f"{name}.in").read_text().splitlines()) for name in ("core", "test", "spark")
+    }
+    assert set(project["dependencies"]) <= asked["core"]
+    assert set(extras["dev"]) <= asked["core"] | asked["test"]
+    assert set(extras["spark"]) <= asked["spark"]
