@@ -1,0 +1,230 @@
+"""Golden traces: what the original engine did on small programs (tests/golden) -> what ours does on the same input.
+
+Stamps keep their order: second and counter become seconds and microseconds; pauses and events without a stamp go by a
+simulated clock. Events that come late are put in order first (language.md section 2), and then steps do not compare.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import etalis
+from cases import read_value
+from etalis.errors import EtalisError
+from etalis.logic.term import Struct
+from etalis.temporal.event import Event
+from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
+
+TRACES = Path(__file__).parent / "golden"
+TICK = 1_000  # what an event moves the simulated clock by
+WITHOUT_MEANING = frozenset({"binarization_flag"})  # how the original compiles, not what a program means
+
+Fired = tuple[int | None, Event]  # the step it came in (None: steps are not comparable), and what came
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One recorded program with its input and what the original engine answered."""
+
+    id: str
+    policy: str
+    flags: Mapping[str, Any]
+    program: str
+    inputs: tuple[Mapping[str, Any], ...]
+    derived: tuple[Fired, ...]
+    declarative: frozenset[Event] | None
+    times: tuple[tuple[int, int], ...] = field(repr=False)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Tell whether events come in order of their ends."""
+        return _is_ordered(self.inputs, self.times)
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether the input is nothing but events: a finite stream, with a meaning of its own."""
+        return all(step["op"] == "event" for step in self.inputs)
+
+    @property
+    def events(self) -> list[Event]:
+        """The input's events in order of delivery."""
+        pairs = zip(self.inputs, self.times, strict=True)
+        return [read_atom(step["term"], *times) for step, times in pairs if step["op"] == "event"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What our engine did with a trace's input: events, errors of conditions, and what refused the program."""
+
+    fired: tuple[Fired, ...] = ()
+    errors: tuple[str, ...] = ()
+    refused: EtalisError | None = None
+
+    @property
+    def is_later(self) -> bool:
+        """Tell whether something is missing that another version will have: a flag, or a predicate that we lack."""
+        if self.refused is not None:
+            return any(problem.code == "E207" for problem in self.refused.problems)
+        return any("is not defined" in error for error in self.errors)
+
+
+# reading
+
+
+def all_traces(root: Path = TRACES) -> list[Trace]:
+    """Read every trace, in order of file."""
+    return [trace for path in sorted(root.glob("*.json")) for trace in read_traces(path)]
+
+
+def read_traces(path: Path) -> list[Trace]:
+    """Read the traces of a file."""
+    return [_read(case) for case in json.loads(path.read_text(encoding="utf-8"))["cases"]]
+
+
+def _read(case: Mapping[str, Any]) -> Trace:
+    times = tuple(_times(case["inputs"]))
+    ordered = _is_ordered(case["inputs"], times)
+    model = case["declarative"]
+    return Trace(
+        id=case["id"],
+        policy=case["policy"],
+        flags=MappingProxyType(case["flags"]),
+        program=case["program"],
+        inputs=tuple(case["inputs"]),
+        derived=tuple((row["step"] if ordered else None, _event(row, times)) for row in case["derived"]),
+        declarative=None if model is None else frozenset(_event(row, times) for row in model),
+        times=times,
+    )
+
+
+def _times(inputs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each input; what has no stamp takes the simulated clock's, which a pause moves on."""
+    clock = 0
+    for step in inputs:
+        match step:
+            case {"t": [start, end]} | {"numeric": [start, end]}:
+                yield _moment(start), _moment(end)
+                clock = max(clock, _moment(end) + TICK)
+            case {"op": "sleep", "sec": seconds}:
+                clock += to_time(seconds)
+                yield clock, clock
+            case _:
+                yield clock, clock
+                clock += TICK
+
+
+def _moment(stamp: Any) -> int:
+    return stamp[0] * MICROSECONDS + stamp[1] if isinstance(stamp, list) else to_time(stamp)
+
+
+def _is_ordered(inputs: Sequence[Mapping[str, Any]], times: Sequence[tuple[int, int]]) -> bool:
+    ends = [end for step, (_, end) in zip(inputs, times, strict=True) if step["op"] == "event"]
+    return ends == sorted(ends)
+
+
+def _event(row: Mapping[str, Any], times: Sequence[tuple[int, int]]) -> Event:
+    """Read an event that the original derived; one stamped by its clock has the time of the input it names."""
+    start = times[row["start_input"]][0] if row["start"] is None else _moment(row["start"])
+    end = times[row["end_input"]][1] if row["end"] is None else _moment(row["end"])
+    return read_atom(row["term"], start, end)
+
+
+_VARIABLE = re.compile(r"(?<![\w'])([A-Z]\w*)")
+
+
+def read_atom(text: str, start: int, end: int) -> Event:
+    """Read an atom as an event; a variable left in it is an atom of its name, which nothing we derive equals.
+
+    >>> read_atom("hit(1,A)", 0, 1_000_000)
+    hit(1, 'A') [0, 1]
+    """
+    value = read_value(_VARIABLE.sub(r"'\1'", text))
+    name, args = (value.name, value.args) if isinstance(value, Struct) else (value, ())
+    return Event.make(name, args, start, end)
+
+
+# running
+
+
+def run(trace: Trace, policy: str | None = None) -> Outcome:
+    """Run a trace's program on its input; a refusal is an outcome too."""
+    try:
+        return _run(trace, policy or trace.policy)
+    except EtalisError as error:
+        return Outcome(refused=error)
+
+
+def _run(trace: Trace, policy: str) -> Outcome:
+    flags = {name: value for name, value in trace.flags.items() if name not in WITHOUT_MEANING}
+    program = etalis.compile(trace.program, **flags)
+    run = _Run(program, program.engine(policy=policy), policy)
+    fired: list[Fired] = []
+    for number in _order(trace):
+        step, (start, end) = trace.inputs[number], trace.times[number]
+        fired += [(number if trace.is_ordered else None, event) for event in run.take(step, start, end)]
+    return Outcome(tuple(fired), tuple(map(str, run.engine.errors)))
+
+
+def _order(trace: Trace) -> list[int]:
+    """Return the numbers of the inputs as they are delivered or, where some come late, in order of (end, start)."""
+    numbers = range(len(trace.inputs))
+    if trace.is_ordered:
+        return list(numbers)
+    assert trace.is_plain, "a late event among other operations has no place"
+    return sorted(numbers, key=lambda n: trace.times[n][::-1])
+
+
+@dataclass(slots=True)
+class _Run:
+    """An engine and what an operation of a trace does to it."""
+
+    program: etalis.Program
+    engine: etalis.Engine
+    policy: str
+
+    def take(self, step: Mapping[str, Any], start: int, end: int) -> list[Event]:
+        """Do one operation; return what it caused."""
+        match step["op"]:
+            case "event":
+                event = read_atom(step["term"], start, end)
+                return self.engine.push(event.name, *event.args, at=(event.start, event.end))
+            case "sleep":
+                # The pause ends just before the clock's new moment: an event may still come then.
+                return self.engine.advance(to=to_seconds(end - 1))
+            case "call":
+                CALLS[step["goal"]](self)
+                return []
+        raise ValueError(f"unknown operation {step['op']}")
+
+    def reset(self) -> None:
+        """Forget all that waits."""
+        self.engine = self.program.engine(policy=self.policy)
+
+    def clear(self) -> None:
+        """Forget all that waits, and all rules."""
+        self.reset()
+        for number in range(len(self.program.rules)):
+            self.engine.delete_rule(self.program.rules[number].label or str(number + 1))
+
+
+def _do_nothing(_: _Run) -> None:
+    """What waits is dropped as soon as nothing can use it, so there is no garbage to be asked for."""
+
+
+CALLS: Mapping[str, Callable[[_Run], object]] = MappingProxyType(
+    {
+        "ins_event_rule((hit(X)<-p(X) seq q(X)))": lambda run: run.engine.insert_rule("hit(X) <- p(X) seq q(X)."),
+        "ins_event_rule((hit(X)<-p(X)))": lambda run: run.engine.insert_rule("hit(X) <- p(X)."),
+        "del_event_rule(r1)": lambda run: run.engine.delete_rule("r1"),
+        "del_all_event_rules(event(p(_),_))": lambda run: run.engine.delete_rule("hit(X) <- p(X)."),
+        "reset_etalis_state": _Run.reset,
+        "reset_etalis": _Run.clear,
+        "call_gc": _do_nothing,
+    }
+)

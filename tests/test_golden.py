@@ -1,0 +1,89 @@
+"""The golden traces of the original engine: each matches, or stands in docs/compatibility.md with what decides it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+import golden_report
+from etalis import semantics
+from etalis.language.modules import load
+from etalis.temporal.policy import POLICIES
+from golden_listing import Verdict, differences, judge, read_listing
+from golden_traces import Outcome, Trace, all_traces, read_atom, run
+
+ALL = {trace.id: trace for trace in all_traces()}
+LISTING = read_listing()
+LATER_FLAGS = frozenset({"out_of_order", "revision_flag", "etalis_justification"})
+
+
+@pytest.mark.parametrize("trace", ALL.values(), ids=list(ALL))
+def test_trace_matches_or_is_listed(trace: Trace) -> None:
+    outcome = run(trace)
+    verdict = judge(trace, outcome, LISTING)
+    assert verdict not in golden_report.WRONG, "\n".join([verdict.value, *differences(trace, outcome)])
+
+
+@pytest.mark.parametrize("trace", [t for t in ALL.values() if t.declarative is not None], ids=lambda t: t.id)
+def test_unrestricted_is_the_recorded_meaning(trace: Trace) -> None:
+    """Whatever its policy, under `unrestricted` a trace gives what an evaluator of its own recorded as the meaning."""
+    flags = {name: value for name, value in trace.flags.items() if name not in LATER_FLAGS}
+    outcome = run(replace(trace, flags=flags), "unrestricted")
+    assert outcome.refused is None
+    events = [event for _, event in outcome.fired]
+    assert len(events) == len(set(events))
+    assert (frozenset(events) == trace.declarative) == (trace.id not in LISTING.model)
+
+
+def _has_meaning(trace: Trace) -> bool:
+    """Tell whether `semantics` can say it: plain events, what we have by now, and no action that changes knowledge."""
+    is_ours = not LATER_FLAGS & set(trace.flags) and trace.policy in POLICIES
+    return trace.is_plain and is_ours and " do assertz" not in trace.program and run(trace).refused is None
+
+
+@pytest.mark.parametrize("trace", [t for t in ALL.values() if _has_meaning(t)], ids=lambda t: t.id)
+def test_engine_is_the_meaning(trace: Trace) -> None:
+    program = load(trace.program)
+    until = max(end for _, end in trace.times)
+    model = semantics.reported(program, semantics.run(program, trace.events, policy=trace.policy, until=until))
+    assert Counter(event for _, event in run(trace).fired) == Counter(model)
+
+
+def test_tables_name_traces_and_reasons() -> None:
+    assert set(LISTING.differing) | set(LISTING.later) | set(LISTING.model) <= set(ALL)
+    used = {code for table in (LISTING.differing, LISTING.model) for codes in table.values() for code in codes}
+    assert used == set(LISTING.reasons)
+
+
+def test_all_traces_are_there() -> None:
+    assert len(ALL) == 202
+
+
+def test_report_counts_every_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    assert golden_report.main([]) == 0
+    counts = re.findall(r"^ {2,4}(\d+) ", capsys.readouterr().out, re.MULTILINE)
+    assert sum(map(int, counts[:5])) == len(ALL)
+    assert golden_report.main(["--show", "allen/finishes"]) == 0
+    assert "allen/finishes__unrestricted: listed\n    only the original: step 1: hit(1, 1)" in capsys.readouterr().out
+
+
+def test_verdicts() -> None:
+    trace = ALL["seq_policy/plain__recent"]
+    same, other = Outcome(trace.derived), Outcome()
+    empty = replace(LISTING, differing={}, later={})
+    listed = replace(empty, differing={trace.id: ("x",)})
+    later = replace(empty, later={trace.id: "3"})
+    assert [judge(trace, o, empty) for o in (same, other)] == [Verdict.MATCHES, Verdict.UNEXPLAINED]
+    assert [judge(trace, o, listed) for o in (same, other)] == [Verdict.STALE, Verdict.LISTED]
+    assert [judge(trace, o, later) for o in (other, replace(other, errors=("p/1 is not defined",)))] == [
+        Verdict.STALE,
+        Verdict.LATER,
+    ]
+
+
+def test_variable_equals_nothing_derived() -> None:
+    assert read_atom("hit(1,A)", 0, 0) != read_atom("hit(1,null)", 0, 0)
+    assert read_atom("f([x,'B c'],-1)", 0, 0).args == (("x", "B c"), -1)
