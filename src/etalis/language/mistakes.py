@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from etalis.errors import Span
 from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_arrow
-from etalis.language.reader import Reader, describe
+from etalis.language.reader import Reader, describe, is_new_clause, missing_stop
 from etalis.language.spelling import suggest
-from etalis.language.tokens import ClauseError, Token, refusal
+from etalis.language.tokens import ClauseError, Token
 
 # Words and signs of other languages, and the operator that says the same here.
 _MEANT = {
@@ -42,12 +41,8 @@ def wrong_operator(reader: Reader, opening: int | None) -> ClauseError:
     kind, value, _, _ = token
     if kind in ("end", "eof"):
         return reader.wrong_next(opening)
-    if _full_stop_missing(reader):
-        before = reader.tokens[reader.at - 1]
-        span = Span(reader.source, before[2], before[3])
-        return refusal(
-            "E106", f"a full stop is missing behind {describe(before)}", span, "every clause ends with a full stop"
-        )
+    if is_new_clause(reader):
+        return missing_stop(reader)
     if kind in ("name", "quoted", "var"):
         return _wrong_word(reader, token)
     if kind == "punct" and value == ",":
@@ -73,16 +68,8 @@ def _wrong_word(reader: Reader, token: Token) -> ClauseError:
         hint = f"did you mean {_MEANT[word]}?"
     elif word in (":-", "-->"):
         hint = "event rules are written Head <- Pattern"
-    elif token[1] in reader.operators.infix:
+    elif token[1] in reader.operators.infix and reader.operators.infix[token[1]].priority == 700:
         hint = f"a condition stands behind `where`: a(X) where X {token[1]} 1"
     else:
         hint = suggest(word, PATTERN_WORDS) or "the operators are seq, and, or, par, cnot, fnot, where, within, ..."
     return reader.refusal("E109", f"{describe(token)} is not an operator of patterns", token, hint)
-
-
-def _full_stop_missing(reader: Reader) -> bool:
-    """Tell whether a new clause seems to begin here: on a line of its own, and an arrow or neck follows."""
-    at = reader.at
-    if "\n" not in reader.source.text[reader.tokens[at - 1][3] : reader.tokens[at][2]]:
-        return False
-    return any(is_arrow(token) or token[1] == ":-" for token in reader.tokens[at + 1 :])

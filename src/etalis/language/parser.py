@@ -16,7 +16,7 @@ from etalis.language.heads import make_rule, to_event
 from etalis.language.mistakes import wrong_operator
 from etalis.language.operators import ARGUMENT, CLAUSE, GoalOperators, is_arrow
 from etalis.language.pattern import BODY, PatternParser
-from etalis.language.reader import MAX_DEPTH, Reader, check_depth, describe, too_deep
+from etalis.language.reader import MAX_DEPTH, Reader, check_depth, describe, missing_stop, too_deep
 from etalis.language.syntax import (
     Compound,
     Const,
@@ -136,9 +136,9 @@ class _ClauseParser:
     def clause(self, tokens: list[Token]) -> Item:
         """Read one clause."""
         if tokens[-1][0] == "eof":
-            last = tokens[-2]
-            hint = "every clause ends with a full stop"
-            raise refusal("E106", f"a full stop is missing behind {describe(last)}", self.reader.span_of(last), hint)
+            self.reader.open(tokens)
+            self.reader.at = len(tokens) - 1
+            raise missing_stop(self.reader)
         return self.alone(tokens, lambda parser: parser._item())
 
     def alone(self, tokens: list[Token], read: Callable[[_ClauseParser], T]) -> T:
@@ -165,7 +165,8 @@ class _ClauseParser:
         if first[0] == "end":
             raise reader.refusal("E108", "a clause is missing before the full stop", first)
         term = reader.term(CLAUSE)
-        if isinstance(term, Compound) and term.name == "do":
+        is_action = isinstance(term, Compound) and term.name == "do" and len(term.args) == 2
+        if is_action and reader.tokens[0][1] != "do":
             return self._action_rule()
         return to_clause(term, self._span())
 
@@ -202,7 +203,7 @@ class _ClauseParser:
         self.reader.at = 0
         self.reader.anonymous = 0
         found = self.patterns.pattern(BODY)
-        if not isinstance(found, Do):
+        if not isinstance(found, Do) or self.reader.tokens[self.reader.at][0] != "end":
             raise wrong_operator(self.reader, None)
         return make_rule(None, EventPattern("trigger_action", (found.action,), found.span), found)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from etalis.errors import Source, Span
-from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOperators, Operator
+from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOperators, Operator, is_arrow
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.tokens import ClauseError, Token, refusal
 from etalis.logic.term import real
 
 MAX_DEPTH = 200
+
+STOP_HINT = "every clause ends with a full stop"
 
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _NOT_A_START = frozenset(")]},|")
@@ -264,6 +266,8 @@ class Reader:
         kind, value, _, _ = token
         if kind in ("end", "eof") and opening is not None:
             return self._never_closed(opening)
+        if opening is None and is_new_clause(self, on_margin=True):
+            return missing_stop(self)
         if kind in _WORDS:
             row = self.operators.infix.get(self._infix_name(value))
             if row is None:
@@ -292,7 +296,7 @@ class Reader:
     def clash(self, token: Token) -> ClauseError:
         """Return the refusal of an operator whose left side binds more loosely than it may."""
         hint = "say with brackets what belongs together"
-        return self.refusal("E111", f"{describe(token)} binds more tightly than what stands left of it", token, hint)
+        return self.refusal("E111", f"{describe(token)} needs brackets around what stands left of it", token, hint)
 
     def refusal(self, code: str, message: str, token: Token, hint: str | None = None) -> ClauseError:
         """Return a finding at a token, to raise."""
@@ -317,6 +321,26 @@ def describe(token: Token) -> str:
         return "the end of the text"
     text = str(value) if isinstance(value, str | Fraction) else repr(value)
     return f"`{text if len(text) <= 40 else text[:37] + '...'}`"
+
+
+def is_new_clause(reader: Reader, *, on_margin: bool = False) -> bool:
+    """Tell whether a new clause seems to begin at the next token: on a new line, with an arrow or neck behind it.
+
+    With `on_margin` a word at the very start of a line is enough.
+    """
+    at = reader.at
+    start = reader.tokens[at][2]
+    if at == 0 or "\n" not in reader.source.text[reader.tokens[at - 1][3] : start]:
+        return False
+    if on_margin and reader.tokens[at][0] in _WORDS and reader.source.text[start - 1] == "\n":
+        return True
+    return any(is_arrow(token) or token[1] == ":-" for token in reader.tokens[at + 1 :])
+
+
+def missing_stop(reader: Reader) -> ClauseError:
+    """Return the refusal of a clause that runs into the next one."""
+    before = reader.tokens[reader.at - 1]
+    return reader.refusal("E106", f"a full stop is missing behind {describe(before)}", before, STOP_HINT)
 
 
 def too_deep(span: Span | None) -> ClauseError:

@@ -64,6 +64,14 @@ test:1:14: error E106: a full stop is missing behind `b`
   hint: every clause ends with a full stop""",
     ),
     (
+        "p(X) :- q(X)\nr(1).",
+        """
+test:1:12: error E106: a full stop is missing behind `)`
+    1 | p(X) :- q(X)
+                   ^
+  hint: every clause ends with a full stop""",
+    ),
+    (
         "hit(X <- a(X).",
         """
 test:1:4: error E107: this `(` is never closed
@@ -114,7 +122,7 @@ test:1:19: error E115: a duration has no unit: it is a number of seconds
     (
         "hit <- a where p seq b.",
         """
-test:1:18: error E111: `seq` binds more tightly than what stands left of it
+test:1:18: error E111: `seq` needs brackets around what stands left of it
     1 | hit <- a where p seq b.
                          ^^^
   hint: say with brackets what belongs together""",
