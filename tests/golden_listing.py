@@ -1,4 +1,4 @@
-"""Verdicts on golden traces: one matches, differs as docs/compatibility.md lists it, is a later issue's, or unexplained.
+"""Verdicts on golden traces: one matches, differs as docs/compatibility.md lists, is a later issue's, or unexplained.
 
 Two answers match if the same events come in the same steps; inside a step the order is free, since the original fires
 depth first and we by rounds. Law: what we answer differently is listed with its reason, and nothing else is.

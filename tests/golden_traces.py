@@ -16,7 +16,8 @@ from typing import Any
 
 import etalis
 from cases import read_value
-from etalis.errors import EtalisError
+from etalis.errors import EtalisError, Problem
+from etalis.language.rules import events_in
 from etalis.logic.term import Struct
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
@@ -198,7 +199,7 @@ class _Run:
                 # The pause ends just before the clock's new moment: an event may still come then.
                 return self.engine.advance(to=to_seconds(end - 1))
             case "call":
-                CALLS[step["goal"]](self)
+                call(self, step["goal"])
                 return []
         raise ValueError(f"unknown operation {step['op']}")
 
@@ -213,18 +214,41 @@ class _Run:
             self.engine.delete_rule(self.program.rules[number].label or str(number + 1))
 
 
+def _insert(run: _Run, rule: str) -> None:
+    run.engine.insert_rule(rule)
+
+
+def _delete(run: _Run, rule: str) -> None:
+    run.engine.delete_rule(rule)
+
+
+def _delete_listening(run: _Run, name: str) -> None:
+    """Delete the rules that an event of this name can trigger."""
+    for rule in run.program.rules:
+        if any(event.name == name for event in events_in(rule.pattern)):
+            run.engine.delete_rule(rule)
+
+
 def _do_nothing(_: _Run) -> None:
     """What waits is dropped as soon as nothing can use it, so there is no garbage to be asked for."""
 
 
-CALLS: Mapping[str, Callable[[_Run], object]] = MappingProxyType(
+CALLS: Mapping[str, Callable[..., None]] = MappingProxyType(
     {
-        "ins_event_rule((hit(X)<-p(X) seq q(X)))": lambda run: run.engine.insert_rule("hit(X) <- p(X) seq q(X)."),
-        "ins_event_rule((hit(X)<-p(X)))": lambda run: run.engine.insert_rule("hit(X) <- p(X)."),
-        "del_event_rule(r1)": lambda run: run.engine.delete_rule("r1"),
-        "del_all_event_rules(event(p(_),_))": lambda run: run.engine.delete_rule("hit(X) <- p(X)."),
-        "reset_etalis_state": _Run.reset,
-        "reset_etalis": _Run.clear,
-        "call_gc": _do_nothing,
+        r"ins_event_rule\(\((.*)\)\)": _insert,
+        r"del_event_rule\(\(?(.*?)\)?\)": _delete,
+        r"del_all_event_rules\(event\((\w+).*\)": _delete_listening,
+        r"reset_etalis_state|reset_db": _Run.reset,
+        r"reset_etalis": _Run.clear,
+        r"call_gc": _do_nothing,
     }
 )
+
+
+def call(run: _Run, goal: str) -> None:
+    """Do what a goal of the original asks for, by our API."""
+    for shape, action in CALLS.items():
+        if found := re.fullmatch(shape, goal):
+            action(run, *found.groups())
+            return
+    raise EtalisError(Problem("E207", f"the goal {goal} has no counterpart yet"))
