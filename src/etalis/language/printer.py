@@ -17,6 +17,7 @@ from etalis.language.operators import (
     CLAUSE,
     PATTERN,
     PATTERN_OPERATORS,
+    PATTERN_WORDS,
     GoalOperators,
     PatternOperator,
 )
@@ -129,7 +130,7 @@ class Printer:
                 return f"{{{self.term(inner, CLAUSE)}}}", 0
             case Compound(name=name, args=(a, b)) if name in self.operators.infix:
                 row = self.operators.infix[name]
-                return _join(self.operand(a, row.left), name, self.operand(b, row.right), row.priority), row.priority
+                return _join(self.operand(a, row.left), name, self.right(b, row.right), row.priority), row.priority
             case Compound(name=name, args=(a,)) if name in self.operators.prefix:
                 row = self.operators.prefix[name]
                 return _prefix(name, self.operand(a, row.right)), row.priority
@@ -140,11 +141,18 @@ class Printer:
                 return None, 0
 
     def operand(self, term: Term, limit: int) -> str:
-        """Write a term next to an operator: an atom that is an operator itself gets brackets."""
+        """Write the left or only side of an operator: an atom that is an operator itself gets brackets."""
         text = self.term(term, limit)
         if isinstance(term, Const) and (term.value in self.operators or term.value in ARROWS):
             return f"({text})"
         return text
+
+    def right(self, term: Term, limit: int) -> str:
+        """Write the right side of an infix operator, where a word that is an infix operator can only be an atom."""
+        text = self.term(term, limit)
+        if text in PATTERN_WORDS and text not in self.operators.prefix:
+            return text
+        return self.operand(term, limit)
 
     def pattern(self, pattern: Pattern, limit: int) -> str:
         """Write a pattern where one that binds more loosely than `limit` needs brackets."""
@@ -174,7 +182,7 @@ class Printer:
             case NotWithin(pattern=a, absent=c, duration=duration):
                 return f"{self.pattern(a, row.left)} seq (not {self.pattern(c, 1060)} within {seconds(duration)})"
             case Condition(pattern=a, goal=goal) | Do(pattern=a, action=goal):
-                return f"{self.pattern(a, row.left)} {row.name} {self.operand(goal, row.right)}"
+                return f"{self.pattern(a, row.left)} {row.name} {self.right(goal, row.right)}"
             case Within(pattern=a, duration=duration):
                 return f"{self.pattern(a, row.left)} within {seconds(duration)}"
             case Last(pattern=a, count=count):
@@ -210,7 +218,7 @@ class Printer:
             event = Compound(rule.head.name, rule.head.args) if rule.head.args else Const(rule.head.name)
             head = f"{form}({self._arguments((event, rule.alarm.when))})"
         if rule.action is not None:
-            head += f" do {self.operand(rule.action, 1000)}"
+            head += f" do {self.right(rule.action, 1000)}"
         return f"{self._label(rule)}{head} <- {self.pattern(rule.pattern, BODY)}"
 
     def _label(self, rule: Rule) -> str:
