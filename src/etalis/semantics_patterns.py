@@ -13,10 +13,10 @@ from typing import assert_never
 
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
+from etalis.language.bindings import bindings, mentioned
 from etalis.language.printer import print_term
-from etalis.language.bindings import bindings
 from etalis.language.rules import expand_any
-from etalis.language.traversal import names, pattern_variables, variables
+from etalis.language.traversal import variables
 from etalis.logic.term import format_value
 from etalis.semantics_counting import Anchored, Folding, Opened, Runs, Sliding
 from etalis.semantics_matches import (
@@ -50,7 +50,7 @@ def strip(pattern: s.Pattern, scope: Scope) -> tuple[s.Pattern, list[tuple[s.Pat
             case s.Condition(pattern=inner, goal=goal) | s.Do(pattern=inner, action=goal):
                 scope = replace(scope, outer=scope.outer | named([goal]))
             case s.Negation(pattern=inner, absent=absent):
-                scope = replace(scope, outer=scope.outer | variables_of(absent))
+                scope = replace(scope, outer=scope.outer | mentioned(absent))
             case s.Isolated(pattern=inner) | s.Last(pattern=inner):
                 pass
             case _:
@@ -110,7 +110,7 @@ def _build_core(
 
 
 def _beside(scope: Scope, other: s.Pattern) -> Scope:
-    return replace(scope, outer=scope.outer | variables_of(other))
+    return replace(scope, outer=scope.outer | mentioned(other))
 
 
 def _inside_repeat(scope: Scope, repeat: s.Repeat) -> Scope:
@@ -133,8 +133,8 @@ def _groups(fold: s.Aggregate, elsewhere: Names) -> Names:
 
 def _key(left: s.Pattern, right: s.Pattern, scope: Scope) -> Names:
     """Return the variables that both sides always bind: the join key of `snoop_recent` (reading 10)."""
-    a = always_binds(left, scope.outer | variables_of(right), scope.head)
-    return a & always_binds(right, scope.outer | variables_of(left), scope.head)
+    a = always_binds(left, scope.outer | mentioned(right), scope.head)
+    return a & always_binds(right, scope.outer | mentioned(left), scope.head)
 
 
 def _policy_of(operator: str, scope: Scope) -> Policy:
@@ -152,7 +152,7 @@ def _span(modifiers: list[tuple[s.Pattern, Scope]]) -> tuple[int | None, int | N
 def _negated(absent: s.Pattern, left: s.Pattern, scope: Scope) -> list[Instance]:
     """Set up a negated pattern, unrestricted and with its own windows only; its matches fill the list returned."""
     found: list[Instance] = []
-    build(absent, found.append, replace(scope, policy=UNRESTRICTED, window=None, outer=variables_of(left)))
+    build(absent, found.append, replace(scope, policy=UNRESTRICTED, window=None, outer=mentioned(left)))
     return found
 
 
@@ -209,11 +209,6 @@ def _solve(kind: str, goal: s.Term, x: Instance, scope: Scope) -> list[Instance]
     return [replace(x, bindings=bindings) for bindings in found]
 
 
-def variables_of(pattern: s.Pattern) -> Names:
-    """Return every variable that a pattern mentions."""
-    return names(pattern_variables(pattern))
-
-
 def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
     """Return the variables that every match of a pattern binds; what a goal binds is never sure (reading 34)."""
 
@@ -226,14 +221,14 @@ def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
         case s.TimePoint():
             return frozenset()
         case s.Binary(operator="seq", left=left, right=s.Aggregate(kind=kind) as fold) if FOLDS[kind].at_opener:
-            grouped = inside(fold, variables_of(left)) & (head | named([fold.result]))  # else free at the opener
-            return inside(left, variables_of(fold)) | grouped
+            grouped = inside(fold, mentioned(left)) & (head | named([fold.result]))  # else free at the opener
+            return inside(left, mentioned(fold)) | grouped
         case s.Binary(left=left, right=right):
-            return inside(left, variables_of(right)) | inside(right, variables_of(left))
+            return inside(left, mentioned(right)) | inside(right, mentioned(left))
         case s.Or(left=left, right=right):
             return inside(left) & inside(right)
         case s.Negation(pattern=inner, absent=other) | s.NotWithin(pattern=inner, absent=other):
-            return inside(inner, variables_of(other))
+            return inside(inner, mentioned(other))
         case s.Condition(pattern=inner, goal=goal) | s.Do(pattern=inner, action=goal):
             return inside(inner, named([goal]))
         case s.Within(pattern=inner) | s.Last(pattern=inner) | s.Isolated(pattern=inner):

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from etalis.language import syntax as s
-from etalis.language.bindings import bindings
+from etalis.language.bindings import bindings, left_of
+from etalis.language.traversal import postorder, rewrite
 from etalis.logic.term import Struct, Value, real
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import Event
@@ -159,28 +160,26 @@ class Author:
         return s.NotWithin(left, self.pattern(min(depth, 2)), self.seconds(1, 3))
 
     def _repeat(self, depth: int) -> s.Pattern:
+        """A repetition; a count that turns out to have no value left of it is repaired when the rule is whole."""
         least = self.number(1, 3)
         most = self.pick((least, least, least + 1, None))
         inner = self.pattern(min(depth, 2))
-        return s.Repeat(inner, s.Const(1), None) if most is None else s.Repeat(inner, s.Const(least), s.Const(most))
+        if most is None:
+            return s.Repeat(inner, s.Const(1), None)
+        if self.rarely(4):
+            count = self.variable()
+            return s.Repeat(inner, count, self.pick((count, s.Const(3))))
+        return s.Repeat(inner, s.Const(least), s.Const(most))
 
     def _anchored(self, depth: int) -> s.Pattern:
-        left = self.pattern(depth)
-        repeat = self._repeat(depth)
-        assert isinstance(repeat, s.Repeat)
-        bound = sorted(bindings(left)[id(left)].perhaps & set(VARIABLES))
-        if bound and repeat.most is not None and self.rarely(3):
-            name = self.pick(bound)
-            repeat = replace(repeat, least=s.Var(name), most=s.Var(name))
-        return s.Binary("seq", left, repeat)
+        return s.Binary("seq", self.pattern(depth), self._repeat(depth))
 
     def _aggregate(self, depth: int) -> s.Aggregate:
         inner = self.pattern(min(depth, 2))
         bound = sorted(bindings(inner)[id(inner)].perhaps & set(VARIABLES))
         kind = self.pick(tuple(FOLDS) if bound else ("count",))
         value = s.Var(self.pick(bound)) if FOLDS[kind].has_value else None
-        result = self.pick((s.Var("R"), s.Var("R"), s.Var("R"), s.Var("Z"), s.Const(1), s.Const(2)))
-        return s.Aggregate(kind, value, inner, result)
+        return s.Aggregate(kind, value, inner, self.pick(LIST_RESULTS if kind == "list" else RESULTS))
 
     def _sliding(self, depth: int) -> s.Pattern:
         fold = self._aggregate(depth)
@@ -217,6 +216,8 @@ _X, _Y, _Z, _R, _S, _E = map(s.Var, ("X", "Y", "Z", "R", "S", "E"))
 _ZERO, _ONE = s.Const(0), s.Const(1)
 _START, _END = _call("t1", _S), _call("t2", _E)
 TERMS = (_X, _X, _X, _Y, _Y, _Z, s.Var("_#1"))
+RESULTS = (_R, _R, _R, _R, _Z, _ONE, s.Const(2))
+LIST_RESULTS = (_R, s.ListTerm((_X,), s.Var("R")), s.ListTerm((s.Var("_#1"), _Z), s.Var("_#2")))
 GOALS: Mapping[s.Term, str] = {  # each with the variables that it needs
     _call("=", _X, _Y): "",
     _call("p", _X, _Y): "",
@@ -265,12 +266,22 @@ def _rule(draw: Draw, shape: Shape, heads: Sequence[str], number: int) -> s.Rule
     name = heads[number]
     names = (*RECEIVED, *RECEIVED, *(head for head in heads if name in LATE or head in TIMELY))
     author = Author(draw, shape, names, name in LATE, left=draw(st.integers(1, shape.leaves)))
-    pattern = author.pattern(draw(st.integers(0, shape.depth)))
+    pattern = _count_with_values(author.pattern(draw(st.integers(0, shape.depth))))
     bound = sorted(bindings(pattern)[id(pattern)].perhaps & {*VARIABLES, "R"})
     head = s.EventPattern(name, tuple(_head_term(author, bound) for _ in range(ARITIES[name])))
     alarm = _alarm(author, bound) if name == ALARM else None
     properties = _properties(author)
     return s.Rule(head, pattern, f"r{number + 1}" if properties else None, properties, alarm)
+
+
+def _count_with_values(pattern: s.Pattern) -> s.Pattern:
+    """Count with numbers where nothing left of a repetition binds the variable it counts with."""
+    left = left_of(pattern)
+    for node in postorder(pattern):
+        if isinstance(node, s.Repeat) and isinstance(node.least, s.Var) and node.least.name not in left[id(node)]:
+            counted = replace(node, least=s.Const(2), most=s.Const(2))
+            return _count_with_values(rewrite(pattern, lambda x, old=node, new=counted: new if x is old else x))
+    return pattern
 
 
 def _head_term(author: Author, bound: Sequence[str]) -> s.Term:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from etalis import semantics
 from etalis.language import syntax as s
+from etalis.language.bindings import bindings
 from etalis.temporal.event import Event
 from etalis.temporal.relation import RELATIONS
 
@@ -17,92 +18,130 @@ SECOND = 1_000_000
 RECEIVED = ("a", "b")
 DERIVED = ("d", "e")
 ALARM = "g"
-ANYTHING = s.Var("_#1")
+X, Y, ANYTHING = s.Var("X"), s.Var("Y"), s.Var("_#1")
 
 # Weighted so that most patterns match something in a stream of a few events.
-terms = st.sampled_from((ANYTHING, ANYTHING, ANYTHING, s.Var("X"), s.Var("X"), s.Var("Y"), s.Const(0)))
-seconds = st.integers(0, 4).map(lambda n: n * SECOND)
+TERMS = (ANYTHING, ANYTHING, ANYTHING, X, X, Y, s.Const(0))
+NAMES = (*RECEIVED, *RECEIVED, *RECEIVED, *DERIVED, ALARM)
+SHAPES = (
+    "event",
+    "pair",
+    "pair",
+    "pair",
+    "relation",
+    "or",
+    "guarded",
+    "guarded",
+    "within",
+    "negation",
+    "absence",
+    "condition",
+)
 
 
 def call(name: str, *args: s.Term) -> s.Compound:
     return s.Compound(name, args)
 
 
-def events(names: tuple[str, ...]) -> st.SearchStrategy[s.Pattern]:
-    """Event patterns and, now and then, a time point."""
-    single = st.builds(lambda name, arg: s.EventPattern(name, (arg,)), st.sampled_from(names), terms)
-    return st.one_of(*(single,) * 9, seconds.map(s.TimePoint))
-
-
-goals = st.sampled_from(
-    [
-        call("\\=", s.Var("X"), s.Var("Y")),
-        call("=", s.Var("X"), s.Var("Y")),
-        call("=", s.Var("Y"), s.Const(1)),
-        call("==", s.Var("X"), s.Const(0)),
-    ]
+START, END = call("t1", s.Var("S")), call("t2", s.Var("E"))
+CONDITIONS = (
+    ("where", call("\\=", X, Y)),
+    ("where", call("=", X, Y)),
+    ("where", call("=", Y, s.Const(1))),
+    ("where", call("==", X, s.Const(0))),
+    ("check", call(",", START, call("<", s.Var("S"), s.Const(3)))),
+    ("check", call(",", START, call(",", END, call("=\\=", s.Var("S"), s.Var("E"))))),
+    ("event_multiply", call(";", call("=", Y, s.Const(0)), call("=", Y, s.Const(1)))),
 )
-times = st.sampled_from(
-    [
-        call(",", call("t1", s.Var("S")), call("<", s.Var("S"), s.Const(3))),
-        call(",", call("t1", s.Var("S")), call(",", call("t2", s.Var("E")), call("=\\=", s.Var("S"), s.Var("E")))),
-    ]
-)
-choices = st.just(call(";", call("=", s.Var("Y"), s.Const(0)), call("=", s.Var("Y"), s.Const(1))))
+
+Draw = st.DrawFn
 
 
-def larger(inner: st.SearchStrategy[s.Pattern]) -> st.SearchStrategy[s.Pattern]:
-    """Patterns with `inner` ones below; absences by deadline wait for received events only, so that time ends."""
-    simple = events(RECEIVED)
-    received = st.one_of(simple, st.builds(s.Binary, st.sampled_from(("seq", "and")), simple, simple))
-    frequent = st.builds(s.Binary, st.sampled_from(("seq", "and")), inner, inner)
-    return st.one_of(
-        frequent,
-        frequent,
-        frequent,
-        st.builds(s.Binary, st.sampled_from(sorted(RELATIONS)), inner, inner),
-        st.builds(s.Or, inner, inner),
-        st.builds(s.Within, inner, seconds),
-        st.builds(s.Negation, st.sampled_from(("cnot", "fnot")), inner, inner),
-        st.builds(s.NotWithin, received, inner, st.integers(1, 4).map(lambda n: n * SECOND)),
-        st.builds(s.Condition, st.just("where"), inner, goals),
-        st.builds(s.Condition, st.just("check"), inner, times),
-        st.builds(s.Condition, st.just("event_multiply"), inner, choices),
+def duration(draw: Draw, least: int = 0) -> int:
+    return draw(st.integers(least, 4)) * SECOND
+
+
+def event(draw: Draw, names: tuple[str, ...] = NAMES) -> s.Pattern:
+    """An event pattern or, now and then, a time point."""
+    if draw(st.integers(0, 9)) == 9:
+        return s.TimePoint(duration(draw))
+    return s.EventPattern(draw(st.sampled_from(names)), (draw(st.sampled_from(TERMS)),))
+
+
+def sequence(draw: Draw, depth: int) -> s.Pattern:
+    """A sequence nested to the left or to the right, directly or in an `or`."""
+    a, b, c = (pattern(draw, depth - 2) for _ in range(3))
+    nested: s.Pattern = s.Binary("seq", a, b)
+    if draw(st.integers(0, 2)) == 0:
+        nested = s.Or(nested, event(draw))
+    return s.Binary("seq", nested, c) if draw(st.booleans()) else s.Binary("seq", c, nested)
+
+
+def pattern(draw: Draw, depth: int) -> s.Pattern:
+    """A pattern; absences by deadline wait for received events only, so that time ends."""
+    shape = draw(st.sampled_from(SHAPES)) if depth > 0 else "event"
+    match shape:
+        case "pair":
+            return s.Binary(draw(st.sampled_from(("seq", "and"))), pattern(draw, depth - 1), pattern(draw, depth - 1))
+        case "relation":
+            relation = draw(st.sampled_from(sorted(RELATIONS)))
+            return s.Binary(relation, pattern(draw, depth - 1), pattern(draw, depth - 1))
+        case "or":
+            return s.Or(pattern(draw, depth - 1), pattern(draw, depth - 1))
+        case "guarded":
+            return s.Negation("cnot", sequence(draw, depth), pattern(draw, depth - 2))
+        case "within":
+            return s.Within(pattern(draw, depth - 1), duration(draw))
+        case "negation":
+            operator = draw(st.sampled_from(("cnot", "fnot")))
+            return s.Negation(operator, pattern(draw, depth - 1), pattern(draw, depth - 1))
+        case "absence":
+            return s.NotWithin(event(draw, RECEIVED), pattern(draw, depth - 1), duration(draw, 1))
+        case "condition":
+            kind, goal = draw(st.sampled_from(CONDITIONS))
+            return s.Condition(kind, pattern(draw, depth - 1), goal)
+        case _:
+            return event(draw)
+
+
+def head(draw: Draw, name: str, body: s.Pattern) -> s.EventPattern:
+    bound = sorted(bindings(body)[id(body)].perhaps & {"X", "Y"})
+    return s.EventPattern(name, (draw(st.sampled_from([*map(s.Var, bound), s.Const(0)])),))
+
+
+def rule(draw: Draw) -> s.Rule:
+    body = pattern(draw, 3)
+    windows = (s.Property("window", s.Const(draw(st.integers(1, 4)))),) if draw(st.integers(0, 3)) == 0 else ()
+    return s.Rule(head(draw, draw(st.sampled_from(DERIVED)), body), body, properties=windows)
+
+
+def alarm(draw: Draw) -> s.Rule:
+    body = (
+        s.Binary("seq", event(draw, RECEIVED), event(draw, RECEIVED)) if draw(st.booleans()) else event(draw, RECEIVED)
     )
+    given = s.Alarm(draw(st.sampled_from(("after", "at"))), s.Const(draw(st.integers(1, 4))))
+    return s.Rule(head(draw, ALARM, body), body, alarm=given)
 
 
-patterns = st.recursive(events((*RECEIVED, *RECEIVED, *RECEIVED, *DERIVED, ALARM)), larger, max_leaves=6)
-windows = st.one_of(st.just(()), st.integers(1, 4).map(lambda n: (s.Property("window", s.Const(n)),)))
-heads = st.builds(lambda name, arg: s.EventPattern(name, (arg,)), st.sampled_from(DERIVED), terms)
-rules = st.builds(lambda head, pattern, given: s.Rule(head, pattern, properties=given), heads, patterns, windows)
-alarms = st.builds(
-    lambda pattern, kind, when: s.Rule(
-        s.EventPattern(ALARM, (s.Var("X"),)), pattern, alarm=s.Alarm(kind, s.Const(when))
-    ),
-    st.recursive(events(RECEIVED), lambda p: st.builds(s.Binary, st.sampled_from(("seq", "and")), p, p), max_leaves=2),
-    st.sampled_from(("after", "at")),
-    st.integers(1, 4),
-)
-modes = st.sampled_from(("strict", "weak")).map(lambda mode: s.SetFlag("interval_relations", s.Const(mode)))
-programs = st.builds(
-    lambda mode, some, more: s.Program((mode, *some, *more)),
-    modes,
-    st.lists(rules, min_size=1, max_size=4),
-    st.lists(alarms, max_size=1),
-)
-streams = st.lists(
-    st.builds(
-        lambda name, value, end, length: Event.make(name, (value,), (end - length) * SECOND, end * SECOND),
-        st.sampled_from(RECEIVED),
-        st.sampled_from((0, 1)),
-        st.integers(0, 6),
-        st.sampled_from((0, 0, 0, 1, 2)),
-    ),
-    max_size=8,
-)
+@st.composite
+def programs(draw: Draw) -> s.Program:
+    mode = s.SetFlag("interval_relations", s.Const(draw(st.sampled_from(("strict", "weak")))))
+    rules = [rule(draw) for _ in range(draw(st.integers(1, 3)))]
+    alarms = [alarm(draw) for _ in range(draw(st.integers(0, 1)))]
+    return s.Program((mode, *rules, *alarms))
 
 
-@given(programs, streams)
+@st.composite
+def streams(draw: Draw) -> list[Event]:
+    found = []
+    for _ in range(draw(st.integers(0, 10))):
+        end, length = draw(st.integers(0, 6)), draw(st.sampled_from((0, 0, 0, 0, 1, 2)))
+        name, value = draw(st.sampled_from(RECEIVED)), draw(st.integers(0, 1))
+        found.append(Event.make(name, (value,), (end - length) * SECOND, end * SECOND))
+    return found
+
+
+@given(programs(), streams())
 def test_steps_give_the_least_model(program: s.Program, stream: list[Event]) -> None:
     made = semantics.run(program, stream, policy="unrestricted")
     assert len(made) == len(set(made)), "a derived event is made once"

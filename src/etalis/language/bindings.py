@@ -69,6 +69,26 @@ def _some_of(parts: tuple[Bound, ...], count: int) -> Bound:
     return Bound(sure, reduce(frozenset.union, (part.perhaps for part in parts), frozenset()))
 
 
+def mentioned(pattern: Pattern) -> Names:
+    """Return the variables of a pattern that what stands around it can share.
+
+    Those of a negated pattern alone, and those that an aggregate is taken of, are local (language.md section 3).
+    """
+
+    def combine(node: Pattern, parts: tuple[Names, ...]) -> Names:
+        own = names(variables(*terms(node)))
+        match node:
+            case Negation() | NotWithin():
+                return parts[0]
+            case Aggregate(value=value, result=result):
+                aggregated = frozenset() if value is None else names(variables(value))
+                return (parts[0] - aggregated) | names(variables(result))
+            case _:
+                return own.union(*parts)
+
+    return fold(pattern, combine)[id(pattern)]
+
+
 def left_of(pattern: Pattern) -> dict[int, Names]:
     """Return, by the id of each node, the variables that what stands left of it in a sequence may bind."""
     bound = bindings(pattern)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from etalis.language import syntax as s
+from etalis.language.bindings import mentioned
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
@@ -115,15 +116,15 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
             sure = frozenset.intersection(*(b.sure for b in branches))
             return Draft("union", branches, sure=sure, maybe=frozenset().union(*(b.binds for b in branches)) - sure)
         case s.Negation(operator=operator, pattern=inner, absent=absent):
-            draft = _draft(inner, c, outer | pattern_variables(absent))
+            draft = _draft(inner, c, outer | mentioned(absent))
             kind = "before" if operator == "fnot" else "gap" if draft.is_sequence else "inside"
             draft.tests.append(("absent", kind, _negative(absent, c, draft.binds)))
             return draft
         case s.NotWithin(pattern=inner, absent=absent, duration=duration):
-            left = _draft(inner, c, outer | pattern_variables(absent))
-            negative = _negative(absent, c, left.binds)
+            awaited = _draft(inner, c, outer | mentioned(absent))
+            negative = _negative(absent, c, awaited.binds)
             data = {"duration": duration, "absent": negative}
-            return Draft("deadline", [left], sure=left.sure, maybe=left.maybe, data=data)
+            return Draft("deadline", [awaited], sure=awaited.sure, maybe=awaited.maybe, data=data)
         case s.Condition(kind=kind, pattern=inner, goal=goal):
             draft = _draft(inner, c, outer | frozenset(term_variables(goal)))
             draft.tests.append(("goal", kind, goal, draft.binds))
@@ -167,8 +168,8 @@ def _draft_binary(operator: str, left: s.Pattern, right: s.Pattern, c: Context, 
         return _draft_repeat(left, right, c, outer)
     if operator == "seq" and isinstance(right, s.Aggregate):
         return _draft_fold(left, right, c, outer)
-    a = _draft(left, c, outer | pattern_variables(right))
-    b = _draft(right, c, outer | pattern_variables(left))
+    a = _draft(left, c, outer | mentioned(right))
+    b = _draft(right, c, outer | mentioned(left))
     sure = a.sure | b.sure
     policy = _CONTINUOUS if operator == "forall_seq" and c.policy is not _UNRESTRICTED else c.policy
     data = {"relation": c.relations[operator], "policy": policy}
@@ -177,9 +178,9 @@ def _draft_binary(operator: str, left: s.Pattern, right: s.Pattern, c: Context, 
 
 def _draft_repeat(left: s.Pattern | None, repeat: s.Repeat, c: Context, outer: frozenset[str]) -> Draft:
     bounds = frozenset(term_variables(repeat.least, *(() if repeat.most is None else (repeat.most,))))
-    inside = pattern_variables(repeat.pattern)
+    inside = mentioned(repeat.pattern)
     parts = [] if left is None else [_draft(left, c, outer | inside | bounds)]
-    visible = outer | frozenset().union(*(x.binds for x in parts)) | bounds
+    visible = outer | bounds | (frozenset() if left is None else mentioned(left))
     element = _draft(repeat.pattern, c, visible)
     shared = element.binds & visible
     sure = frozenset().union(*(x.sure for x in parts)) | (shared & element.sure)
@@ -190,11 +191,12 @@ def _draft_repeat(left: s.Pattern | None, repeat: s.Repeat, c: Context, outer: f
 
 def _draft_fold(left: s.Pattern | None, fold: s.Aggregate, c: Context, outer: frozenset[str]) -> Draft:
     value_vars = frozenset(term_variables(*(() if fold.value is None else (fold.value,))))
-    parts = [] if left is None else [_draft(left, c, outer | pattern_variables(fold))]
-    element = _draft(fold.pattern, c, outer | value_vars | frozenset(term_variables(fold.result)))
+    parts = [] if left is None else [_draft(left, c, outer | mentioned(fold))]
     opener_binds = frozenset().union(*(x.binds for x in parts))
     result_vars = frozenset(term_variables(fold.result))
-    groups = (element.binds - value_vars) & (outer | opener_binds | result_vars)
+    elsewhere = outer | result_vars | (frozenset() if left is None else mentioned(left))
+    element = _draft(fold.pattern, c, elsewhere | value_vars)
+    groups = (element.binds - value_vars) & elsewhere
     # At the opener itself only those groups have a value that the head needs there.
     kept = groups & c.outer if parts and FOLDS[fold.kind].at_opener else groups
     sure = frozenset().union(*(x.sure for x in parts)) | (kept & element.sure) | result_vars
@@ -212,39 +214,6 @@ def _negative(absent: s.Pattern, c: Context, binds: frozenset[str]) -> tuple[Dra
     draft = _draft(absent, own, binds)
     _push_windows(draft)
     return draft, draft.binds & binds
-
-
-def pattern_variables(pattern: s.Pattern) -> frozenset[str]:
-    """Return all variables that occur in a pattern, its goals and negated parts included."""
-    terms: list[s.Term] = []
-    stack: list[s.Pattern] = [pattern]
-    while stack:
-        match stack.pop():
-            case s.EventPattern(args=args):
-                terms.extend(args)
-            case s.Binary(left=left, right=right) | s.Or(left=left, right=right):
-                stack.extend((left, right))
-            case s.Negation(pattern=inner, absent=absent) | s.NotWithin(pattern=inner, absent=absent):
-                stack.extend((inner, absent))
-            case s.Condition(pattern=inner, goal=goal):
-                stack.append(inner)
-                terms.append(goal)
-            case s.Do(pattern=inner, action=goal):
-                stack.append(inner)
-                terms.append(goal)
-            case s.Within(pattern=inner) | s.Last(pattern=inner) | s.Isolated(pattern=inner):
-                stack.append(inner)
-            case s.Repeat(pattern=inner, least=least, most=most):
-                stack.append(inner)
-                terms.extend(t for t in (least, most) if t is not None)
-            case s.Aggregate(value=value, pattern=inner, result=result):
-                stack.append(inner)
-                terms.extend(t for t in (value, result) if t is not None)
-            case s.AnyOf(patterns=patterns):
-                stack.extend(patterns)
-            case _:
-                pass
-    return frozenset(term_variables(*terms))
 
 
 def _push_windows(draft: Draft) -> None:
