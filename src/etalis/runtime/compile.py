@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from etalis.plan import algebra as p
+from etalis.plan.retention import NEVER_STORED, retention, window_of
 from etalis.runtime import store as stores
 from etalis.runtime.blockers import EventLog
 from etalis.runtime.code import Code
@@ -20,9 +21,8 @@ from etalis.runtime.heads import Heads
 from etalis.runtime.network import Entry, PlannedRule, Reader, Wiring
 from etalis.runtime.operators import Emit
 from etalis.runtime.special import Special
-from etalis.runtime.state import State
+from etalis.runtime.state import Raw, State
 from etalis.runtime.terms import match_arguments
-from etalis.temporal.relation import Relation
 
 Names = dict[str, str]  # variable -> Python expression (a local name)
 
@@ -54,6 +54,11 @@ class Compiler:
         isolates = any(isinstance(t, p.Alone) for e in self.wiring.entries for t in p.tests(e.node))
         return self.memory.setdefault("log", EventLog()) if isolates else None
 
+    def has_doubles(self) -> bool:
+        """Tell whether one event may match two alternatives of an `or`."""
+        unions = [e for e in self.wiring.entries if isinstance(e.node, p.Union)]
+        return any(may_double(child, union) for union in unions for child in union.inputs)
+
     def finish(self, code: Code, what: str) -> Callable[..., Any]:
         """Compile a function and keep its text for `explain`."""
         self.sources.append((what, code.source()))
@@ -61,22 +66,24 @@ class Compiler:
 
     # leaves
 
-    def processors(self) -> dict[tuple[str, int], Callable[..., None]]:
-        """Return per kind of event the function (values..., start, end) that offers an instance to all its leaves."""
+    def processors(self) -> dict[tuple[str, int], Callable[[Raw], None]]:
+        """Return per kind of event the function that offers one to all its leaves."""
         by_kind: dict[tuple[str, int], list[Entry]] = {}
         for leaf in self.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         return {kind: self.processor(kind, leaves) for kind, leaves in by_kind.items()}
 
-    def processor(self, kind: tuple[str, int], leaves: list[Entry]) -> Callable[..., None]:
-        """Write the function that offers one instance to its leaves, left to right."""
-        parameters = [f"x{i}" for i in range(kind[1])]
-        code = Code([*parameters, "t1", "t2"])
+    def processor(self, kind: tuple[str, int], leaves: list[Entry]) -> Callable[[Raw], None]:
+        """Write the function that offers one event to its leaves, left to right."""
+        code = Code(["raw"])
         if len(leaves) > 4:
             for leaf in leaves:
-                code(f"{code.constant(self.processor(kind, [leaf]))}({', '.join(code.parameters)})")
+                code(f"{code.constant(self.processor(kind, [leaf]))}(raw)")
         else:
+            parameters = [f"x{i}" for i in range(kind[1])]
+            rest = ["*_"] if self.heads.parts else []
+            code(f"({', '.join(['t2', 't1', '_', *parameters, *rest])}) = raw")
             for leaf in leaves:
                 self.offer(code, leaf, parameters, "t1", "t2")
         return self.finish(code, f"{kind[0]}/{kind[1]}")
@@ -197,7 +204,7 @@ class Compiler:
     def retention(self, join: Entry, place: int) -> int | None:
         """Return how long after its end an instance of one side can still be used: None for ever, -1 not at all."""
         assert isinstance(join.node, p.Join)
-        return retention(join.node.relation, place, _window(join.node.tests))
+        return retention(join.node.relation, place, window_of(join.node.tests))
 
     def keys(self, join: Entry) -> list[str]:
         """Return the variables that both sides always bind: the join key."""
@@ -381,30 +388,6 @@ class Doubles:
         return True
 
 
-NEVER_STORED = -1
-
-
-def retention(relation: Relation, place: int, window: int | None) -> int | None:
-    """Return how long after its end an instance can still find a partner, whose end is never earlier than now.
-
-    None: for ever; -1: never. Derived from the relation's row: `place` 0 is the side of A.
-    """
-    mine, other = ("a", "b") if place == 0 else ("b", "a")
-    keep = window
-    for x, op, y in relation.comparisons:
-        if x == f"{other}2" and y[0] == mine:
-            if op == "<":
-                return NEVER_STORED
-            keep = 0
-        if op == "=" and y == f"{other}2" and x[0] == mine:
-            keep = 0
-    return keep
-
-
-def _window(tests: Sequence[p.Test]) -> int | None:
-    return min((t.duration for t in tests if isinstance(t, p.Window)), default=None)
-
-
 def _tuple(items: Sequence[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 
@@ -538,7 +521,7 @@ class Probe:
         return tests, names, start, end
 
     def length_test(self) -> str | None:
-        duration = _window(self.node.tests)
+        duration = window_of(self.node.tests)
         if duration is None or self.node.relation.occurs_on != "hull":
             return None
         limit = self.code.constant(duration)
@@ -559,7 +542,7 @@ class Probe:
             elif op == "=" and f"{mine}2" in (x, y):
                 partner = y if x[0] == mine else x
                 conditions.append(f"{self.y2} < {self.points[partner]}")
-        window = _window(self.node.tests)
+        window = window_of(self.node.tests)
         if window is not None and self.node.relation.occurs_on == "hull":
             conditions.append(f"{self.y2} < {self.x2} - {self.code.constant(window)}")
         return " or ".join(conditions) or None
@@ -593,52 +576,64 @@ class Probe:
     def write_one(self, own: dict[Any, Any] | None) -> None:
         """Earliest or latest candidate; it leaves where the policy consumes."""
         code, node = self.code, self.node
-        latest = node.policy.select == "latest"
-        consume = node.policy.consume
-        other = code.constant(self.other)
-        y, g, j = code.fresh("y"), code.fresh("g"), code.fresh("j")
+        y = code.fresh("y")
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
-        code(f"{y} = {other}.get({self.key})")
-        if node.policy.keep != "newest":
-            with code.block(f"if {y} is not None and type({y}) is not tuple:"):
-                code(f"{g} = {y}")
-                order = f"range(len({g}) - 1, -1, -1)" if latest else f"range(len({g}))"
-                with code.block(f"for {j} in {order}:"):
-                    code(f"{y} = {g}[{j}]")
-                    code(self.unpack(y))
-                    stop = self.past() if latest else self.beyond()
-                    if stop:
-                        with code.block(f"if {stop}:"):
-                            code(f"{y} = None")
-                            code("break")
-                    with code.block(f"if {condition}:"):
-                        if consume:
-                            code(f"{code.constant(stores.take)}({other}, {self.key}, {g}, {j})")
-                        code("break")
-                with code.block("else:"):
-                    code(f"{y} = None")
-            header = f"elif {y} is not None:"
-        else:
-            header = f"if {y} is not None:"
-        with code.block(header):
-            code(self.unpack(y))
-            with code.block(f"if {condition}:"):
-                if consume:
-                    code(f"del {other}[{self.key}]")
-                    self.forget()
-                else:
-                    code("pass")
-            with code.block("else:"):
-                code(f"{y} = None")
+        code(f"{y} = {code.constant(self.other)}.get({self.key})")
         with code.block(f"if {y} is not None:"):
-            self.consumed()
-            self.compiler.multiplied(code, self.entry, tests, names, start, end)
-            if node.policy.keep != "unmatched":
-                self.keep_waiting(own)
+            if node.policy.keep == "newest":
+                self._try_only(y, condition)
+            else:
+                with code.block(f"if type({y}) is tuple:"):
+                    self._try_only(y, condition)
+                with code.block("else:"):
+                    self._try_several(y, condition)
+            if own is None:
+                with code.block(f"if {y} is not None:"):
+                    self._match_one(tests, names, start, end)
         if own is not None:
+            with code.block(f"if {y} is not None:"):
+                self._match_one(tests, names, start, end)
+                if node.policy.keep != "unmatched":
+                    self.keep_waiting(own)
             with code.block("else:"):
                 self.keep_waiting(own)
+
+    def _match_one(self, tests: Passing, names: Names, start: str, end: str) -> None:
+        self.consumed()
+        self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+
+    def _try_only(self, y: str, condition: str) -> None:
+        """Test the one instance that waits under the key; it becomes None where it is no candidate."""
+        code = self.code
+        code(self.unpack(y))
+        with code.block(f"if {condition}:"):
+            if self.node.policy.consume:
+                code(f"del {code.constant(self.other)}[{self.key}]")
+                self.forget()
+        with code.block("else:"):
+            code(f"{y} = None")
+
+    def _try_several(self, y: str, condition: str) -> None:
+        """Test the instances of a group from the end that the policy prefers."""
+        code = self.code
+        g, j = code.fresh("g"), code.fresh("j")
+        latest = self.node.policy.select == "latest"
+        code(f"{g} = {y}")
+        with code.block(f"for {j} in {f'range(len({g}) - 1, -1, -1)' if latest else f'range(len({g}))'}:"):
+            code(f"{y} = {g}[{j}]")
+            code(self.unpack(y))
+            stop = self.past() if latest else self.beyond()
+            if stop:
+                with code.block(f"if {stop}:"):
+                    code(f"{y} = None")
+                    code("break")
+            with code.block(f"if {condition}:"):
+                if self.node.policy.consume:
+                    code(f"{code.constant(stores.take)}({code.constant(self.other)}, {self.key}, {g}, {j})")
+                code("break")
+        with code.block("else:"):
+            code(f"{y} = None")
 
     def write_all(self, own: dict[Any, Any] | None) -> None:
         """Every candidate, earliest first; all leave where the policy consumes."""

@@ -180,7 +180,7 @@ def to_moment(value: Value) -> int:
 
 
 _RAISING = "logic_"
-_NUMBERS = "(type({0}) is int or type({0}) is float)"
+_NUMBERS = "(type({0}) is int or isinstance({0}, float))"
 _GUARDS = (("term", ""), ("number", _NUMBERS), ("int", "type({}) is int"))
 _TIMES = (("t1", 1), ("t2", 1))
 

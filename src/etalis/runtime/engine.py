@@ -7,6 +7,7 @@ the inputs of their stamp, alarms and deadlines after them. The engine reads no 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from operator import lt
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
@@ -14,7 +15,7 @@ from etalis.language.parser import parse_event
 from etalis.language.values import ground
 from etalis.runtime.rim import arrange, convert, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.interval import to_seconds, to_time
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from etalis.language.syntax import Rule
     from etalis.runtime.program import Program
 
-_item = tuple.__getitem__
 Callback = Callable[[Event], object]
 
 
@@ -160,7 +160,7 @@ class Engine:
         self._rules.log_event(name, len(values), start, end)
         process = self._rules.processors.get((name, len(values)))
         if process is not None:
-            process(*values, start, end)
+            process((end, start, None, *values))
             if state.queue:
                 self._settle(out)
         return self._hand_out(out)
@@ -201,25 +201,31 @@ class Engine:
             batch = queue[:]
             queue.clear()
             if len(batch) > 1:
-                sort_events(batch)
+                sort_round(batch)
             self._made += len(batch)
             if self._made > limit:
                 self._stop(batch[-1], limit)
-            for event in batch:
-                kind: HeadKind = _item(event, 2)
+            for raw in batch:
+                kind: HeadKind = raw[2]
                 reported = kind.reported
-                if reported is True or (reported is not False and reported(*_item(event, slice(3, 3 + kind.arity)))):
-                    out.append(event)
+                if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
+                    out.append(Event(raw))
                 if kind.feeds is not None:
-                    state.current += 1
-                    arity = kind.arity
-                    if self._rules.traced:
-                        state.parts = _item(event, 3 + arity)
-                    self._rules.log_event(kind.name, arity, _item(event, 1), _item(event, 0))
-                    kind.feeds(*_item(event, slice(3, 3 + arity)), _item(event, 1), _item(event, 0))
+                    if self._rules.numbered:
+                        self._number(raw, kind)
+                    kind.feeds(raw)
 
-    def _stop(self, event: Event, limit: int) -> None:
+    def _number(self, raw: Raw, kind: HeadKind) -> None:
+        """Give a derived event its number, where someone reads it."""
+        state = self._state
+        state.current += 1
+        if self._rules.traced:
+            state.parts = raw[3 + kind.arity]
+        self._rules.log_event(kind.name, kind.arity, raw[1], raw[0])
+
+    def _stop(self, raw: Raw, limit: int) -> None:
         self._state.queue.clear()
+        event = Event(raw)
         hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
         message = f"one input caused more than {limit} events; the last came from rule {event.rule}: {event!r}"
         raise LimitError(Problem("E320", message, hint=hint))
@@ -290,25 +296,19 @@ class Engine:
         return self._rules.code()
 
 
-_COMPARABLE = frozenset({int, str, float})
-
-
-def sort_events(events: list[Event]) -> None:
+def sort_round(batch: list[Raw]) -> None:
     """Sort a round by (end, start, standard order of the atom).
 
-    Plain comparison is that order for plain arguments of one type; elsewhere the keys are spelled out.
+    Plain comparison is that order for arguments of one type. Where types differ, or an integer meets a float of its
+    value (neither is less), the keys are spelled out.
     """
     try:
-        if all(type(a) in _COMPARABLE for e in events for a in _item(e, slice(3, 3 + _item(e, 2).arity))):
-            events.sort(key=_flat)
+        batch.sort()
+        if all(map(lt, batch, batch[1:])):
             return
     except TypeError:
         pass
-    events.sort(key=sort_key)
-
-
-def _flat(event: Event) -> tuple[Any, ...]:
-    return _item(event, slice(0, 3 + _item(event, 2).arity))
+    batch.sort(key=lambda raw: sort_key(Event(raw)))
 
 
 def _show(time: int) -> str:

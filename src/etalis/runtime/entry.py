@@ -48,121 +48,135 @@ class EntryWriter:
         """Tell whether the short ways in are exact for this rule set."""
         names = [name for name, _ in self.hot]
         few = len(self.hot) <= MOST_KINDS and sum(map(len, self.leaves.values())) <= MOST_LEAVES
-        doubles = any(isinstance(e.node, p.Union) for e in self.compiler.wiring.entries) and self._doubles()
-        return bool(few and names) and len(set(names)) == len(names) and not self.rules.traced and self.rules.log is None and not doubles
-
-    def _doubles(self) -> bool:
-        from etalis.runtime.compile import may_double
-
-        unions = [e for e in self.compiler.wiring.entries if isinstance(e.node, p.Union)]
-        return any(may_double(child, union) for union in unions for child in union.inputs)
+        return bool(few and names) and len(set(names)) == len(names) and not self.rules.numbered
 
     def push(self, general: Callable[..., Any], settle: Callable[[], Any]) -> Callable[..., Any]:
         """Write `push(name, *args, at, **named)`; `general` takes what is not plain, `settle` what was caused."""
         code = Code(["name", "/", "*args", "at=None", "**named"])
+        state = code.constant(self.state)
         with code.block("if type(at) is int and not named:"):
             code(f"t = at * {MICROSECONDS}")
-            self._in_order(code)
+            self._in_order(code, f"{state}.now")
             for number, kind in enumerate(self.hot):
                 with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}:"):
                     parameters = [f"x{i}" for i in range(kind[1])]
-                    self._unpack(code, parameters, "args", [f"return {code.constant(general)}(name, *args, at=at)"])
-                    self._offer(code, kind, parameters, direct=lambda events: [f"return [{', '.join(events)}]"])
-                    self._settled(code, settle, lambda found: [f"return {found}"])
+                    with code.block("try:"):
+                        code(f"({''.join(n + ', ' for n in parameters)}) = args")
+                    with code.block("except ValueError:"):
+                        code(f"return {code.constant(general)}(name, *args, at=at)")
+                    self._convert(code, kind, parameters)
+                    code(f"{state}.now = t")
+                    if not self._offer(code, kind, parameters, lambda events: [f"return [{', '.join(events)}]"]):
+                        with code.block(f"if {code.constant(self.state.queue)}:"):
+                            code(f"return {code.constant(settle)}()")
                     code("return []")
             code.depth -= 1
         code(f"return {code.constant(general)}(name, *args, at=at, **named)")
         return self.compiler.finish(code, "push")
 
     def run(self, general: Callable[[Any], Any], settle: Callable[[], Any]) -> Callable[..., Any]:
-        """Write `run(rows)`, a generator; `general` takes a row that is not plain."""
+        """Write `run(rows)`, a generator; `general` takes a row that is not plain. The clock is local between hand-overs."""
         code = Code(["rows"])
-        slow = code.constant(general)
-        with code.block("for row in rows:"):
+        state, slow = code.constant(self.state), code.constant(general)
+        code(f"now = {state}.now")
+        with code.block("try:"), code.block("for row in rows:"):
             with code.block("if type(row) is tuple and row and type(at := row[-1]) is int:"):
                 code(f"t = at * {MICROSECONDS}")
-                self._in_order(code)
+                self._in_order(code, "now")
                 code("name = row[0]")
                 for number, kind in enumerate(self.hot):
                     with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}:"):
-                        parameters = [f"x{i}" for i in range(kind[1])]
-                        pattern = ["_", *parameters, "_"]
-                        self._unpack(code, parameters, "row", [f"yield from {slow}(row)", "continue"], pattern)
-                        self._offer(code, kind, parameters, direct=lambda events: [f"yield {e}" for e in events])
-                        self._settled(code, settle, lambda found: [f"yield from {found}"])
-                        code("continue")
+                        self._run_kind(code, kind, slow, settle)
                 code.depth -= 1
+            code(f"{state}.now = now")
             code(f"yield from {slow}(row)")
+            code(f"now = {state}.now")
+        with code.block("finally:"), code.block(f"if {state}.now < now:"):
+            code(f"{state}.now = now")
         return self.compiler.finish(code, "run")
 
-    def _in_order(self, code: Code) -> None:
+    def _run_kind(self, code: Code, kind: Kind, slow: str, settle: Callable[[], Any]) -> None:
+        state = code.constant(self.state)
+        parameters = [f"x{i}" for i in range(kind[1])]
+        with code.block("try:"):
+            code(f"(_, {''.join(n + ', ' for n in parameters)}_) = row")
+        with code.block("except ValueError:"):
+            code(f"{state}.now = now")
+            code(f"yield from {slow}(row)")
+            code("continue")
+        self._convert(code, kind, parameters)
+        code("now = t")
+
+        def hand_out(events: list[str]) -> list[str]:
+            return [f"{state}.now = t", *(f"yield {e}" for e in events), f"now = {state}.now"]
+
+        if not self._offer(code, kind, parameters, hand_out):
+            with code.block(f"if {code.constant(self.state.queue)}:"):
+                for line in hand_out([]):
+                    code(line)
+                code(f"yield from {code.constant(settle)}()")
+                code(f"now = {state}.now")
+        code("continue")
+
+    def _in_order(self, code: Code, now: str) -> None:
         """Open the block of what needs no passing of time but the clock's own."""
         state = code.constant(self.state)
         quiet = f" and t <= {state}.due" if self.rules.has_timers else ""
-        early = f"{state}.now < t{quiet}" if not self.rules.ticks else "False"
-        code(f"if {early} or (t == {state}.now and t > {state}.floor):")
+        early = f"{now} < t{quiet}" if not self.rules.ticks else "False"
+        code(f"if {early} or (t == {now} and t > {state}.floor):")
         code.depth += 1
 
-    def _unpack(self, code: Code, parameters: list[str], source: str, refuse: list[str], pattern: list[str] | None = None) -> None:
-        """Write the unpacking of attributes; another number of them goes the general way."""
-        names = pattern or parameters
-        with code.block("try:"):
-            code(f"({''.join(n + ', ' for n in names)}) = {source}" if names else f"() = {source}")
-        with code.block("except ValueError:"):
-            for line in refuse:
-                code(line)
-
-    def _offer(self, code: Code, kind: Kind, parameters: list[str], direct: Callable[[list[str]], list[str]]) -> None:
-        """Write conversion of the attributes, the clock, and the leaves."""
+    def _convert(self, code: Code, kind: Kind, parameters: list[str]) -> None:
+        """Write the conversion of attributes that are not plain values of their type already."""
         signature = self.rules.program.signatures.get(kind[0], ())
         for place, x in enumerate(parameters):
-            if signature:
-                attribute, wanted = signature[place]
-                given = {"int": "int", "float": "float", "string": "str"}.get(wanted)
-                call = f"{code.constant(convert_one)}({', '.join(code.constant(a) for a in (kind[0], attribute, wanted))}, {x})"
-                with code.block(f"if type({x}) is not {given}:" if given and given != "float" else "if True:"):
-                    code(f"{x} = {call}")
-            else:
+            if not signature:
                 with code.block(f"if type({x}) is not int and type({x}) is not str:"):
                     code(f"{x} = {code.constant(to_value)}({x})")
-        code(f"{code.constant(self.state)}.now = t")
+                continue
+            attribute, wanted = signature[place]
+            plain = {"int": "int", "string": "str"}.get(wanted)
+            known = ", ".join(code.constant(a) for a in (kind[0], attribute, wanted))
+            with code.block(f"if type({x}) is not {plain}:" if plain else "if True:"):
+                code(f"{x} = {code.constant(convert_one)}({known}, {x})")
+
+    def _offer(self, code: Code, kind: Kind, parameters: list[str], direct: Callable[[list[str]], list[str]]) -> bool:
+        """Write the leaves of a kind; tell whether they hand out directly, so that nothing is ever queued."""
         leaves = self.leaves[kind]
-        if len(leaves) == 1 and not self.feeding and self.all_reported and ends_there(leaves[0]):
-            code.direct = direct
+        is_direct = len(leaves) == 1 and not self.feeding and self.all_reported and self._ends_there(leaves[0])
+        code.direct = direct if is_direct else None
         for leaf in leaves:
             self.compiler.offer(code, leaf, parameters, "t", "t")
         code.direct = None
+        return is_direct
 
-    def _settled(self, code: Code, settle: Callable[[], Any], lines: Callable[[str], list[str]]) -> None:
-        with code.block(f"if {code.constant(self.state.queue)}:"):
-            for line in lines(f"{code.constant(settle)}()"):
-                code(line)
-
-
-def ends_there(leaf: Entry) -> bool:
-    """Tell whether an event at this leaf makes one match at most, as the last thing it does."""
-    entry = leaf
-    while True:
-        if len(entry.readers) != 1:
-            return all(r.kind == "head" for r in entry.readers) and _plain_heads(entry)
-        reader = entry.readers[0]
-        if reader.kind == "head":
-            return _plain_heads(entry)
-        if reader.kind == "negated":
-            return True
-        target: Entry = reader.target
-        match target.node:
-            case p.Join(policy=policy, tests=tests):
-                if policy.select not in ("earliest", "latest") or policy.keep != "unmatched" or _multiplies(tests):
-                    return False
-            case p.Filter(tests=tests):
-                if _multiplies(tests):
-                    return False
-            case p.Union():
-                pass
-            case _:
+    def _ends_there(self, leaf: Entry) -> bool:
+        """Tell whether an event at this leaf makes one match at most, in line, as the last thing it does."""
+        entry, probed = leaf, False
+        while True:
+            if all(r.kind == "head" for r in entry.readers):
+                return _plain_heads(entry)
+            if len(entry.readers) != 1:
                 return False
-        entry = target
+            reader = entry.readers[0]
+            if reader.kind == "negated":
+                return True
+            target: Entry = reader.target
+            match target.node:
+                case p.Join(policy=policy, tests=tests):
+                    probes = self.compiler.probes(target, reader.place)
+                    single = policy.select in ("earliest", "latest") and policy.keep == "unmatched"
+                    if not single or _multiplies(tests) or (probes and probed):
+                        return False
+                    probed = probed or probes
+                case p.Filter(tests=tests):
+                    if _multiplies(tests):
+                        return False
+                case p.Union():
+                    pass
+                case _:
+                    return False
+            entry = target
 
 
 def _multiplies(tests: tuple[p.Test, ...]) -> bool:

@@ -73,26 +73,27 @@ class Heads:
     def _derive(self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str) -> None:
         """Write the making of events that differ in their kind only: new if the first of them is new."""
         made = code.constant(kinds[0].made)
+        arity = kinds[0].arity
         flat = "".join(f", {a}" for a in args)
-        shape = code.constant(Event)
-        event = code.fresh("ev")
-        code(f"{event} = {shape}(({t2}, {t1}, {code.constant(kinds[0])}{flat}))")
-        more = [f"{shape}(({t2}, {t1}, {code.constant(kind)}{flat}))" for kind in kinds[1:]]
+        raw = code.fresh("raw")
+        code(f"{raw} = ({t2}, {t1}, {code.constant(kinds[0])}{flat})")
+        more = [f"({t2}, {t1}, {code.constant(kind)}{flat})" for kind in kinds[1:]]
         with code.block(f"if {made}.stamp != {t2}:"):
             code(f"{made}.stamp = {t2}")
-            code(f"{made}.first = {event}")
-            self._hand_out(code, event, more)
-        with code.block(f"elif {made}.add({event}, {kinds[0].arity}):"):
-            self._hand_out(code, event, more)
+            code(f"{made}.first = {raw}")
+            self._hand_out(code, [raw, *more])
+        identity = "".join(f", {a}" for a in args[:arity])
+        with code.block(f"elif {made}.add(({t1}, {identity[2:]}), {arity}):"):
+            self._hand_out(code, [raw, *more])
 
-    def _hand_out(self, code: Code, event: str, more: list[str]) -> None:
+    def _hand_out(self, code: Code, raws: list[str]) -> None:
         if code.direct is not None:
-            for line in code.direct([event, *more]):
+            for line in code.direct([f"{code.constant(Event)}({raw})" for raw in raws]):
                 code(line)
-        elif more:
-            code(f"{code.constant(self.state.queue)}.extend(({', '.join([event, *more])}))")
+        elif len(raws) > 1:
+            code(f"{code.constant(self.state.queue)}.extend(({', '.join(raws)}))")
         else:
-            code(f"{code.constant(self.state.queue)}.append({event})")
+            code(f"{code.constant(self.state.queue)}.append({raws[0]})")
 
     def _set_alarm(
         self, code: Code, rule: PlannedRule, alarm: s.Alarm, args: list[str], names: Names, sure: frozenset[str], t2: str
@@ -113,9 +114,9 @@ class Heads:
                 state.schedule(due, NEVER, lambda: kind.alive, lambda: ring(due, values))
 
         def ring(due: int, values: tuple[Any, ...]) -> None:
-            event = Event((due, due, kind, *values))
-            if kind.made.note(event, due, kind.arity):
-                state.queue.append(event)
+            raw = (due, due, kind, *values)
+            if kind.made.note(raw, kind.arity):
+                state.queue.append(raw)
 
         return set_alarm
 

@@ -1,7 +1,6 @@
 """Entries: the plan's nodes as they are wired for one engine, each with its readers and its stores.
 
-Sub-plans that are equal up to the names of variables become one entry where that cannot change a result: never twice within a rule, and only
-if no other leaf of the rule listens to the same events (then an instance meets the leaves in the order of section 2 all the same).
+Sub-plans that are equal up to the names of variables become one entry where that cannot change a result: see plan/sharing.py.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from etalis.plan import algebra as p
-from etalis.plan.bindings import Signature, sure
+from etalis.plan.bindings import sure
+from etalis.plan.sharing import Listened, count_leaves, shape_of
 
 
 @dataclass(slots=True)
@@ -53,26 +53,21 @@ class Wiring:
         self.sharing = sharing
         self.leaves: list[Entry] = []
         self.entries: list[Entry] = []
-        self.shared: dict[Hashable, tuple[Entry, list[str]]] = {}
+        self.shared: dict[Hashable, tuple[Entry, tuple[str, ...]]] = {}
         for rule in rules:
             self._wire_rule(rule)
 
     def _wire_rule(self, rule: PlannedRule) -> None:
-        listened: dict[tuple[str, int], int] = {}
-        for node in p.walk(rule.head.body):
-            if isinstance(node, p.Source):
-                kind = (node.name, len(node.args))
-                listened[kind] = listened.get(kind, 0) + 1
         reader = Reader("head", rule, 0, {})
-        self._wire(rule.head.body, rule, (), reader, listened if self.sharing else None)
+        self._wire(rule.head.body, rule, (), reader, count_leaves(rule.head.body) if self.sharing else None)
 
     def _wire(
-        self, node: p.Node, rule: PlannedRule, path: tuple[int, ...], reader: Reader, listened: dict[tuple[str, int], int] | None
+        self, node: p.Node, rule: PlannedRule, path: tuple[int, ...], reader: Reader, listened: Listened | None
     ) -> Entry:
-        if listened is not None and not isinstance(node, p.Source | p.Tick) and may_share(node, listened):
-            signature = Signature()
-            key = ("shared", rule.generation, signature.node(node))
-            names = list(signature.numbers)
+        shape = None if listened is None else shape_of(node, listened)
+        if shape is not None:
+            key = ("shared", rule.generation, shape.key)
+            names = shape.names
             found = self.shared.get(key)
             if found is not None:
                 entry, own_names = found
@@ -96,21 +91,6 @@ class Wiring:
         if isinstance(node, p.Source | p.Tick):
             self.leaves.append(entry)
         return entry
-
-
-def may_share(node: p.Node, listened: dict[tuple[str, int], int]) -> bool:
-    """Tell whether all leaves of the rule that listen to this part's events are in this part."""
-    inside: dict[tuple[str, int], int] = {}
-    for part in p.walk(node):
-        match part:
-            case p.Source(name=name, args=args):
-                kind = (name, len(args))
-                inside[kind] = inside.get(kind, 0) + 1
-            case p.Tick():
-                return False
-            case _:
-                pass
-    return all(listened[kind] == count for kind, count in inside.items())
 
 
 def names_read(reader: Reader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:

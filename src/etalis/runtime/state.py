@@ -6,12 +6,12 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Kind
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
 
-_item = tuple.__getitem__
+Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, parts])
 
 
 class State:
@@ -25,7 +25,7 @@ class State:
         self.number = 0
         self.current = 0
         self.parts: tuple[int, ...] = ()
-        self.queue: list[Event] = []
+        self.queue: list[Raw] = []
         self.timers: list[tuple[int, int, int, Callable[[], bool], Callable[[], None]]] = []
         self.sequence = 0
         self.due = NEVER
@@ -54,35 +54,32 @@ class State:
 class Made:
     """The events of one name and arity made at the current stamp: each (atom, interval) is made once.
 
-    Generated code notes the first of a stamp in line; `seen` is filled only when a second comes.
+    Generated code notes the first of a stamp in line; `seen` holds (start, *attributes) and is filled only when a second comes.
     """
 
     __slots__ = ("first", "seen", "seen_at", "stamp")
 
     def __init__(self) -> None:
         self.stamp = BEGINNING
-        self.first: Event | None = None
-        self.seen: set[tuple[Any, ...]] = set()
+        self.first: Raw = ()
+        self.seen: set[Raw] = set()
         self.seen_at = BEGINNING
 
-    def note(self, event: Event, stamp: int, arity: int) -> bool:
+    def note(self, raw: Raw, arity: int) -> bool:
         """Note an event; tell whether it is new."""
-        if self.stamp != stamp:
-            self.stamp, self.first = stamp, event
+        if self.stamp != raw[0]:
+            self.stamp, self.first = raw[0], raw
             return True
-        return self.add(event, arity)
+        return self.add((raw[1], *raw[3 : 3 + arity]), arity)
 
-    def add(self, event: Event, arity: int) -> bool:
+    def add(self, identity: Raw, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new."""
         if self.seen_at != self.stamp:
-            assert self.first is not None
             self.seen_at = self.stamp
-            self.seen = {_item(self.first, slice(1, 2)) + _item(self.first, slice(3, 3 + arity))}
-        key = _item(event, slice(1, 2)) + _item(event, slice(3, 3 + arity))
-        if key in self.seen:
-            return False
-        self.seen.add(key)
-        return True
+            self.seen = {(self.first[1], *self.first[3 : 3 + arity])}
+        size = len(self.seen)
+        self.seen.add(identity)
+        return len(self.seen) > size
 
 
 Reported = bool | Callable[..., bool]  # of every event of a kind, or of those whose arguments pass a test
@@ -100,4 +97,4 @@ class HeadKind(Kind):
         self.made = made
         self.reported = reported
         self.alive = True
-        self.feeds: Callable[..., None] | None = None
+        self.feeds: Callable[[Raw], None] | None = None

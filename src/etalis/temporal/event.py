@@ -30,7 +30,7 @@ class Kind:
         self.attributes = attributes
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Kind) and self.arity == other.arity and self.name == other.name
+        return self is other or (isinstance(other, Kind) and self.arity == other.arity and self.name == other.name)
 
     def __hash__(self) -> int:
         return hash((self.arity, self.name))
