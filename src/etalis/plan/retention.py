@@ -1,0 +1,47 @@
+"""What waits on each side of a join, and for how long: read off the rows of relation and policy, and the window.
+
+Law: an instance that is dropped by these rules could not be part of any later match, since nothing that arrives ends
+earlier than what has arrived (language.md sections 2 and 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from etalis.plan import algebra as p
+from etalis.plan.bindings import sure
+from etalis.temporal.relation import Relation
+
+NEVER_STORED = -1
+
+
+def retention(relation: Relation, place: int, window: int | None) -> int | None:
+    """Return how long after its end an instance can still find a partner, whose end is never earlier than now.
+
+    None: for ever; -1: never. Derived from the relation's row: `place` 0 is the side of A.
+
+    >>> from etalis.temporal.relation import RELATIONS
+    >>> [[retention(RELATIONS[name], place, 5) for place in (0, 1)] for name in ("seq", "meets")]
+    [[5, -1], [5, 0]]
+    """
+    mine, other = ("a", "b") if place == 0 else ("b", "a")
+    keep = window
+    for x, op, y in relation.comparisons:
+        if x == f"{other}2" and y[0] == mine:
+            if op == "<":
+                return NEVER_STORED
+            keep = 0
+        if op == "=" and y == f"{other}2" and x[0] == mine:
+            keep = 0
+    return keep
+
+
+def window_of(tests: Sequence[p.Test]) -> int | None:
+    """Return the smallest window among the tests of a node."""
+    return min((t.duration for t in tests if isinstance(t, p.Window)), default=None)
+
+
+def join_key(join: p.Join) -> tuple[str, ...]:
+    """Return the variables that both sides of a join always bind."""
+    both = set(join.left.exports) & set(join.right.exports) & sure(join.left) & sure(join.right)
+    return tuple(sorted(v for v in both if v[0] != "$"))

@@ -1,0 +1,69 @@
+"""Which parts of rules are evaluated once for several rules (`rule_sharing`).
+
+Parts that are equal up to the names of variables share their matches where that cannot change a result: never twice
+within a rule, and only if no other leaf of the rule listens to the same events (then an instance meets the leaves in
+the order of language.md section 2 all the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from etalis.plan import algebra as p
+from etalis.plan.bindings import Signature
+
+Listened: TypeAlias = dict[tuple[str, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A part with its variables numbered: equal keys may be shared, `names` tell whose variable is whose."""
+
+    key: Hashable
+    names: tuple[str, ...]
+
+
+def count_leaves(node: p.Node) -> Listened:
+    """Return how many leaves of a part listen to each kind of event."""
+    found: Listened = {}
+    for leaf in p.walk(node):
+        if isinstance(leaf, p.Source):
+            kind = (leaf.name, len(leaf.args))
+            found[kind] = found.get(kind, 0) + 1
+    return found
+
+
+def may_share(node: p.Node, listened: Listened) -> bool:
+    """Tell whether all leaves of the rule that listen to this part's events are in this part."""
+    if any(isinstance(part, p.Tick) for part in p.walk(node)):
+        return False
+    return all(listened[kind] == count for kind, count in count_leaves(node).items())
+
+
+def shape_of(node: p.Node, listened: Listened) -> Shape | None:
+    """Return the shape of a part that may be shared; a leaf alone is not worth it."""
+    if isinstance(node, p.Source | p.Tick) or not may_share(node, listened):
+        return None
+    signature = Signature()
+    key = signature.node(node)
+    return Shape(key, tuple(signature.numbers))
+
+
+def find_shared(heads: Iterable[p.Head]) -> dict[Hashable, tuple[str, ...]]:
+    """Return the rules that share each part, for those that several share, in order of first use."""
+    users: dict[Hashable, list[str]] = {}
+    for head in heads:
+        listened = count_leaves(head.body)
+        waiting = [head.body]
+        while waiting:
+            node = waiting.pop()
+            shape = shape_of(node, listened)
+            if shape is not None and shape.key in users:
+                users[shape.key].append(head.label)
+                continue
+            if shape is not None:
+                users[shape.key] = [head.label]
+            waiting.extend(reversed((*p.children(node), *p.negated(node))))
+    return {key: tuple(rules) for key, rules in users.items() if len(rules) > 1}
