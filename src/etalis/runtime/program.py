@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,11 @@ class Program:
         if policy is not None:
             settings(self.tree, {"event_consumption_policy": policy})
         return Engine(self, policy=policy, parts=parts, clock=clock, on_error=on_error)
+
+    def on(self, spark: Any) -> Any:
+        """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""
+        # Spark stands above the runtime, so it is found by name when it is asked for.
+        return import_module("etalis.spark").SparkProgram(self, spark)
 
 
 def _names(pattern: Term, name: str, arity: int) -> bool:

@@ -1,0 +1,102 @@
+"""The same program on Spark: `program.on(spark).detect(df, time=..., event=...)` over a batch DataFrame.
+
+Needs the extra `etalis[spark]` and Java; pyspark is imported when it is used, never before.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from etalis.language.flags import settings
+from etalis.spark.batch import Form, Plan, build, finish, plan_detection
+from etalis.spark.describe import describe
+from etalis.spark.schema import Given, Options, refuse
+from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
+
+__all__ = ["SparkProgram"]
+
+_USUAL_SHUFFLE = "200"  # what Spark has where nobody set it
+
+
+class SparkProgram:
+    """A program with the session it runs on."""
+
+    def __init__(self, program: Program, spark: Any) -> None:
+        self.program = program
+        self.spark = spark
+        _choose_python(spark)
+
+    def detect(
+        self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
+        unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
+        envelope: bool = False,
+    ) -> Any:  # fmt: skip
+        """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event."""
+        if select is not None and envelope:
+            raise refuse("E605", "select and envelope are two forms of results", "give one of them")
+        frames, given = _frames(df)
+        options = Options(time, event, order, unit)
+        plan = self._plan(given, options, Form(select, envelope), policy, shards)
+        return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
+
+    def errors(
+        self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
+        unit: str = "s", policy: str | None = None, shards: int | None = None,
+    ) -> Any:  # fmt: skip
+        """Return a DataFrame of what conditions and actions raise when `detect` runs over the same events."""
+        frames, given = _frames(df)
+        plan = self._plan(given, Options(time, event, order, unit), Form(envelope=True), policy, shards)
+        return build(self.spark, frames, plan, run_errors, ERROR_COLUMNS)
+
+    def explain(
+        self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
+        unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
+        envelope: bool = False,
+    ) -> str:  # fmt: skip
+        """Say how `detect` would run: shards and their keys, the order of ties, the columns of the results."""
+        _, given = _frames(df)
+        return describe(self._plan(given, Options(time, event, order, unit), Form(select, envelope), policy, shards))
+
+    def _plan(self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None) -> Plan:
+        if policy is not None:
+            settings(self.program.tree, {"event_consumption_policy": policy})
+        usual = _usual_shards(self.spark)
+        return plan_detection(self.program, given, options, form, policy=policy, shards=shards, usual=usual)
+
+
+def _frames(df: Any) -> tuple[list[Any], list[Given]]:
+    """Return the DataFrames and their columns, as they were given: one, or one per event."""
+    named = df if isinstance(df, Mapping) else {None: df}
+    if not named:
+        raise refuse("E605", "no DataFrame is given", 'give one, or {"event": DataFrame, ...}')
+    for frame in named.values():
+        if not hasattr(frame, "dtypes") or not hasattr(frame, "mapInArrow"):
+            hint = 'give a DataFrame of Spark, or {"event": DataFrame, ...}; spark.createDataFrame makes one'
+            raise refuse("E601", f"{type(frame).__name__} is no DataFrame of Spark", hint)
+        if frame.isStreaming:
+            raise refuse("E601", "streaming DataFrames are not available in this version", "read a batch: spark.read")
+    return list(named.values()), [Given(dict(frame.dtypes), name) for name, frame in named.items()]
+
+
+def _usual_shards(spark: Any) -> int:
+    """Return the number of shards where the caller says none: as many as Spark was told to shuffle to, or has cores."""
+    told = str(spark.conf.get("spark.sql.shuffle.partitions", _USUAL_SHUFFLE))
+    context = getattr(spark, "_sc", None)  # none behind Spark Connect
+    if told == _USUAL_SHUFFLE and context is not None:
+        return max(1, int(context.defaultParallelism))
+    return int(told)
+
+
+def _choose_python(spark: Any) -> None:
+    """Have a local Spark run its workers on this Python, unless the user chose one."""
+    context = getattr(spark, "_sc", None)
+    if context is None or "PYSPARK_PYTHON" in os.environ or not str(context.master).startswith("local"):
+        return
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    context.pythonExec = sys.executable

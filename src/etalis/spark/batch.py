@@ -1,0 +1,243 @@
+"""A batch DataFrame of events to a DataFrame of complex events: project, shuffle by key, run the engine in every shard.
+
+Everything is decided and checked on the driver before a job starts; what travels to the shards is the program's text
+and plain data. Law: the result is that of one engine on the whole stream, whatever the number of shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+from etalis.formats.row import UNITS
+from etalis.language.printer import print_program
+from etalis.language.rules import declarations
+from etalis.language.syntax import Const, Var
+from etalis.plan import algebra as p
+from etalis.plan.keys import Kind, find_partitioning, show
+from etalis.plan.rules import plan_rules
+from etalis.plan.types import Types, infer_types
+from etalis.spark.output import Output, make_envelope, make_selected, make_wide
+from etalis.spark.schema import (
+    Frame,
+    Given,
+    Layout,
+    Options,
+    Signature,
+    Slots,
+    assign_slots,
+    read_frames,
+    refuse,
+    transport,
+)
+from etalis.spark.shard import END, NO_EVENT, ORDER, START, TAG, Job, Rows
+from etalis.spark.sharding import Sharding, key_columns, plan_shards, quoted
+from etalis.temporal.interval import to_time
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which form the results have: one kind, an envelope, or all kinds side by side."""
+
+    select: str | None = None
+    envelope: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is decided before a job starts."""
+
+    frames: tuple[Frame, ...]
+    slots: Slots
+    sharding: Sharding
+    job: Job
+    has_time_points: bool
+
+
+def plan_detection(
+    program: Program,
+    given: Sequence[Given],
+    options: Options,
+    form: Form,
+    *,
+    policy: str | None,
+    shards: int | None,
+    usual: int,
+) -> Plan:
+    """Decide how a program runs over some DataFrames, or refuse what does not fit."""
+    settings = program.settings if policy is None else replace(program.settings, policy=policy)
+    heads = plan_rules(program.rules, settings)
+    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
+    known = _signatures(heads, program)
+    frames = read_frames(given, known, options)
+    slots = assign_slots(frames)
+    layouts = [layout for frame in frames for layout in frame.layouts]
+    found = find_partitioning(heads, program.tree)
+    sharding = plan_shards(found, layouts, shards, usual)
+    types = infer_types(heads, {x.kind: x.attribute_types for x in layouts}, declared)
+    output = _output(program, heads, types, form, _time_type(frames, heads, options.unit), options.unit, sharding)
+    rows = tuple(Rows(layout.tag, layout.kind[0], places) for layout, places in slots.places)
+    made = tuple(s.kind[0] for s in known if s.made)
+    job = Job(print_program(program.tree), settings, rows, made, options.unit, output)
+    return Plan(frames, slots, sharding, job, found.has_time_points)
+
+
+def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
+    """Return the kinds that rules read."""
+    made = {(h.event.name, len(h.event.args)) for h in heads}
+    read = dict.fromkeys(
+        (node.name, len(node.args)) for head in heads for node in p.walk(head.body) if isinstance(node, p.Source)
+    )
+    declared = {kind: d.attributes for kind, d in declarations(program.tree).items()}
+    return [Signature(kind, declared.get(kind), kind in made) for kind in read]
+
+
+def _time_type(frames: Sequence[Frame], heads: Sequence[p.Head], unit: str) -> str:
+    """Return the type of `start` and `end`: that of the time that came in, if it holds every moment of the program."""
+    travelling = _time_transport(frames)
+    if travelling == "bigint" and not all(_keeps_unit(head, UNITS[unit]) for head in heads):
+        return "double"
+    return travelling
+
+
+def _time_transport(frames: Sequence[Frame]) -> str:
+    """Return the type in which time travels: one for all frames."""
+    types = {transport(t) for frame in frames for t in frame.time_types}
+    return types.pop() if len(types) == 1 else "double"
+
+
+def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
+    """Tell whether a rule makes no moment that lies between two units of time."""
+    moments = [
+        node.duration if isinstance(node, p.Deadline) else node.time
+        for node in p.walk(head.body)
+        if isinstance(node, p.Deadline | p.Tick)
+    ]
+    if head.alarm is not None:
+        match head.alarm.when:
+            case Const(value=int() | float() as when):
+                moments.append(to_time(when))
+            case _:
+                return unit <= 1
+    return all(moment % unit == 0 for moment in moments)
+
+
+def _output(
+    program: Program, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, sharding: Sharding
+) -> Output:
+    """Choose the columns of the results."""
+    scale, atom = UNITS[unit], sharding.merged
+    kinds = dict.fromkeys(
+        kind for kind in ((h.event.name, len(h.event.args)) for h in heads) if program.is_reported(*kind) is not False
+    )
+    if form.select is not None:
+        kind = _selected(form.select, kinds)
+        return make_selected(kind, _names(kind, heads, program), types[kind], time, scale, atom)
+    if form.envelope:
+        return make_envelope(kinds, time, scale, atom)
+    return make_wide({kind: (_names(kind, heads, program), types[kind]) for kind in kinds}, time, scale, atom)
+
+
+def _selected(name: str, kinds: Mapping[Kind, None]) -> Kind:
+    from etalis.language.spelling import suggest
+
+    found = [kind for kind in kinds if name in (kind[0], show(kind))]
+    if not found:
+        hint = suggest(name, {kind[0] for kind in kinds}, f"it reports {', '.join(map(show, kinds)) or 'nothing'}")
+        raise refuse("E605", f"the program reports no event {name}", hint)
+    if len(found) > 1:
+        raise refuse("E605", f"{name} can be {' or '.join(map(show, found))}", f"say select={show(found[0])!r}")
+    return found[0]
+
+
+def _names(kind: Kind, heads: Sequence[p.Head], program: Program) -> list[str]:
+    """Name the attributes of a kind: as declared, else as the variables of the first head that has one there."""
+    declared = program.attributes.get(kind)
+    if declared:
+        return list(declared)
+    several = [head.event.args for head in heads if (head.event.name, len(head.event.args)) == kind]
+    names = []
+    for i in range(kind[1]):
+        named = [a[i].name for a in several if isinstance(a[i], Var) and not a[i].name.startswith("_")]  # type: ignore[union-attr]
+        names.append(named[0] if named else f"arg{i + 1}")
+    return names
+
+
+def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:
+    """Put the plan together: a DataFrame that runs `run` over every shard."""
+    parts = [_project(df, frame, plan) for df, frame in zip(frames, plan.frames, strict=True)]
+    if plan.has_time_points:
+        parts.append(_lone_row(spark, parts[0]))
+    rows = reduce(lambda a, b: a.unionByName(b), parts)
+    width = plan.sharding.width
+    if plan.sharding.shards == 1:
+        shuffled = rows.drop(*_key_names(width)).repartition(1)
+    else:
+        shuffled = rows.repartition(plan.sharding.shards, *_key_names(width)).drop(*_key_names(width))
+    return shuffled.mapInArrow(partial(run, plan.job), schema)
+
+
+def _key_names(width: int) -> list[str]:
+    return [f"_key{i}" for i in range(width)]
+
+
+def _project(df: Any, frame: Frame, plan: Plan) -> Any:
+    """Select what the engine needs of one frame, under the names that all frames share."""
+    from pyspark.sql import functions as f
+
+    if frame.event is not None:
+        tags = [layout.tag for layout in frame.layouts] + list(plan.job.made)
+        named = f.col(quoted(frame.event))
+        df = df.where(named.isin(tags) | named.isNull())
+    tag = f.lit(frame.layouts[0].tag) if frame.event is None else f.col(quoted(frame.event))
+    has_end = any(len(each.times) == 2 for each in plan.frames)
+    moment = _time_transport(plan.frames)  # one without zone is read in the session's zone
+    columns = [tag.alias(TAG), f.col(quoted(frame.times[0])).cast(moment).alias(START)]
+    columns += [f.col(quoted(frame.times[-1])).cast(moment).alias(END)] if has_end else []
+    if frame.order is not None and frame.order_type is not None:
+        columns.append(f.col(quoted(frame.order)).cast(transport(frame.order_type)).alias(ORDER))
+    sources = _sources(frame.layouts, plan.slots)
+    for i, slot_type in enumerate(plan.slots.types):
+        value = f.col(quoted(sources[i])) if i in sources else f.lit(None)
+        columns.append(value.cast(slot_type).alias(f"s{i}"))
+    keys = key_columns(plan.sharding, frame.event, frame.layouts)
+    columns += [key.alias(name) for key, name in zip(keys, _key_names(plan.sharding.width), strict=True)]
+    return df.select(*columns)
+
+
+def _sources(layouts: Sequence[Layout], slots: Slots) -> dict[int, str]:
+    mine = {id(layout) for layout in layouts}
+    return {
+        i: c
+        for layout, places in slots.places
+        if id(layout) in mine
+        for i, c in zip(places, layout.columns, strict=True)
+    }
+
+
+def _lone_row(spark: Any, like: Any) -> Any:
+    """Return a row without event: time points happen also where nothing was received."""
+    from pyspark.sql import functions as f
+
+    values = [
+        (f.lit(NO_EVENT) if field.name == TAG else f.lit(None)).cast(field.dataType).alias(field.name)
+        for field in like.schema
+    ]
+    return spark.range(1).select(*values)
+
+
+def finish(df: Any, plan: Plan) -> Any:
+    """Merge equal events of several shards, and give times back in the type in which they came."""
+    from pyspark.sql import functions as f
+
+    if plan.sharding.merged:
+        df = df.dropDuplicates(["_atom", "start", "end"]).drop("_atom")
+    if {t for frame in plan.frames for t in frame.time_types} == {"timestamp_ntz"}:
+        df = df.withColumns({name: f.col(name).cast("timestamp_ntz") for name in ("start", "end")})
+    return df

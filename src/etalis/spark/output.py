@@ -1,0 +1,241 @@
+"""What comes back: the columns of results, their names and types, and how a complex event becomes a row.
+
+Three forms: all kinds in one typed frame (`wide`), one kind with exactly its attributes (`select`), or name and
+attributes as JSON (`envelope`). Plain data, so that it can travel; `encode` works on the machine that runs the engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from etalis.errors import EventError, Problem
+from etalis.logic.term import Struct, Value, format_value
+from etalis.runtime.rim import CONVERSIONS
+from etalis.temporal.event import Event, to_plain
+from etalis.temporal.interval import to_time
+
+Kind: TypeAlias = tuple[str, int]
+
+SPARK_TYPES: Mapping[str, str] = {
+    "int": "bigint", "float": "double", "string": "string", "bool": "boolean", "time": "timestamp", "term": "string",
+}  # fmt: skip
+_ARROW: Mapping[str, pa.DataType] = {
+    "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}  # fmt: skip
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One attribute in the results: its column, and its type in the language."""
+
+    column: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The columns of results (name and Spark type, in order) and, per kind, the fields of its attributes.
+
+    `time` is the type of `start` and `end`: timestamp, or bigint or double, counted in `unit` (in microseconds); `atom`
+    adds a column that tells equal events by their exact text.
+    """
+
+    columns: tuple[tuple[str, str], ...]
+    kinds: tuple[tuple[Kind, tuple[Field, ...]], ...]
+    time: str
+    unit: Fraction
+    envelope: bool = False
+    atom: bool = False
+
+    @property
+    def ddl(self) -> str:
+        """The columns as Spark takes them."""
+        quoted = [f"`{name.replace('`', '``')}` {column_type}" for name, column_type in self.columns]
+        return ", ".join(quoted)
+
+
+START, END, RULE, EVENT, ARGS, ATOM = "start", "end", "rule", "event", "args", "_atom"
+_RESERVED = frozenset({START, END, RULE, EVENT, ATOM})
+
+
+def _closing(time: str, atom: bool) -> list[tuple[str, str]]:
+    return [(START, time), (END, time), (RULE, "string"), *([(ATOM, "string")] if atom else [])]
+
+
+def make_envelope(kinds: Iterable[Kind], time: str, unit: Fraction, atom: bool) -> Output:
+    """Return the form that holds every kind: the attributes are a JSON list."""
+    columns = [(EVENT, "string"), (ARGS, "string"), *_closing(time, atom)]
+    return Output(tuple(columns), tuple((kind, ()) for kind in kinds), time, unit, envelope=True, atom=atom)
+
+
+def make_selected(
+    kind: Kind, names: Sequence[str], types: Sequence[str], time: str, unit: Fraction, atom: bool
+) -> Output:
+    """Return the form of one kind, with its attributes first."""
+    fields = tuple(Field(n, t) for n, t in zip(_distinct(names, _RESERVED), types, strict=True))
+    columns = [*((f.column, SPARK_TYPES[f.type]) for f in fields), *_closing(time, atom)]
+    return Output(tuple(columns), ((kind, fields),), time, unit, atom=atom)
+
+
+def make_wide(
+    kinds: Mapping[Kind, tuple[Sequence[str], Sequence[str]]], time: str, unit: Fraction, atom: bool
+) -> Output:
+    """Return the form of all kinds: attributes of one name and type share a column, null where an event has none."""
+    columns: dict[str, Field] = {}
+    chosen: list[tuple[Kind, tuple[Field, ...]]] = []
+    for kind, (names, types) in kinds.items():
+        fields = []
+        for name, attribute_type in zip(_distinct(names, _RESERVED), types, strict=True):
+            field = columns.setdefault(name.casefold(), Field(name, attribute_type))
+            if field.type != attribute_type or field in fields:
+                apart = _distinct([f"{kind[0]}_{name}"], _RESERVED | {f.column.casefold() for f in columns.values()})[0]
+                field = columns.setdefault(apart.casefold(), Field(apart, attribute_type))
+            fields.append(field)
+        chosen.append((kind, tuple(fields)))
+    typed = [(f.column, SPARK_TYPES[f.type]) for f in columns.values()]
+    return Output(((EVENT, "string"), *typed, *_closing(time, atom)), tuple(chosen), time, unit, atom=atom)
+
+
+def _distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[str]:
+    """Number names that are taken or come again; Spark does not tell capitals apart.
+
+    >>> _distinct(["X", "start", "x"], {"start"})
+    ['X', 'start_2', 'x_2']
+    """
+    used = set(taken)
+    found = []
+    for name in names:
+        number, chosen = 1, name
+        while chosen.casefold() in used:
+            number += 1
+            chosen = f"{name}_{number}"
+        used.add(chosen.casefold())
+        found.append(chosen)
+    return found
+
+
+def encode(events: Sequence[Event], output: Output) -> pa.RecordBatch:
+    """Return events as a batch of rows."""
+    fields = dict(output.kinds)
+    data: dict[str, list[Any]] = {name: [] for name, _ in output.columns}
+    moment = _moment(output)
+    for event in events:
+        data[START].append(moment(event.start_time))
+        data[END].append(moment(event.end_time))
+        data[RULE].append(event.rule)
+        if EVENT in data:
+            data[EVENT].append(event.name)
+        if output.atom:
+            data[ATOM].append(event.atom)
+        if output.envelope:
+            data[ARGS].append(_to_json(event))
+        else:
+            _put(event, fields[event.kind.name, event.kind.arity], data)
+        for cells in data.values():
+            if len(cells) < len(data[END]):
+                cells.append(None)
+    return pa.RecordBatch.from_arrays(
+        [_array(data[name], _ARROW[t]) for name, t in output.columns], names=[name for name, _ in output.columns]
+    )
+
+
+def _array(cells: list[Any], arrow_type: pa.DataType) -> pa.Array:
+    return (
+        pa.array(cells, pa.int64()).cast(arrow_type)
+        if pa.types.is_timestamp(arrow_type)
+        else pa.array(cells, arrow_type)
+    )
+
+
+def _moment(output: Output) -> Callable[[int], int | float]:
+    """Return how a time becomes a cell; a time stamp stays a number of microseconds."""
+    up, down = output.unit.denominator, output.unit.numerator
+    match output.time:
+        case "timestamp":
+            return lambda time: time
+        case "bigint":
+            return lambda time: time * up // down
+        case _:
+            return lambda time: time * up / down
+
+
+def _put(event: Event, fields: tuple[Field, ...], data: dict[str, list[Any]]) -> None:
+    for field, value in zip(fields, event.args, strict=True):
+        try:
+            data[field.column].append(_CELLS[field.type](value))
+        except (TypeError, OverflowError):
+            raise _misfit(event, field, value) from None
+
+
+def _misfit(event: Event, field: Field, value: Value) -> EventError:
+    rule = f"rule {event.rule} made {event.atom}"
+    if isinstance(value, int) and not _LEAST <= value <= _MOST:
+        hint = "make it a float or a string in the rule's head"
+        return EventError(Problem("E607", f"{rule}: {field.column} is an integer outside 64 bits", hint=hint))
+    hint = f"declare the attribute term, or make the rule give it the type {field.type}"
+    return EventError(Problem("E607", f"{rule}: {field.column} is {format_value(value)}, not {field.type}", hint=hint))
+
+
+def _integer(value: Value) -> int | None:
+    if value == "null":
+        return None
+    whole: int = CONVERSIONS["int"](value)
+    if not _LEAST <= whole <= _MOST:
+        raise OverflowError
+    return whole
+
+
+def _float(value: Value) -> float | None:
+    return None if value == "null" else float(CONVERSIONS["float"](value))
+
+
+def _string(value: Value) -> str | None:
+    return None if value == "null" else CONVERSIONS["string"](value)
+
+
+def _bool(value: Value) -> bool | None:
+    return None if value == "null" else CONVERSIONS["bool"](value) == "true"
+
+
+def _time(value: Value) -> int | None:
+    return None if value == "null" else to_time(value)
+
+
+def _text(value: Value) -> str | None:
+    """Return a term as program text."""
+    _check_integers(value)
+    return None if value == "null" else format_value(value)
+
+
+_CELLS: Mapping[str, Callable[[Value], Any]] = {
+    "int": _integer, "float": _float, "string": _string, "bool": _bool, "time": _time, "term": _text,
+}  # fmt: skip
+
+
+def _check_integers(value: Value) -> None:
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif isinstance(part, Struct):
+            waiting.extend(part.args)
+        elif isinstance(part, int) and not _LEAST <= part <= _MOST:
+            raise OverflowError
+
+
+def _to_json(event: Event) -> str:
+    for place, value in enumerate(event.args, 1):
+        try:
+            _check_integers(value)
+        except OverflowError:
+            raise _misfit(event, Field(f"attribute {place}", "int"), value) from None
+    return json.dumps([to_plain(value) for value in event.args], ensure_ascii=False)

@@ -1,0 +1,322 @@
+"""Columns of DataFrames to kinds of events: which names the event, tells the time, breaks ties, holds an attribute.
+
+Everything is decided from names and types of columns, before a job starts, and what does not fit is refused by name.
+Attributes of a declared event are found by name (by position if no column has one of its names), of any other event by
+position. Columns travel to the engine in slots, one per type and use, so that frames of different events can be united.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from etalis.errors import InputError, Problem
+from etalis.formats.row import UNITS
+from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
+from etalis.language.spelling import suggest
+from etalis.plan.keys import show
+
+Kind: TypeAlias = tuple[str, int]
+Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order
+
+_INTEGERS = ("tinyint", "smallint", "int", "bigint")
+_FLOATS = ("float", "double", "decimal")
+_STRINGS = ("string", "char", "varchar")
+_MOMENTS = ("timestamp", "timestamp_ntz", "date")
+_TERMS = ("array", "struct", "map")
+_FITTING: Mapping[str, tuple[str, ...]] = {
+    "int": (*_INTEGERS, *_FLOATS),
+    "float": (*_INTEGERS, *_FLOATS),
+    "string": _STRINGS,
+    "bool": ("boolean", *_STRINGS),
+    "time": (*_MOMENTS, *_INTEGERS, *_FLOATS),
+    "term": (*_INTEGERS, *_FLOATS, *_STRINGS, "boolean", *_TERMS),
+}
+_TYPES: Mapping[str, str] = {"bigint": "int", "double": "float", "string": "string", "boolean": "bool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A kind of event that rules read: its declared attributes, if it is declared, and whether rules make it too."""
+
+    kind: Kind
+    attributes: tuple[tuple[str, str], ...] | None
+    made: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One DataFrame as it was given: its columns, and the event that all its rows are, if the caller said so."""
+
+    columns: Columns
+    event: str | None = None
+
+    @property
+    def label(self) -> str:
+        return "the DataFrame" if self.event is None else f"the DataFrame of {self.event}"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the caller says that columns are to be read."""
+
+    time: str | tuple[str, str] | None = None
+    event: str | None = None
+    order: str | None = None
+    unit: str = "s"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One kind of event in one frame: the tag of its rows; per attribute the column, its type, the declared type."""
+
+    tag: str
+    kind: Kind
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    declared: tuple[str | None, ...]
+
+    @property
+    def attribute_types(self) -> tuple[str, ...]:
+        """The type of each attribute as the language sees it."""
+        pairs = zip(self.types, self.declared, strict=True)
+        return tuple(declared or _TYPES.get(transport(t), "term") for t, declared in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One DataFrame with the part of every column; `event` is None where all rows are of one kind."""
+
+    event: str | None
+    times: tuple[str, ...]
+    time_types: tuple[str, ...]
+    order: str | None
+    order_type: str | None
+    layouts: tuple[Layout, ...]
+
+
+def transport(column_type: str) -> str:
+    """Return the type in which a column travels.
+
+    >>> [transport(t) for t in ("int", "decimal(10,2)", "varchar(3)", "timestamp_ntz", "array<int>")]
+    ['bigint', 'double', 'string', 'timestamp', 'array<int>']
+    """
+    base = _base(column_type)
+    for family, target in ((_INTEGERS, "bigint"), (_FLOATS, "double"), (_STRINGS, "string"), (_MOMENTS, "timestamp")):
+        if base in family:
+            return target
+    return "string" if base == "void" else column_type
+
+
+def _base(column_type: str) -> str:
+    return column_type.split("(")[0].split("<")[0]
+
+
+def read_frames(given: Sequence[Given], known: Sequence[Signature], options: Options) -> tuple[Frame, ...]:
+    """Find the part of every column of every frame, or refuse what is missing or wrong."""
+    if options.unit not in UNITS:
+        raise refuse("E605", f"unknown unit of time {options.unit!r}", f"one of {', '.join(UNITS)}")
+    frames = tuple(_read_frame(each, known, options) for each in given)
+    if len({frame.time_types[0] in _MOMENTS for frame in frames}) > 1:
+        hint = "convert the numbers: timestamp_seconds(...)"
+        raise refuse("E603", "some DataFrames have time stamps, others numbers as time", hint)
+    orders = {transport(frame.order_type) for frame in frames if frame.order_type is not None}
+    if len(orders) > 1:
+        raise refuse("E603", f"the column {options.order} is {' or '.join(sorted(orders))}", "give it in one type")
+    return frames
+
+
+def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> Frame:
+    columns = given.columns
+    if len({name.casefold() for name in columns}) < len(columns):
+        raise refuse("E602", f"{given.label} has two columns of one name: {_listed(columns)}", "rename one of them")
+    times = _time_columns(given, options)
+    event = None if given.event is not None else _event_column(given, options, times)
+    order = None if options.order is None else _order_column(given, options.order)
+    taken = {*times, event, order}
+    free = {name: t for name, t in columns.items() if name not in taken}
+    if given.event is not None or event is None:
+        name = given.event or _only_event(given, known, options)
+        layouts: tuple[Layout, ...] = _named_layouts(name, given, free, known)
+    else:
+        layouts = _tagged_layouts(given, free, known)
+    time_types = tuple(_base(columns[name]) for name in times)
+    return Frame(event, times, time_types, order, None if order is None else _base(columns[order]), layouts)
+
+
+def _column(given: Given, name: str, part: str) -> str:
+    """Return a column by its name, in Spark's way whatever its capitals."""
+    for column in given.columns:
+        if column == name or column.casefold() == name.casefold():
+            return column
+    hint = suggest(name, given.columns, f"its columns are {_listed(given.columns)}")
+    raise refuse("E602", f"{given.label} has no column {name}, which {part}", hint)
+
+
+def _asked_times(given: Given, options: Options) -> tuple[str, ...]:
+    if options.time is not None:
+        asked = (options.time,) if isinstance(options.time, str) else tuple(options.time)
+        if len(asked) not in (1, 2):
+            raise refuse("E605", f"time is one column or two, not {len(asked)}", "give time=(start, end)")
+        return tuple(_column(given, name, "tells the time") for name in asked)
+    for names in TIME_COLUMNS:
+        if all(name in given.columns for name in names):
+            return tuple(names)
+    hint = f'say which it is: time="..." or time=(start, end); its columns are {_listed(given.columns)}'
+    raise refuse("E602", f"{given.label} has no column of time", hint)
+
+
+def _time_columns(given: Given, options: Options) -> tuple[str, ...]:
+    names = _asked_times(given, options)
+    types = [given.columns[name] for name in names]
+    for name, column_type in zip(names, types, strict=True):
+        if _base(column_type) not in (*_MOMENTS, *_INTEGERS, *_FLOATS):
+            hint = "convert it: to_timestamp(...), or to a number of seconds"
+            raise refuse("E603", f"the column {name} of type {column_type} cannot tell the time", hint)
+    if len({_base(t) in _MOMENTS for t in types}) > 1:
+        raise refuse("E603", f"{names[0]} is {types[0]} and {names[1]} is {types[1]}", "give both in one type")
+    return names
+
+
+def _order_column(given: Given, name: str) -> str:
+    column = _column(given, name, "breaks ties of time")
+    if _base(given.columns[column]) not in (*_INTEGERS, *_FLOATS, *_STRINGS, *_MOMENTS):
+        hint = "order by a number, a string or a time stamp"
+        raise refuse("E603", f"the column {column} of type {given.columns[column]} has no order", hint)
+    return column
+
+
+def _event_column(given: Given, options: Options, times: tuple[str, ...]) -> str | None:
+    """Return the column that names the event; None if all rows are of the one kind that there is."""
+    columns = given.columns
+    if options.event is None:
+        found = next((name for name in EVENT_COLUMNS if name in columns and name not in times), None)
+    else:
+        found = next((name for name in columns if name.casefold() == options.event.casefold()), None)
+    if found is not None and _base(columns[found]) not in _STRINGS:
+        raise refuse("E603", f"the column {found} of type {columns[found]} cannot name events", "it must hold strings")
+    return found
+
+
+def _only_event(given: Given, known: Sequence[Signature], options: Options) -> str:
+    """Return the name of the event that all rows are."""
+    received = [s.kind[0] for s in known if not s.made]
+    if options.event is not None:
+        if any(options.event in (s.kind[0], show(s.kind)) for s in known):
+            return options.event
+        hint = suggest(options.event, [*given.columns, *received], f"its columns are {_listed(given.columns)}")
+        raise refuse("E602", f"event={options.event!r} is neither a column nor an event of the program", hint)
+    if len(received) == 1:
+        return received[0]
+    hint = f'say which it is: event="..."; its columns are {_listed(given.columns)}'
+    raise refuse("E602", f"{given.label} has no column that names the event", hint)
+
+
+def _named_layouts(name: str, given: Given, free: Columns, known: Sequence[Signature]) -> tuple[Layout, ...]:
+    """Return the layout of a frame whose rows are all of one kind; none if no rule reads that kind."""
+    found = [s for s in known if name in (s.kind[0], show(s.kind))]
+    if not found:
+        hint = suggest(name, {s.kind[0] for s in known}, f"its rules read {_listed(show(s.kind) for s in known)}")
+        raise refuse("E604", f"no rule of the program reads the event {name}", hint)
+    _one_arity(name, found, given)
+    return (_layout(name, found[0], given, free),)
+
+
+def _one_arity(name: str, found: Sequence[Signature], given: Given) -> None:
+    if len(found) > 1:
+        several = _listed(show(s.kind) for s in found)
+        hint = f"give one DataFrame per kind: {{{', '.join(f'{show(s.kind)!r}: ...' for s in found)}}}"
+        raise refuse("E604", f"{name} in {given.label} can be {several}", hint)
+
+
+def _tagged_layouts(given: Given, free: Columns, known: Sequence[Signature]) -> tuple[Layout, ...]:
+    """Return the layouts of a frame whose rows name their event; what only rules make is not received."""
+    received = [s for s in known if not s.made or s.attributes is not None]
+    for signature in received:
+        _one_arity(signature.kind[0], [s for s in received if s.kind[0] == signature.kind[0]], given)
+    return tuple(_layout(s.kind[0], s, given, free) for s in received)
+
+
+def _layout(tag: str, signature: Signature, given: Given, free: Columns) -> Layout:
+    names = tuple(free)
+    if signature.attributes is None:
+        count = signature.kind[1]
+        if count > len(names):
+            hint = f"its attribute columns are {_listed(names) or 'none'}; or declare the event, to use names"
+            raise refuse("E602", f"{show(signature.kind)} needs {count} columns, {given.label} has {len(names)}", hint)
+        columns: tuple[str, ...] = names[:count]
+        declared: tuple[str | None, ...] = (None,) * count
+    else:
+        columns = _declared_columns(signature, given, free)
+        declared = tuple(t for _, t in signature.attributes)
+    for column, wanted in zip(columns, declared, strict=True):
+        _check_type(column, free[column], wanted, signature.kind[0])
+    return Layout(tag, signature.kind, columns, tuple(free[c] for c in columns), declared)
+
+
+def _declared_columns(signature: Signature, given: Given, free: Columns) -> tuple[str, ...]:
+    assert signature.attributes is not None
+    wanted = [name for name, _ in signature.attributes]
+    by_name = {name.casefold(): name for name in free}
+    missing = [name for name in wanted if name.casefold() not in by_name]
+    if not missing:
+        return tuple(by_name[name.casefold()] for name in wanted)
+    if len(missing) == len(wanted) and len(free) >= len(wanted):
+        return tuple(free)[: len(wanted)]
+    hint = suggest(missing[0], free, f"its attribute columns are {_listed(free) or 'none'}")
+    raise refuse("E602", f"{given.label} has no column for {_listed(missing)} of {signature.kind[0]}", hint)
+
+
+def _check_type(column: str, column_type: str, declared: str | None, event: str) -> None:
+    base = _base(column_type)
+    if base == "void" or base in _FITTING[declared or "term"]:
+        return
+    if declared is not None:
+        message = f"the column {column} of type {column_type} cannot be {declared}, as {event} declares it"
+        raise refuse("E603", message, f"convert it, or declare the attribute {_better(base)}")
+    hint = "declare the attribute time" if base in _MOMENTS else "convert it to a string or a number"
+    raise refuse("E603", f"the column {column} of type {column_type} cannot be an attribute of {event}", hint)
+
+
+def _better(base: str) -> str:
+    return next((name for name, fitting in _FITTING.items() if base in fitting), "another way")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names)
+
+
+def refuse(code: str, message: str, hint: str | None) -> InputError:
+    """Return the error for something that the caller gave."""
+    return InputError(Problem(code, message, hint=hint))
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The columns in which the attributes of all frames travel: their types, and the slots of each layout."""
+
+    types: tuple[str, ...]
+    places: tuple[tuple[Layout, tuple[int, ...]], ...]
+
+
+def assign_slots(frames: Sequence[Frame]) -> Slots:
+    """Give every used column a slot of its type; frames share slots, columns of one frame never do."""
+    types: list[str] = []
+    places: list[tuple[Layout, tuple[int, ...]]] = []
+    for frame in frames:
+        used: dict[str, int] = {}
+        for layout in frame.layouts:
+            for column, column_type in zip(layout.columns, layout.types, strict=True):
+                if column not in used:
+                    used[column] = _free_slot(transport(column_type), set(used.values()), types)
+            places.append((layout, tuple(used[column] for column in layout.columns)))
+    return Slots(tuple(types), tuple(places))
+
+
+def _free_slot(wanted: str, taken: set[int], types: list[str]) -> int:
+    for i, slot_type in enumerate(types):
+        if slot_type == wanted and i not in taken:
+            return i
+    types.append(wanted)
+    return len(types) - 1
