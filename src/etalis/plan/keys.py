@@ -207,7 +207,8 @@ def _extend(part: _Part, kind: Kind, positions: dict[Kind, int], loose: set[Kind
     for read, sources in part.sources.items():
         place = _place(term, [source.args for source in sources], positions.get(read))
         if place is None:
-            return f"{show(read)} is not joined by {_shown(term, kind, positions[kind])}"
+            settled = f", parted by attribute {positions[read] + 1}," if read in positions else ""
+            return f"{show(read)}{settled} is not joined by {_shown(term, kind, positions[kind])}"
         positions[read] = place
     crossing = _crossing(part.body, term) if isinstance(term, Var) else None
     if crossing is not None:
@@ -221,13 +222,13 @@ def _carry(
     """Let the part's head carry the key, or note that it does not and need not."""
     made = part.made
     place = _place(term, [part.head.event.args], positions.get(made))
-    if makers.must_carry(made):
-        if place is None:
-            why = "other rules read" if made in makers.read else "several rules make"
-            return f"its head {show(made)}, which {why}, does not carry {_shown(term, kind, positions[kind])}"
-        positions[made] = place
-    elif place is None or makers.count[made] > 1:
+    if place is None and makers.must_carry(made):
+        why = "other rules read" if made in makers.read else "several rules make"
+        return f"its head {show(made)}, which {why}, does not carry {_shown(term, kind, positions[kind])}"
+    if place is None or (makers.count[made] > 1 and not makers.must_carry(made)):
         loose.add(made)
+    else:
+        positions[made] = place
     return None
 
 
