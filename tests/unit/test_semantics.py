@@ -222,6 +222,15 @@ def test_an_anchored_repetition_starts_where_its_first_element_does(policy: str)
     assert run(program, "1 a; 2 c; 3 b; 4 b", policy) == []
 
 
+@pytest.mark.parametrize("policy", ALL)
+def test_an_alternative_is_one_part_of_a_sequence(policy: str) -> None:
+    directly = "d <- ((a seq b) seq c) cnot e."
+    in_an_or = "d <- (((a seq b) or x) seq c) cnot e."
+    assert run(directly, "1 a; 2 e; 3 b; 4 c", policy) == []
+    assert run(in_an_or, "1 a; 2 e; 3 b; 4 c", policy) == ["1..4 d"]
+    assert run(in_an_or, "1 a; 2 b; 3 e; 4 c", policy) == []
+
+
 def test_least_model_is_the_set_of_what_unrestricted_makes() -> None:
     program = parse("d(X) <- (a(X) seq b) cnot c. late <- b seq (not a(_) within 2). e <- d(1) and late.")
     events = stream("1 a(1); 2 c; 3 a(1); 4 b; 5 b")
