@@ -441,6 +441,7 @@ class Probe:
         self.key = key
         self.x1, self.x2 = t1, t2
         self.other = compiler.remember(entry, f"side{1 - place}", dict)
+        self.taken = False
         self.columns = compiler.columns(entry, 1 - place)
         self.locals = [code.fresh("y") for _ in self.columns]
         self.y1, self.y2 = code.fresh("s"), code.fresh("e")
@@ -574,12 +575,16 @@ class Probe:
     # shapes
 
     def write_one(self, own: dict[Any, Any] | None) -> None:
-        """Earliest or latest candidate; it leaves where the policy consumes."""
+        """Earliest or latest candidate; it leaves where the policy consumes.
+
+        Where nearly every candidate passes (no condition, no absence) the group is taken out first and put back if need be.
+        """
         code, node = self.code, self.node
         y = code.fresh("y")
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
-        code(f"{y} = {code.constant(self.other)}.get({self.key})")
+        self.taken = node.policy.consume and not any(isinstance(t, p.Goal | p.Absent) for t in node.tests)
+        code(f"{y} = {code.constant(self.other)}.{'pop' if self.taken else 'get'}({self.key}{', None' if self.taken else ''})")
         with code.block(f"if {y} is not None:"):
             if node.policy.keep == "newest":
                 self._try_only(y, condition)
@@ -607,6 +612,11 @@ class Probe:
         """Test the one instance that waits under the key; it becomes None where it is no candidate."""
         code = self.code
         code(self.unpack(y))
+        if self.taken:
+            with code.block(f"if not ({condition}):"):
+                code(f"{code.constant(self.other)}[{self.key}] = {y}")
+                code(f"{y} = None")
+            return
         with code.block(f"if {condition}:"):
             if self.node.policy.consume:
                 code(f"del {code.constant(self.other)}[{self.key}]")
@@ -620,6 +630,8 @@ class Probe:
         g, j = code.fresh("g"), code.fresh("j")
         latest = self.node.policy.select == "latest"
         code(f"{g} = {y}")
+        if self.taken:
+            code(f"{code.constant(self.other)}[{self.key}] = {g}")
         with code.block(f"for {j} in {f'range(len({g}) - 1, -1, -1)' if latest else f'range(len({g}))'}:"):
             code(f"{y} = {g}[{j}]")
             code(self.unpack(y))

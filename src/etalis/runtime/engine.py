@@ -61,32 +61,32 @@ class Engine:
             self.__dict__["push"] = entries.push(self._push, self._settle_now)
             self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), self._settle_now)
 
-    def _settle_now(self) -> list[Event]:
+    def _settle_now(self) -> tuple[Event, ...]:
         out: list[Event] = []
         self._made = 0
         self._settle(out)
-        return out
+        return tuple(out)
 
     # in
 
-    def push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> list[Event]:
+    def push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Take one event and return the complex events it caused, in order.
 
         `at` is a number of seconds, a datetime, or a pair (start, end) of these.
         """
         return self._push(name, *args, at=at, **named)
 
-    def _push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> list[Event]:
+    def _push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         if at is None:
             at = self._read_clock(name)
         start, end = to_interval(at)
         values = self._values(name, args, named)
         if self._busy:
             self._pending.append((name, values, start, end))
-            return []
+            return ()
         return self._take(name, values, start, end)
 
-    def push_term(self, text: str, at: Any = None) -> list[Event]:
+    def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))`."""
         event = parse_event(text)
         return self.push(event.name, *(ground(a) for a in event.args), at=at)
@@ -99,15 +99,15 @@ class Engine:
         for row in rows:
             yield from self._take(*self._row(row))
 
-    def advance(self, *, to: Any) -> list[Event]:
+    def advance(self, *, to: Any) -> tuple[Event, ...]:
         """Say that nothing more will end at or before `to`; return what that settles."""
         return self._advance(to_time(to))
 
-    def close(self) -> list[Event]:
+    def close(self) -> tuple[Event, ...]:
         """End the stream: all deadlines pass."""
         return self._advance(NEVER)
 
-    def _advance(self, time: int) -> list[Event]:
+    def _advance(self, time: int) -> tuple[Event, ...]:
         out: list[Event] = []
         if time > self._state.now or time > self._state.floor:
             self._pass_time(time, out, inclusive=True)
@@ -146,7 +146,7 @@ class Engine:
 
     # one input
 
-    def _take(self, name: str, values: tuple[Any, ...], start: int, end: int) -> list[Event]:
+    def _take(self, name: str, values: tuple[Any, ...], start: int, end: int) -> tuple[Event, ...]:
         """Process one input to completion, and what callbacks push meanwhile."""
         out: list[Event] = []
         state = self._state
@@ -237,8 +237,9 @@ class Engine:
         self._callbacks.append((name, callback))
         self._open_entries()
 
-    def _hand_out(self, out: list[Event]) -> list[Event]:
+    def _hand_out(self, found: list[Event]) -> tuple[Event, ...]:
         """Store and call back; what callbacks push comes after the current event."""
+        out = tuple(found)
         if self._history is not None:
             self._history.extend(out)
         if not self._callbacks or self._busy:
@@ -253,7 +254,7 @@ class Engine:
                             callback(event)
                 done.extend(out)
                 if not self._pending:
-                    return done
+                    return tuple(done)
                 out = self._take(*self._pending.pop(0))
         finally:
             self._busy = False

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Kind = tuple[str, int]
 
+MISSING = object()
 MOST_KINDS = 8
 MOST_LEAVES = 24
 
@@ -51,43 +52,54 @@ class EntryWriter:
         return bool(few and names) and len(set(names)) == len(names) and not self.rules.numbered
 
     def push(self, general: Callable[..., Any], settle: Callable[[], Any]) -> Callable[..., Any]:
-        """Write `push(name, *args, at, **named)`; `general` takes what is not plain, `settle` what was caused."""
-        code = Code(["name", "/", "*args", "at=None", "**named"])
-        state = code.constant(self.state)
-        with code.block("if type(at) is int and not named:"):
+        """Write `push(name, *attributes, at, **named)`; `general` takes what is not plain, `settle` what was caused.
+
+        Attributes are parameters of their own, up to the most that a kind has; what is not given is `missing`.
+        """
+        places = [f"x{i}" for i in range(max(arity for _, arity in self.hot))]
+        named = bool(self.rules.program.signatures)
+        code = Code(["name", *(f"{x}=k0" for x in places), "/", "*rest", "at=None", *(["**named"] if named else [])])
+        missing, state = code.constant(MISSING), code.constant(self.state)
+        with code.block(f"if type(at) is int{' and not named' if named else ''}:"):
             code(f"t = at * {MICROSECONDS}")
             self._in_order(code, f"{state}.now")
             for number, kind in enumerate(self.hot):
-                with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}:"):
-                    parameters = [f"x{i}" for i in range(kind[1])]
-                    with code.block("try:"):
-                        code(f"({''.join(n + ', ' for n in parameters)}) = args")
-                    with code.block("except ValueError:"):
-                        code(f"return {code.constant(general)}(name, *args, at=at)")
-                    self._convert(code, kind, parameters)
+                with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}{self._count(kind, places, missing)}:"):
+                    self._convert(code, kind, places[: kind[1]])
                     code(f"{state}.now = t")
-                    if not self._offer(code, kind, parameters, lambda events: [f"return [{', '.join(events)}]"]):
+                    if not self._offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
                         with code.block(f"if {code.constant(self.state.queue)}:"):
                             code(f"return {code.constant(settle)}()")
-                    code("return []")
+                    code("return ()")
             code.depth -= 1
-        code(f"return {code.constant(general)}(name, *args, at=at, **named)")
+        given = f"*[x for x in {_tuple(places)} if x is not {missing}], *rest"
+        code(f"return {code.constant(general)}(name, {given}, at=at{', **named' if named else ''})")
         return self.compiler.finish(code, "push")
+
+    def _count(self, kind: Kind, places: list[str], missing: str) -> str:
+        """Return the test that exactly a kind's number of attributes is given."""
+        given = f" and {places[kind[1] - 1]} is not {missing}" if kind[1] else ""
+        more = f" and {places[kind[1]]} is {missing}" if kind[1] < len(places) else " and not rest"
+        return given + more
 
     def run(self, general: Callable[[Any], Any], settle: Callable[[], Any]) -> Callable[..., Any]:
         """Write `run(rows)`, a generator; `general` takes a row that is not plain. The clock is local between hand-overs."""
         code = Code(["rows"])
         state, slow = code.constant(self.state), code.constant(general)
+        arities = {arity for _, arity in self.hot}
         code(f"now = {state}.now")
         with code.block("try:"), code.block("for row in rows:"):
-            with code.block("if type(row) is tuple and row and type(at := row[-1]) is int:"):
-                code(f"t = at * {MICROSECONDS}")
-                self._in_order(code, "now")
-                code("name = row[0]")
-                for number, kind in enumerate(self.hot):
-                    with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}:"):
-                        self._run_kind(code, kind, slow, settle)
-                code.depth -= 1
+            for number, arity in enumerate(sorted(arities)):
+                with code.block(f"{'el' if number else ''}if type(row) is tuple and len(row) == {arity + 2}:"):
+                    code(f"({', '.join(['name', *(f'x{i}' for i in range(arity)), 'at'])}) = row")
+                    with code.block("if type(at) is int:"):
+                        code(f"t = at * {MICROSECONDS}")
+                        self._in_order(code, "now")
+                        kinds = [kind for kind in self.hot if kind[1] == arity]
+                        for place, kind in enumerate(kinds):
+                            with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
+                                self._run_kind(code, kind, settle)
+                        code.depth -= 1
             code(f"{state}.now = now")
             code(f"yield from {slow}(row)")
             code(f"now = {state}.now")
@@ -95,15 +107,9 @@ class EntryWriter:
             code(f"{state}.now = now")
         return self.compiler.finish(code, "run")
 
-    def _run_kind(self, code: Code, kind: Kind, slow: str, settle: Callable[[], Any]) -> None:
+    def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any]) -> None:
         state = code.constant(self.state)
         parameters = [f"x{i}" for i in range(kind[1])]
-        with code.block("try:"):
-            code(f"(_, {''.join(n + ', ' for n in parameters)}_) = row")
-        with code.block("except ValueError:"):
-            code(f"{state}.now = now")
-            code(f"yield from {slow}(row)")
-            code("continue")
         self._convert(code, kind, parameters)
         code("now = t")
 
@@ -177,6 +183,10 @@ class EntryWriter:
                 case _:
                     return False
             entry = target
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({''.join(item + ', ' for item in items)})"
 
 
 def _multiplies(tests: tuple[p.Test, ...]) -> bool:
