@@ -165,6 +165,7 @@ def check(
 def explain(
     program: ProgramFile,
     *,
+    policy: Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")] = None,
     code: Annotated[bool, typer.Option("--code", help="Show the Python code that the plan becomes.")] = False,
     svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
@@ -174,11 +175,18 @@ def explain(
         compiled = load(program)
         for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
             if path is not None:
-                path.write_text(draw(), encoding="utf-8")
+                write_picture(draw(policy=policy), path)
         if code:
-            print(compiled.code())
+            print(compiled.code(policy=policy))
         elif svg is None and dot is None:
-            print(compiled.explain())
+            print(compiled.explain(policy=policy))
+
+
+def write_picture(text: str, path: Path) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(Problem("E401", f"cannot write {path}: {error.strerror}", hint="check its name")) from None
 
 
 @contextmanager

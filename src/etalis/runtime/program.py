@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,9 @@ from etalis.language.rules import declarations, event_rules
 from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
 from etalis.logic.solver import Solver
+from etalis.plan.drawing import write_svg
+from etalis.plan.explain import Explanation, explain_rules, write_text
+from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
 from etalis.runtime.engine import Engine
 from etalis.runtime.rim import Signature
@@ -96,6 +100,28 @@ class Program:
         if policy is not None:
             settings(self.tree, {"event_consumption_policy": policy})
         return Engine(self, policy=policy, parts=parts, clock=clock, on_error=on_error)
+
+    def explain(self, *, policy: str | None = None) -> str:
+        """Say how the program is run: the plan of every rule, its events and their types, what can be parted."""
+        return write_text(self._explanation(policy))
+
+    def explain_dot(self, *, policy: str | None = None) -> str:
+        """Return the plan as Graphviz text."""
+        return write_dot(self._explanation(policy))
+
+    def explain_svg(self, *, policy: str | None = None) -> str:
+        """Return the plan as an SVG picture."""
+        return write_svg(self._explanation(policy))
+
+    def code(self, *, policy: str | None = None) -> str:
+        """Return the Python code that an engine of the program runs."""
+        return self.engine(policy=policy).code()
+
+    def _explanation(self, policy: str | None) -> Explanation:
+        if policy is not None:
+            settings(self.tree, {"event_consumption_policy": policy})
+        chosen = self.settings if policy is None else replace(self.settings, policy=policy)
+        return explain_rules(self.tree, self.rules, chosen, self.is_reported)
 
     def on(self, spark: Any) -> Any:
         """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""

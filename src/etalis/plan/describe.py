@@ -1,0 +1,259 @@
+"""A rule's plan in words: a tree of steps, the one source of the explanation's text and pictures.
+
+A step is a node of the plan: its operator as the language names it, what it tests, and per input what of it waits, by
+which key and how long. A part that several rules share is described once, in the rule that comes first; the others
+refer to its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from etalis.language.printer import print_term, seconds
+from etalis.language.syntax import Compound, Const
+from etalis.plan import algebra as p
+from etalis.plan.retention import NEVER_STORED, join_key, retention, window_of
+from etalis.plan.sharing import Listened, Shape, count_leaves, find_shared, shape_of
+from etalis.plan.wording import (
+    event_text,
+    names,
+    relation_interval,
+    relation_test,
+    test_text,
+)
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A part of a step: its `role` (`a`, `b`, `cnot`, ...), and what of it is kept for how long."""
+
+    role: str
+    step: Step
+    kept: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node in words; `form` is event, time, operator, or reference, `shared` the number of a shared part."""
+
+    form: str
+    title: str
+    details: tuple[str, ...] = ()
+    inputs: tuple[Input, ...] = ()
+    shared: int | None = None
+    reads: tuple[str, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedRule:
+    """A rule in words: its head, what happens there, and how its pattern is matched."""
+
+    label: str
+    title: str
+    made: tuple[str, int]
+    details: tuple[str, ...]
+    body: Step
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPart:
+    """A part that several rules use: its number and their labels."""
+
+    number: int
+    rules: tuple[str, ...]
+
+
+def describe(heads: Sequence[p.Head], *, sharing: bool) -> tuple[DescribedRule, ...]:
+    """Put the plans of rules in words."""
+    shared = find_shared(heads) if sharing else {}
+    parts = {key: SharedPart(number, rules) for number, (key, rules) in enumerate(shared.items(), 1)}
+    describer = _Describer(parts)
+    return tuple(describer.rule(head) for head in heads)
+
+
+class _Describer:
+    """Walks the rules in order and remembers which shared parts have been described."""
+
+    def __init__(self, parts: Mapping[Hashable, SharedPart]) -> None:
+        self.parts = parts
+        self.described: dict[Hashable, tuple[str, Shape]] = {}
+        self.listened: Listened = {}
+
+    def rule(self, head: p.Head) -> DescribedRule:
+        self.listened = count_leaves(head.body)
+        details = [test_text(action) for action in head.actions]
+        if head.alarm is not None:
+            when = print_term(head.alarm.when)
+            details.insert(
+                0, f"occurs {when} s after the pattern" if head.alarm.kind == "after" else f"occurs at {when}"
+            )
+        made = head.event.name, len(head.event.args)
+        return DescribedRule(head.label, event_text(head.event), made, tuple(details), self.step(head.body, head.label))
+
+    def step(self, node: p.Node, rule: str) -> Step:
+        """Describe a node; a shared one only the first time."""
+        shape = shape_of(node, self.listened) if self.parts else None
+        part = None if shape is None else self.parts.get(shape.key)
+        if shape is None or part is None:
+            return self._plain(node, rule)
+        known = self.described.get(shape.key)
+        if known is not None:
+            return _reference(part, known, shape)
+        self.described[shape.key] = (rule, shape)
+        step = self._plain(node, rule)
+        others = [label for label in dict.fromkeys(part.rules) if label != rule]
+        return replace(step, shared=part.number, details=(*step.details, f"shared with {_rules(others)}"))
+
+    def _plain(self, node: p.Node, rule: str) -> Step:
+        parts = [self.step(child, rule) for child in p.children(node)]
+        step = _describe(node, parts)
+        absent = [t for t in p.tests(node) if isinstance(t, p.Absent)]
+        tests = tuple(test_text(test) for test in p.tests(node))
+        negated = [Input(_word(t), self.step(t.node, rule), _blockers_kept(node, t)) for t in absent]
+        if isinstance(node, p.Deadline):
+            negated.append(Input("not", self.step(node.absent, rule), f"its times, {seconds(node.duration)} s"))
+        return replace(step, details=step.details + tests, inputs=(*step.inputs, *negated))
+
+
+def _word(test: p.Absent) -> str:
+    return "fnot" if test.kind == "before" else "cnot"
+
+
+def _rules(labels: Sequence[str]) -> str:
+    shown = ", ".join(labels[:8]) + (f" and {len(labels) - 8} more" if len(labels) > 8 else "")
+    return f"rule {shown}" if len(labels) == 1 else f"rules {shown}"
+
+
+def _reference(part: SharedPart, known: tuple[str, Shape], shape: Shape) -> Step:
+    """Return the mention of a part described before, with whose variable is whose where the names differ."""
+    rule, first = known
+    pairs = [(mine, theirs) for mine, theirs in zip(shape.names, first.names, strict=True) if mine != theirs]
+    said = [f"{mine} is {theirs} there" for mine, theirs in pairs if "#" not in mine + theirs]
+    return Step("reference", f"as in rule {rule}", tuple(said), shared=part.number)
+
+
+def _describe(node: p.Node, parts: Sequence[Step]) -> Step:
+    """Describe a node but for its tests, given its parts."""
+    match node:
+        case p.Source(name=name, args=args):
+            return Step("event", event_text(node), reads=(name, len(args)))
+        case p.Tick(time=time):
+            return Step("time", seconds(time), ("once, when time reaches it",))
+        case p.Join():
+            return _join(node, parts)
+        case p.Union():
+            return Step("operator", "or", (), tuple(Input("", part) for part in parts))
+        case p.Filter():
+            # a filter is no operator of the language: its tests are told with what they filter
+            only = parts[0]
+            return only if only.shared is None else Step("operator", "filter", (), (Input("a", only),))
+        case p.Repetition():
+            return _repetition(node, parts)
+        case p.Fold():
+            return _fold(node, parts)
+        case p.Deadline(absent=absent, duration=duration):
+            what = event_text(absent) if isinstance(absent, p.Source) else "..."
+            kept = f"{_columns(node.left.exports)}, until {seconds(duration)} s after its end"
+            return Step("operator", f"seq (not {what} within {seconds(duration)})", (), (Input("a", parts[0], kept),))
+        case _:
+            assert_never(node)
+
+
+def _join(node: p.Join, parts: Sequence[Step]) -> Step:
+    relation = node.relation
+    key = join_key(node)
+    shared = {v for v in node.left.exports if v in node.right.exports and v[0] != "$"} - set(key)
+    details = [f"{relation_test(relation)}; on {relation_interval(relation)}", f"policy {node.policy.name}"]
+    details.append(f"join key: {names(key)}" if key else "no join key: every pair is looked at")
+    if shared:
+        details.append(f"where bound, equal: {names(sorted(shared))}")
+    if node.optional:
+        details.append("optional: a without partner matches too")
+    inputs = [Input("ab"[place], part, _side_kept(node, place, key)) for place, part in enumerate(parts)]
+    return Step("operator", relation.name, tuple(details), tuple(inputs))
+
+
+def _side_kept(node: p.Join, place: int, key: tuple[str, ...]) -> str:
+    """Say what of one side waits for partners, and how long."""
+    exports = (node.left, node.right)[place].exports
+    keep = retention(node.relation, place, window_of(node.tests))
+    if keep == NEVER_STORED:
+        return "nothing: no partner can come later"
+    columns = _columns([v for v in exports if v not in key])
+    by = f" by {names(key)}" if key else ""
+    return f"{columns}{by}, {_until(node.policy, keep)}"
+
+
+def _columns(exports: Sequence[str]) -> str:
+    """Name what a waiting instance holds: its values and always its interval."""
+    return names([*exports, "interval"])
+
+
+def _until(policy: Policy, keep: int | None) -> str:
+    """Say when a waiting instance goes: by time, by consumption, by a newer one."""
+    ends = {None: "for ever", 0: "while time stands at its end"}
+    limit = ends.get(keep) or f"until {seconds(keep or 0)} s after its end"
+    if policy.consume:
+        return "until matched" if keep is None else f"{limit} or matched"
+    if policy.keep == "newest":
+        return "until a newer one comes" if keep is None else f"{limit} or a newer one comes"
+    return limit
+
+
+def _repetition(node: p.Repetition, parts: Sequence[Step]) -> Step:
+    least, most = print_term(node.least), None if node.most is None else print_term(node.most)
+    word = "star_times" if most is None else f"ntimes {least}" if least == most else f"ntimes ({least}, {most})"
+    details = [f"one value for all of a run: {names(node.shared)}"] if node.shared else []
+    details.append(f"policy {node.policy.name}" + ("" if node.left is None else ", but what is counted after stays"))
+    window = window_of(node.tests)
+    limit = "until consumed by what follows" if window is None else f"until {seconds(window)} s after its start"
+    if node.left is None:
+        return Step("operator", word, tuple(details), (Input("a", parts[0], f"counts of runs, {limit}"),))
+    kept = f"{_columns(node.left.exports)}, its count, {limit}"
+    return Step(
+        "operator",
+        f"seq {word}",
+        tuple(details),
+        (Input("a", parts[0], kept), Input("b", parts[1], "nothing: counted")),
+    )
+
+
+def _fold(node: p.Fold, parts: Sequence[Step]) -> Step:
+    kind = print_term(Const(node.kind) if node.value is None else Compound(node.kind, (node.value,)))
+    title = f"aggregate({kind}, {'b' if node.opener is not None else 'a'}, {print_term(node.result)})"
+    details = [f"one value per {names(node.groups)}"] if node.groups else []
+    window = window_of(node.tests)
+    if node.opener is not None:
+        details.append("each opener has its own value" + (", 0 to begin with" if FOLDS[node.kind].at_opener else ""))
+        limit = "for ever" if window is None else f"until {seconds(window)} s after its start"
+        kept = f"{_columns(node.opener.exports)}, its values, {limit}"
+        inputs = (Input("a", parts[0], kept), Input("b", parts[1], "nothing: folded"))
+        return Step("operator", f"seq {title}", tuple(details), inputs)
+    spans = [f"of the last {seconds(node.within)} s"] if node.within is not None else []
+    spans += [f"the last {node.last} of a group"] if node.last is not None else []
+    over = ", ".join(spans) or "all, for ever"
+    return Step("operator", title, (*details, f"slides over its elements: {over}"), (Input("a", parts[0], over),))
+
+
+def _blockers_kept(node: p.Node, test: p.Absent) -> str:
+    """Say how long the occurrences of a negated pattern are remembered."""
+    by = f" by {names(test.joined)}" if test.joined else ""
+    if test.kind == "before":
+        kept = "the first, for ever" if test.window is None else f"{seconds(test.window)} s"
+        return f"its times{by}, {kept}"
+    window = window_of(p.tests(node))
+    if window is not None:
+        return f"its times{by}, {seconds(window)} s"
+    if isinstance(node, p.Join) and _is_watched(node, test):
+        return f"its times{by}, while an a of the key waits"
+    return f"its times{by}, for ever"
+
+
+def _is_watched(node: p.Join, test: p.Absent) -> bool:
+    """Tell whether only left sides that wait under the same key can ever be blocked."""
+    single = test.kind == "gap" and node.relation.sequential and "$first" not in node.left.exports
+    return single and bool(test.joined) and test.joined == join_key(node)

@@ -1,0 +1,89 @@
+"""How explanations and the reference say what a row of `temporal/` means: relations, policies, tests, durations."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from etalis.language.printer import print_term, seconds
+from etalis.language.syntax import Compound, Const, EventPattern
+from etalis.plan import algebra as p
+from etalis.temporal.policy import Policy
+from etalis.temporal.relation import Relation
+
+_POINTS = {"a1": "a.start", "a2": "a.end", "b1": "b.start", "b2": "b.end"}
+_MATCHES = {
+    "all": "every candidate, one match each",
+    "earliest": "the earliest candidate",
+    "latest": "the latest candidate",
+    "together": "one match with all candidates, on their common hull, variables from the latest",
+}
+_KEEPING = {
+    "always": "the arriving instance waits",
+    "unmatched": "the arriving instance waits only if it found none",
+    "newest": "the arriving instance takes the place of the one with its key",
+}
+_ABSENT = {"gap": "between its parts", "inside": "inside its interval", "before": "before its end"}
+_MARKS = {
+    "$first": "end of the first part",
+    "$last": "start of the last part",
+    "$token": "what it was counted after",
+    "$parts": "numbers of its events",
+    "$ids": "its own events",
+}
+
+
+def relation_test(relation: Relation) -> str:
+    """Write the comparisons of a row.
+
+    >>> from etalis.temporal.relation import RELATIONS
+    >>> relation_test(RELATIONS["during"])
+    'b.start < a.start, a.end < b.end'
+    """
+    signs = {"<": "<", "<=": "=<", "=": "="}
+    written = [f"{_POINTS[x]} {signs[op]} {_POINTS[y]}" for x, op, y in relation.comparisons]
+    return ", ".join(written) or "always"
+
+
+def relation_interval(relation: Relation) -> str:
+    """Name the interval of a pair: the hull, or one side's."""
+    return "the hull" if relation.occurs_on == "hull" else f"{relation.occurs_on}'s interval"
+
+
+def policy_matches(policy: Policy) -> str:
+    """Say which candidates a policy matches."""
+    return _MATCHES[policy.select]
+
+
+def policy_afterwards(policy: Policy) -> str:
+    """Say what a policy does with the instances after a match."""
+    matched = "what was matched leaves" if policy.consume else "what was matched stays"
+    return f"{matched}; {_KEEPING[policy.keep]}"
+
+
+def test_text(test: p.Test) -> str:
+    """Write a test as the language does."""
+    match test:
+        case p.Window(duration=duration):
+            return f"within {seconds(duration)}"
+        case p.Goal(kind=kind, goal=goal):
+            return f"{kind} {print_term(goal)}"
+        case p.Absent(kind=kind, joined=joined, window=window):
+            where = _ABSENT[kind] + ("" if window is None else f", at most {seconds(window)} s back")
+            word = "fnot" if kind == "before" else "cnot"
+            return f"{word}: none {where}" + (f", for the same {names(joined)}" if joined else "")
+        case p.Alone(kind=kind):
+            return f"iso: no other event {_ABSENT[kind]}"
+        case p.Action(goal=goal):
+            return f"do {print_term(goal)}"
+        case _:
+            assert_never(test)
+
+
+def names(variables: tuple[str, ...] | list[str]) -> str:
+    """List variables; bookkeeping is put in words."""
+    return ", ".join("_" if v.startswith("_#") else _MARKS.get(v, v) for v in variables)
+
+
+def event_text(event: EventPattern | p.Source) -> str:
+    """Write an event's pattern."""
+    return print_term(Compound(event.name, event.args) if event.args else Const(event.name))
