@@ -25,6 +25,7 @@ class Code:
         self.fresh_names = 0
         self.probes = 0
         self.direct: Callable[[list[str]], list[str]] | None = None
+        self.long_running = False
 
     def __call__(self, line: str) -> None:
         """Add a line at the current depth."""
@@ -56,10 +57,14 @@ class Code:
         return f"{stem}{self.fresh_names}"
 
     def source(self) -> str:
-        """Return the text of the factory that makes the function."""
+        """Return the text of the factory that makes the function; one that runs long has its objects as locals."""
         outer = ", ".join(f"k{i}" for i in range(len(self.objects)))
         body = "\n".join(self.lines) or "        pass"
-        return f"def make({outer}):\n    def f({', '.join(self.parameters)}):\n{body}\n    return f\n"
+        parameters = ", ".join(self.parameters)
+        if not self.long_running:
+            return f"def make({outer}):\n    def f({parameters}):\n{body}\n    return f\n"
+        inner = f"    def g({parameters}, {outer}):\n{body}\n    def f({parameters}):\n"
+        return f"def make({outer}):\n{inner}        return g({parameters}, {outer})\n    return f\n"
 
     def function(self) -> Callable[..., Any]:
         """Compile the function and bind its objects."""

@@ -62,11 +62,11 @@ class EntryWriter:
         missing, state = code.constant(MISSING), code.constant(self.state)
         with code.block(f"if type(at) is int{' and not named' if named else ''}:"):
             code(f"t = at * {MICROSECONDS}")
-            self._in_order(code, f"{state}.now")
+            self._in_order(code, f"{state}.seconds")
             for number, kind in enumerate(self.hot):
                 with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}{self._count(kind, places, missing)}:"):
                     self._convert(code, kind, places[: kind[1]])
-                    code(f"{state}.now = t")
+                    code(f"{state}.seconds = at")
                     if not self._offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
                         with code.block(f"if {code.constant(self.state.queue)}:"):
                             code(f"return {code.constant(settle)}()")
@@ -85,51 +85,52 @@ class EntryWriter:
     def run(self, general: Callable[[Any], Any], settle: Callable[[], Any]) -> Callable[..., Any]:
         """Write `run(rows)`, a generator; `general` takes a row that is not plain. The clock is local between hand-overs."""
         code = Code(["rows"])
+        code.long_running = True
         state, slow = code.constant(self.state), code.constant(general)
         arities = {arity for _, arity in self.hot}
-        code(f"now = {state}.now")
+        code(f"seconds = {state}.seconds")
         with code.block("try:"), code.block("for row in rows:"):
             for number, arity in enumerate(sorted(arities)):
                 with code.block(f"{'el' if number else ''}if type(row) is tuple and len(row) == {arity + 2}:"):
                     code(f"({', '.join(['name', *(f'x{i}' for i in range(arity)), 'at'])}) = row")
                     with code.block("if type(at) is int:"):
                         code(f"t = at * {MICROSECONDS}")
-                        self._in_order(code, "now")
+                        self._in_order(code, "seconds")
                         kinds = [kind for kind in self.hot if kind[1] == arity]
                         for place, kind in enumerate(kinds):
                             with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
                                 self._run_kind(code, kind, settle)
                         code.depth -= 1
-            code(f"{state}.now = now")
+            code(f"{state}.seconds = seconds")
             code(f"yield from {slow}(row)")
-            code(f"now = {state}.now")
-        with code.block("finally:"), code.block(f"if {state}.now < now:"):
-            code(f"{state}.now = now")
+            code(f"seconds = {state}.seconds")
+        with code.block("finally:"), code.block(f"if {state}.seconds < seconds:"):
+            code(f"{state}.seconds = seconds")
         return self.compiler.finish(code, "run")
 
     def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any]) -> None:
         state = code.constant(self.state)
         parameters = [f"x{i}" for i in range(kind[1])]
         self._convert(code, kind, parameters)
-        code("now = t")
+        code("seconds = at")
 
         def hand_out(events: list[str]) -> list[str]:
-            return [f"{state}.now = t", *(f"yield {e}" for e in events), f"now = {state}.now"]
+            return [f"{state}.seconds = at", *(f"yield {e}" for e in events), f"seconds = {state}.seconds"]
 
         if not self._offer(code, kind, parameters, hand_out):
             with code.block(f"if {code.constant(self.state.queue)}:"):
                 for line in hand_out([]):
                     code(line)
                 code(f"yield from {code.constant(settle)}()")
-                code(f"now = {state}.now")
+                code(f"seconds = {state}.seconds")
         code("continue")
 
-    def _in_order(self, code: Code, now: str) -> None:
+    def _in_order(self, code: Code, seconds: str) -> None:
         """Open the block of what needs no passing of time but the clock's own."""
         state = code.constant(self.state)
         quiet = f" and t <= {state}.due" if self.rules.has_timers else ""
-        early = f"{now} < t{quiet}" if not self.rules.ticks else "False"
-        code(f"if {early} or (t == {now} and t > {state}.floor):")
+        later = f"at > {seconds}{quiet}" if not self.rules.ticks else "False"
+        code(f"if {later} or (at == {seconds} and t == {state}.now and t > {state}.floor):")
         code.depth += 1
 
     def _convert(self, code: Code, kind: Kind, parameters: list[str]) -> None:

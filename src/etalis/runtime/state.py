@@ -7,6 +7,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from etalis.temporal.event import Kind
+from etalis.temporal.interval import MICROSECONDS
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
@@ -17,10 +18,11 @@ Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attribut
 class State:
     """The moving parts that generated code and operators share."""
 
-    __slots__ = ("current", "due", "floor", "now", "number", "parts", "queue", "sequence", "timers")
+    __slots__ = ("current", "due", "floor", "number", "parts", "queue", "reached", "seconds", "sequence", "timers")
 
     def __init__(self) -> None:
-        self.now = BEGINNING
+        self.reached = BEGINNING
+        self.seconds = BEGINNING
         self.floor = BEGINNING
         self.number = 0
         self.current = 0
@@ -29,6 +31,16 @@ class State:
         self.timers: list[tuple[int, int, int, Callable[[], bool], Callable[[], None]]] = []
         self.sequence = 0
         self.due = NEVER
+
+    @property
+    def now(self) -> int:
+        """The time reached. Generated code moves `seconds` alone: whole seconds compare faster than microseconds."""
+        return max(self.reached, self.seconds * MICROSECONDS)
+
+    @now.setter
+    def now(self, time: int) -> None:
+        self.reached = time
+        self.seconds = time // MICROSECONDS
 
     def schedule(self, due: int, since: int, stands: Callable[[], bool], fire: Callable[[], None]) -> None:
         """Have something judged at a moment, after the inputs that end then.
@@ -77,9 +89,10 @@ class Made:
         if self.seen_at != self.stamp:
             self.seen_at = self.stamp
             self.seen = {(self.first[1], *self.first[3 : 3 + arity])}
-        size = len(self.seen)
+        if identity in self.seen:
+            return False
         self.seen.add(identity)
-        return len(self.seen) > size
+        return True
 
 
 Reported = bool | Callable[..., bool]  # of every event of a kind, or of those whose arguments pass a test

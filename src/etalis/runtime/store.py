@@ -25,16 +25,22 @@ def put(store: Store, key: Any, instance: Instance) -> None:
         return
     if type(group) is tuple:
         group = store[key] = [group]
+    last = group[-1]
+    if last[-2] <= instance[-2] or last[-1] != instance[-1]:
+        group.append(instance)
+        if len(group) == LONG and type(group) is list:
+            store[key] = deque(group)
+    else:
+        _insert(group, instance)
+
+
+def _insert(group: Any, instance: Instance) -> None:
+    """Put an instance before those of its own end that start later."""
     end, start = instance[-1], instance[-2]
     at = len(group)
     while at and group[at - 1][-1] == end and group[at - 1][-2] > start:
         at -= 1
-    if at == len(group):
-        group.append(instance)
-        if at == LONG:
-            store[key] = deque(group)
-    else:
-        group.insert(at, instance)
+    group.insert(at, instance)
 
 
 def put_newest(store: Store, key: Any, instance: Instance) -> None:
