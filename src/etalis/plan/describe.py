@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from etalis.language.printer import print_term, seconds
+from etalis.language.printer import seconds
 from etalis.language.syntax import Compound, Const
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, join_key, retention, window_of
@@ -21,6 +21,7 @@ from etalis.plan.wording import (
     names,
     relation_interval,
     relation_test,
+    term_text,
     test_text,
 )
 from etalis.temporal.aggregate import FOLDS
@@ -87,7 +88,7 @@ class _Describer:
         self.listened = count_leaves(head.body)
         details = [test_text(action) for action in head.actions]
         if head.alarm is not None:
-            when = print_term(head.alarm.when)
+            when = term_text(head.alarm.when)
             details.insert(
                 0, f"occurs {when} s after the pattern" if head.alarm.kind == "after" else f"occurs at {when}"
             )
@@ -205,7 +206,7 @@ def _until(policy: Policy, keep: int | None) -> str:
 
 
 def _repetition(node: p.Repetition, parts: Sequence[Step]) -> Step:
-    least, most = print_term(node.least), None if node.most is None else print_term(node.most)
+    least, most = term_text(node.least), None if node.most is None else term_text(node.most)
     word = "star_times" if most is None else f"ntimes {least}" if least == most else f"ntimes ({least}, {most})"
     details = [f"one value for all of a run: {names(node.shared)}"] if node.shared else []
     details.append(f"policy {node.policy.name}" + ("" if node.left is None else ", but what is counted after stays"))
@@ -223,8 +224,8 @@ def _repetition(node: p.Repetition, parts: Sequence[Step]) -> Step:
 
 
 def _fold(node: p.Fold, parts: Sequence[Step]) -> Step:
-    kind = print_term(Const(node.kind) if node.value is None else Compound(node.kind, (node.value,)))
-    title = f"aggregate({kind}, {'b' if node.opener is not None else 'a'}, {print_term(node.result)})"
+    kind = term_text(Const(node.kind) if node.value is None else Compound(node.kind, (node.value,)))
+    title = f"aggregate({kind}, {'b' if node.opener is not None else 'a'}, {term_text(node.result)})"
     details = [f"one value per {names(node.groups)}"] if node.groups else []
     window = window_of(node.tests)
     if node.opener is not None:

@@ -191,11 +191,11 @@ def _follow(seed: Kind, position: int, readers: Mapping[Kind, list[_Part]], make
     while waiting:
         kind = waiting.pop()
         for part in readers.get(kind, ()):
-            before = set(positions)
+            unknown = [k for k in dict.fromkeys((*part.sources, part.made)) if k not in positions]
             reason = _extend(part, kind, positions, loose, makers)
             if reason is not None:
                 return Reason(part.head.label, reason)
-            waiting.extend(k for k in positions if k not in before)
+            waiting.extend(k for k in unknown if k in positions)
     return Key(positions, frozenset(loose))
 
 

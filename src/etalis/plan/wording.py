@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from etalis.language.printer import print_term, seconds
-from etalis.language.syntax import Compound, Const, EventPattern
+from etalis.language.operators import CLAUSE, GoalOperators
+from etalis.language.printer import Printer, seconds
+from etalis.language.syntax import Compound, Const, EventPattern, Term
 from etalis.plan import algebra as p
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
@@ -30,6 +31,7 @@ _MARKS = {
     "$parts": "numbers of its events",
     "$ids": "its own events",
 }
+_PRINTER = Printer(GoalOperators())  # a table of operators takes longer to make than a term to write
 
 
 def relation_test(relation: Relation) -> str:
@@ -66,7 +68,7 @@ def test_text(test: p.Test) -> str:
         case p.Window(duration=duration):
             return f"within {seconds(duration)}"
         case p.Goal(kind=kind, goal=goal):
-            return f"{kind} {print_term(goal)}"
+            return f"{kind} {term_text(goal)}"
         case p.Absent(kind=kind, joined=joined, window=window):
             where = _ABSENT[kind] + ("" if window is None else f", at most {seconds(window)} s back")
             word = "fnot" if kind == "before" else "cnot"
@@ -74,7 +76,7 @@ def test_text(test: p.Test) -> str:
         case p.Alone(kind=kind):
             return f"iso: no other event {_ABSENT[kind]}"
         case p.Action(goal=goal):
-            return f"do {print_term(goal)}"
+            return f"do {term_text(goal)}"
         case _:
             assert_never(test)
 
@@ -84,6 +86,11 @@ def names(variables: tuple[str, ...] | list[str]) -> str:
     return ", ".join("_" if v.startswith("_#") else _MARKS.get(v, v) for v in variables)
 
 
+def term_text(term: Term) -> str:
+    """Write a term."""
+    return _PRINTER.term(term, CLAUSE)
+
+
 def event_text(event: EventPattern | p.Source) -> str:
     """Write an event's pattern."""
-    return print_term(Compound(event.name, event.args) if event.args else Const(event.name))
+    return term_text(Compound(event.name, event.args) if event.args else Const(event.name))
