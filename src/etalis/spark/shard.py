@@ -144,7 +144,7 @@ class Feed:
     def _ranks(self) -> Any:
         if ORDER not in self.table.column_names:
             return np.zeros(self.table.num_rows, np.int8)
-        ranks = pc.rank(self.table[ORDER].combine_chunks(), tiebreaker="dense", null_placement="at_start")
+        ranks = pc.rank(self.table[ORDER].combine_chunks(), sort_keys="ascending", tiebreaker="dense")
         return ranks.to_numpy(zero_copy_only=False)
 
     def _tied(self) -> Any:
