@@ -11,7 +11,7 @@ from etalis.errors import (
 )
 from etalis.logic.term import Struct
 from etalis.runtime.engine import Engine
-from etalis.runtime.program import Program, compile, compile_file
+from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
 from etalis.temporal.event import Event
 
 __version__ = "0.1.0"

@@ -86,7 +86,7 @@ def _head(term: Term) -> Term:
                 raise refusal(
                     "E116", "a pattern without a head", _place(term), "event rules are written Head <- Pattern"
                 )
-            if len(args) == 2 and (name == "rule:" or name in ARROWS):
+            if name == "<-" or (name == "rule:" and len(args) == 2):
                 raise refusal(
                     "E118",
                     "a labelled clause must be an event rule",

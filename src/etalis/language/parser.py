@@ -124,6 +124,11 @@ def _lexical(tokens: list[Token]) -> list[Problem]:
     return list(islice((token[1] for token in tokens if token[0] == "error"), MAX_PROBLEMS))
 
 
+def _is_sign(token: Token | None) -> bool:
+    """Tell whether a token is a sign such as +, behind which an arrow is a name and no arrow."""
+    return token is not None and token[0] == "name" and not token[1][0].isalnum()
+
+
 class _ClauseParser:
     """Reads clauses one after the other; remembers the operators that the program defines."""
 
@@ -173,14 +178,17 @@ class _ClauseParser:
     def _has_arrow(self) -> bool:
         """Tell whether the clause's first sign of its kind, outside brackets, is the arrow of a rule."""
         depth = 0
-        for index, (kind, value, _, _) in enumerate(self.reader.tokens):
+        before: Token | None = None
+        for token in self.reader.tokens:
+            kind, value, _, _ = token
             if kind == "punct":
                 depth += (value in "([{") - (value in ")]}")
             elif depth == 0 and kind != "number":
                 if value == ":-" or value == "-->":
                     return False
-                if value == "<-" or (index and is_arrow(self.reader.tokens[index])):
+                if (value == "<-" or (before and is_arrow(token))) and not _is_sign(before):
                     return True
+            before = token
         return False
 
     def rule(self) -> Rule:

@@ -75,7 +75,7 @@ class TimePoint:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, `forall_seq`, ...)."""
+    """Two patterns under a temporal relation: a key of `temporal.relation.RELATIONS` (`seq`, `and`, ...)."""
 
     operator: str
     left: Pattern
@@ -196,8 +196,21 @@ class SubRule:
 
 
 Pattern: TypeAlias = (
-    EventPattern | TimePoint | Binary | Or | Negation | NotWithin | Condition | Within | Last | Do | Repeat
-    | Isolated | AnyOf | Aggregate | SubRule
+    EventPattern
+    | TimePoint
+    | Binary
+    | Or
+    | Negation
+    | NotWithin
+    | Condition
+    | Within
+    | Last
+    | Do
+    | Repeat
+    | Isolated
+    | AnyOf
+    | Aggregate
+    | SubRule
 )
 
 

@@ -1,9 +1,10 @@
 """The plan: what every back end executes. Seven kinds of node, and the tests that a match must pass.
 
-Each node turns instances of its children into instances of its own: values of `exports` (in that order) on an interval.
-Names that begin with `$` are bookkeeping: `$first` (end of the first part of a sequence), `$last` (start of its last part),
-`$token` (who may be consumed with it), `$parts` (numbers of the inputs), `$ids` (the part events themselves).
-Law: a node's matches depend only on the node, never on who else reads them; so equal nodes may be shared.
+Each node turns instances of its children into instances of its own: values of `exports` (in that order) on an
+interval. Names that begin with `$` are bookkeeping: `$first` (end of the first part of a sequence), `$last` (start of
+its last part), `$token` (who may be consumed with it), `$parts` (numbers of the inputs), `$ids` (the part events
+themselves). Law: a node's matches depend only on the node, never on who else reads them; so equal nodes may be
+shared.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """No match of `node` (agreeing on `joined`) where `kind` says: in the `gap` of a sequence, `inside`, or `before`."""
+    """No match of `node` (agreeing on `joined`) where `kind` says: in a sequence's `gap`, `inside`, or `before`."""
 
     kind: str
     node: Node
@@ -82,7 +83,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Pairs under a relation, selected and consumed by a policy. `optional`: a left side without partner matches too."""
+    """Pairs under a relation, selected and consumed by a policy. `optional`: a left side alone matches too."""
 
     relation: Relation
     policy: Policy

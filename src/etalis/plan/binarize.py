@@ -1,8 +1,8 @@
 """From a rule's pattern to a plan of binary nodes (000, section 4; language.md sections 3 and 4).
 
-A draft of the tree is built bottom-up with the variables each part may and must bind; then what is needed above is pushed down, so
-that every node exports only what someone reads. Windows are pushed to every positive part as section 4 says. Modifiers written on an operator become its
-tests, in written order after the windows.
+A draft of the tree is built bottom-up with the variables each part may and must bind; then what is needed above is
+pushed down, so that every node exports only what someone reads. Windows are pushed to every positive part as section
+4 says. Modifiers written on an operator become its tests, in written order after the windows.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What holds for a whole rule: policy, table of relations, the variables of the head, and whether parts are kept."""
+    """What holds for a whole rule: policy, table of relations, variables of the head, and whether parts are kept."""
 
     policy: Policy
     relations: Mapping[str, Relation]
@@ -61,7 +61,13 @@ class Context:
 
 
 def binarize(
-    rule: s.Rule, *, policy: Policy, window: int | None, relations: Mapping[str, Relation], label: str, parts: bool = False
+    rule: s.Rule,
+    *,
+    policy: Policy,
+    window: int | None,
+    relations: Mapping[str, Relation],
+    label: str,
+    parts: bool = False,
 ) -> p.Head:
     """Turn one event rule into its plan."""
     head_vars = frozenset(term_variables(*rule.head.args, *(() if rule.alarm is None else (rule.alarm.when,))))
@@ -240,7 +246,9 @@ def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
             source = p.Source(draft.data["name"], draft.data["args"], _order(draft, need_below))
             return p.Filter(source, tests, exports) if tests else source
         case "tick":
-            tick = p.Tick(draft.data["time"], draft.data["place"], tuple(v for v in need_below if v[0] == "$" and v in _MARKS))
+            tick = p.Tick(
+                draft.data["time"], draft.data["place"], tuple(v for v in need_below if v[0] == "$" and v in _MARKS)
+            )
             return p.Filter(tick, tests, exports) if tests else tick
         case "union":
             return _finish_union(draft, tests, need_below, exports, c)
@@ -280,12 +288,16 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
             case ("goal", kind, goal, binds):
                 names = term_variables(goal)
                 inputs = tuple(v for v in names if v in binds)
-                made.append(p.Goal(kind, goal, inputs, tuple(v for v in names if v not in binds and not v.startswith("_#"))))
+                made.append(
+                    p.Goal(kind, goal, inputs, tuple(v for v in names if v not in binds and not v.startswith("_#")))
+                )
                 below.update(inputs)
             case ("absent", kind, negative):
                 node, joined = _finish_negative(negative, c)
                 later = [t[1] for t in draft.tests[place:] if t[0] == "window"]
-                made.append(p.Absent(kind, node, joined, _least(*later, draft.data["around"]) if kind == "before" else None))
+                made.append(
+                    p.Absent(kind, node, joined, _least(*later, draft.data["around"]) if kind == "before" else None)
+                )
                 below.update(joined)
                 below.update(("$first", "$last") if kind == "gap" else ())
             case ("alone", kind):
@@ -305,14 +317,18 @@ def _finish_negative(negative: tuple[Draft, frozenset[str]], c: Context) -> tupl
     return node, tuple(sorted(joined))
 
 
-def _finish_union(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+def _finish_union(
+    draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context
+) -> p.Node:
     wanted = _order(draft, need)
     branches = tuple(_finish(b, need, c) for b in draft.parts)
     union = p.Union(branches, wanted)
     return p.Filter(union, tests, exports) if tests else union
 
 
-def _finish_join(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+def _finish_join(
+    draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context
+) -> p.Node:
     a, b = draft.parts
     shared = a.binds & b.binds
     sequential = draft.data["relation"].sequential
@@ -325,7 +341,9 @@ def _finish_join(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], 
     return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports)
 
 
-def _finish_repetition(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+def _finish_repetition(
+    draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context
+) -> p.Node:
     *lefts, element = draft.parts
     data = draft.data
     shared = data["shared"]
@@ -338,7 +356,9 @@ def _finish_repetition(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[
     return p.Repetition(left, node, data["least"], data["most"], tuple(sorted(shared)), data["policy"], tests, exports)
 
 
-def _finish_fold(draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context) -> p.Node:
+def _finish_fold(
+    draft: Draft, tests: tuple[p.Test, ...], need: frozenset[str], exports: tuple[str, ...], c: Context
+) -> p.Node:
     *openers, element = draft.parts
     data = draft.data
     groups = data["groups"]

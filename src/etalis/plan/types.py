@@ -52,8 +52,8 @@ def infer_types(heads: Sequence[p.Head], received: Types, declared: Types) -> Ty
     `received` are the kinds that come from outside, with what is known of them; a kind that is neither made nor
     received nor declared has `term` throughout.
     """
-    made = {_made(head) for head in heads}
-    read = {kind: None for head in heads for kind in _kinds(head.body)}
+    made = dict.fromkeys(map(_made, heads))
+    read = dict.fromkeys(kind for head in heads for kind in _kinds(head.body))
     found: dict[Kind, tuple[Type, ...]] = {kind: (None,) * kind[1] for kind in made}
     found.update({kind: (TERM,) * kind[1] for kind in read if kind not in made})
     for kind, types in received.items():

@@ -1,7 +1,7 @@
 """What makes an absence false: the intervals at which a negated pattern has occurred.
 
-Blockers of a key are kept in order of end with the running maximum of their starts, so that "is there one with lo < start and end < hi"
-is one binary search. Law: ends arrive in order.
+Blockers of a key are kept in order of end with the running maximum of their starts, so that "is there one with lo <
+start and end < hi" is one binary search. Law: ends arrive in order.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ class LooseBlockers:
         self.items.append((key, start, end))
 
     def hit(self, key: tuple[Any, ...], low: int, high: int) -> bool:
-        return any(
-            low < start and end < high and agree(key, other) for other, start, end in self.items
-        )
+        return any(low < start and end < high and agree(key, other) for other, start, end in self.items)
 
 
 def agree(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:

@@ -1,12 +1,12 @@
 """Generated Python source: written line by line, compiled once per shape.
 
-No text of a program ever enters it: constants, stores and functions are passed in under numbered names, variables get numbered names too.
-Two rules of one shape give the same text, so that fifty thousand of them compile once.
+No text of a program ever enters it: constants, stores and functions are passed in under numbered names, variables get
+numbered names too. Two rules of one shape give the same text, so that fifty thousand of them compile once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import CodeType
@@ -74,7 +74,7 @@ class Code:
 def make_function(source: str, objects: list[Any]) -> Callable[..., Any]:
     """Run a factory's text with its objects and return what it makes."""
     space: dict[str, Any] = {}
-    exec(_compiled(source), space)  # the text is ours alone: names are numbered, nothing of a program is in it
+    exec(_compiled(source), space)  # noqa: S102  the text is ours alone: names are numbered, nothing of a program is in it
     made: Callable[..., Any] = space["make"](*objects)
     return made
 
@@ -82,3 +82,8 @@ def make_function(source: str, objects: list[Any]) -> Callable[..., Any]:
 @lru_cache(maxsize=2048)
 def _compiled(source: str) -> CodeType:
     return compile(source, "<etalis plan>", "exec")
+
+
+def tuple_of(items: Sequence[str]) -> str:
+    """Write a tuple of expressions."""
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"

@@ -1,12 +1,13 @@
 """Conditions and actions in generated code: goals over the background knowledge, each failure kept to its own match.
 
-A goal that is plain arithmetic or comparison is written in line; any other becomes a function prepared once. What raises is reported
-with rule, bindings and text, and fails that match alone (language.md section 3).
+A goal that is plain arithmetic or comparison is written in line; any other becomes a function prepared once. What
+raises is reported with rule, bindings and text, and fails that match alone (language.md section 3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EtalisError, Problem
@@ -21,7 +22,7 @@ from etalis.runtime.code import Code
 from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
 
 if TYPE_CHECKING:
-    from etalis.runtime.compile import Passing
+    from etalis.runtime.passing import Passing
 
 Names = dict[str, str]
 
@@ -39,7 +40,15 @@ class Conditions:
         self.report(error)
 
     def write(
-        self, code: Code, test: p.Goal, names: Names, firm: frozenset[str], t1: str, t2: str, passing: Passing, rule: str
+        self,
+        code: Code,
+        test: p.Goal,
+        names: Names,
+        firm: frozenset[str],
+        t1: str,
+        t2: str,
+        passing: Passing,
+        rule: str,
     ) -> None:
         """Add a condition to a match's tests; what it binds is added to `names`, also where an input may be unbound."""
         timed = test.kind == "check"
@@ -99,7 +108,7 @@ class Conditions:
         return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
 
     def prepare(self, test: p.Goal, outputs: tuple[str, ...], rule: str, what: str = "condition") -> Callable[..., Any]:
-        """Return the function (inputs..., [start, end]) of a goal: its outputs, or None; a list of them where it multiplies."""
+        """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies."""
         goal = to_logic(test.goal)
         extra = _TIMES if test.kind == "check" else ()
         inputs = test.inputs
@@ -124,7 +133,7 @@ class Conditions:
     def _expression(
         self, goal: Goal, inputs: tuple[str, ...], outputs: tuple[str, ...], extra: tuple[Any, ...]
     ) -> Callable[..., Any] | None:
-        """Return a goal of arithmetic and comparison as a function of its own, None where only the solver can run it."""
+        """Return a goal of arithmetic and comparison as a function, None where only the solver can run it."""
         found = None if extra or set(inputs) & set(outputs) else inline(goal, dict.fromkeys(inputs, "term"))
         if found is None or {v for v, _ in found.bindings} != set(outputs):
             return None
@@ -137,13 +146,17 @@ class Conditions:
         code(f"return ({''.join(names[v] + ', ' for v in outputs)}) if {text} else None")
         return code.function()
 
-    def _explain(self, error: EtalisError, test: p.Goal, values: tuple[Any, ...], rule: str, what: str) -> ConditionError:
+    def _explain(
+        self, error: EtalisError, test: p.Goal, values: tuple[Any, ...], rule: str, what: str
+    ) -> ConditionError:
         bound = ", ".join(
             f"{v} = {format_value(x)}" for v, x in zip(test.inputs, values, strict=False) if x is not None
         )
         first = error.problems[0]
         message = f"the {what} {print_term(test.goal)} of rule {rule} raised {first.message}"
-        return ConditionError(Problem("E501", message + (f" with {bound}" if bound else ""), test.goal.span, first.hint))
+        return ConditionError(
+            Problem("E501", message + (f" with {bound}" if bound else ""), test.goal.span, first.hint)
+        )
 
     def fail(self, rule: str) -> Callable[[str], None]:
         """Return the function that reports a value an operator cannot use."""
@@ -170,12 +183,10 @@ class Conditions:
 
 def to_moment(value: Value) -> int:
     """Turn seconds or `datetime(Y,M,D,H,Mi,S)` into microseconds."""
-    from datetime import UTC, datetime
-
     if isinstance(value, int):
         return value * MICROSECONDS
     if isinstance(value, Struct) and value.name == "datetime" and len(value.args) in (6, 7):
-        return to_time(datetime(*value.args[:6], tzinfo=UTC))
+        return to_time(datetime(*value.args[:6]).replace(tzinfo=UTC))
     return to_time(value)
 
 

@@ -1,7 +1,8 @@
 """The engine: takes one event at a time, returns the complex events it caused (language.md section 2).
 
-An input is processed to completion before the next; what it causes comes in rounds, each sorted and free of duplicates. Time points come before
-the inputs of their stamp, alarms and deadlines after them. The engine reads no clock: time comes with events, with `advance`, or from the clock it is given.
+An input is processed to completion before the next; what it causes comes in rounds, each sorted and free of
+duplicates. Time points come before the inputs of their stamp, alarms and deadlines after them. The engine reads no
+clock: time comes with events, with `advance`, or from the clock it is given.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class Engine:
                 return row[0], self._values(row[0], row[1:-1], {}), start, end
             case {"event": str(name), "at": at, **named}:
                 start, end = to_interval(at)
-                return name, self._values(name, (), named), start, end
+                return name, self._values(name, (), {str(key): value for key, value in named.items()}), start, end
         hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
         raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
 

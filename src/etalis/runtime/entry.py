@@ -1,7 +1,8 @@
 """The ways in, generated: `push` and `run` with the leaves of the most used kinds of event written into them.
 
-They do for plain input (whole seconds, plain attributes, events in order) what `Engine._take` does in general, and hand everything else to it.
-What an engine does not use (parts, isolation, history, callbacks, timers) is not in the text at all.
+They do for plain input (whole seconds, plain attributes, events in order) what `Engine._take` does in general, and
+hand everything else to it. What an engine does not use (parts, isolation, history, callbacks, timers) is not in the
+text at all.
 """
 
 from __future__ import annotations
@@ -40,8 +41,7 @@ class EntryWriter:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         self.feeding = any(kind in heads for kind in self.leaves)
-        derived_only = [kind for kind in self.leaves if kind in heads]
-        self.hot = [kind for kind in self.leaves if kind not in derived_only]
+        self.hot = [kind for kind in self.leaves if kind not in heads]
         kinds = [rules.heads.kind(planned) for planned, _ in rules.rules]
         self.all_reported = all(kind.reported is True for kind in kinds)
 
@@ -64,7 +64,9 @@ class EntryWriter:
             code(f"t = at * {MICROSECONDS}")
             self._in_order(code, f"{state}.seconds")
             for number, kind in enumerate(self.hot):
-                with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}{self._count(kind, places, missing)}:"):
+                with code.block(
+                    f"{'el' if number else ''}if name == {code.constant(kind[0])}{self._count(kind, places, missing)}:"
+                ):
                     self._convert(code, kind, places[: kind[1]])
                     code(f"{state}.seconds = at")
                     if not self._offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
@@ -83,7 +85,7 @@ class EntryWriter:
         return given + more
 
     def run(self, general: Callable[[Any], Any], settle: Callable[[], Any]) -> Callable[..., Any]:
-        """Write `run(rows)`, a generator; `general` takes a row that is not plain. The clock is local between hand-overs."""
+        """Write `run(rows)`; `general` takes a row that is not plain. The clock is local between hand-overs."""
         code = Code(["rows"])
         code.long_running = True
         state, slow = code.constant(self.state), code.constant(general)

@@ -1,6 +1,7 @@
 """Heads in generated code: how a match becomes a derived event, an alarm, or nothing new.
 
-A derived event is made once per (atom, interval); it joins the queue of the next round. Rules with one body and the same attributes are made together.
+A derived event is made once per (atom, interval); it joins the queue of the next round. Rules with one body and the
+same attributes are made together.
 """
 
 from __future__ import annotations
@@ -96,7 +97,14 @@ class Heads:
             code(f"{code.constant(self.state.queue)}.append({raws[0]})")
 
     def _set_alarm(
-        self, code: Code, rule: PlannedRule, alarm: s.Alarm, args: list[str], names: Names, sure: frozenset[str], t2: str
+        self,
+        code: Code,
+        rule: PlannedRule,
+        alarm: s.Alarm,
+        args: list[str],
+        names: Names,
+        sure: frozenset[str],
+        t2: str,
     ) -> None:
         kind = self.kind(rule)
         setter = self.alarm_setter(kind, alarm.kind, rule.head.label)
@@ -119,4 +127,3 @@ class Heads:
                 state.queue.append(raw)
 
         return set_alarm
-

@@ -1,6 +1,7 @@
 """Entries: the plan's nodes as they are wired for one engine, each with its readers and its stores.
 
-Sub-plans that are equal up to the names of variables become one entry where that cannot change a result: see plan/sharing.py.
+Sub-plans that are equal up to the names of variables become one entry where that cannot change a result: see
+plan/sharing.py.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Reader:
-    """Who reads an entry: a place of another entry, a head, or the blockers of an absence; with its own names of variables."""
+    """Who reads an entry: a place of another entry, a head, or an absence; with its own names of variables."""
 
     kind: str
     target: Any
@@ -97,3 +98,24 @@ def names_read(reader: Reader, exports: tuple[str, ...]) -> Iterator[tuple[str, 
     """Yield (name in the entry, name for the reader) of the exported variables."""
     for name in exports:
         yield name, reader.renames.get(name, name)
+
+
+def single_kinds(entry: Entry) -> frozenset[tuple[str, int]]:
+    """Return the kinds of event that an entry can match alone: none for a composite."""
+    match entry.node:
+        case p.Source(name=name, args=args):
+            return frozenset({(name, len(args))})
+        case p.Filter() | p.Union():
+            return frozenset().union(*map(single_kinds, entry.inputs))
+        case _:
+            return frozenset()
+
+
+def may_double(child: Entry, union: Entry) -> bool:
+    """Tell whether another alternative may match the very event this one matches."""
+    return any(single_kinds(child) & single_kinds(other) for other in union.inputs if other is not child)
+
+
+def own_names(join: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    a, b = p.children(join.node)
+    return a.exports, b.exports

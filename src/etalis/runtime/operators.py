@@ -1,7 +1,8 @@
-"""Operators with a life of their own: repetition, running aggregates, absence by deadline (language.md section 3, readings 15-22).
+"""Operators with a life of their own: repetition, running aggregates, absence by deadline (readings 15-22).
 
-Each takes instances of its inputs as flat arguments (values..., start, end), keeps its own state, and hands its matches to generated code:
-`check` tests a match, `emit` tests it and passes it on. How values are put together is told by small functions made at compile time.
+Each takes instances of its inputs as flat arguments (values..., start, end), keeps its own state, and hands its
+matches to generated code: `check` tests a match, `emit` tests it and passes it on. How values are put together is
+told by small functions made at compile time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from etalis.temporal.policy import Policy
 Emit = Callable[..., bool]
 Values = tuple[Any, ...]
 Limits = tuple[int, int | None]
+ReadLimits = Callable[[Values], Limits | None]
 Lengths = dict[int, int]  # length of a chain -> earliest start of its first element
 
 
@@ -53,8 +55,8 @@ class Left:
 def extend_chains(chains: list[tuple[int, int, Lengths]], start: int, end: int, limits: Limits) -> Lengths:
     """Add an element to the chains of its group; return the lengths of those that end at it.
 
-    A chain goes on to an element only if no other lies strictly between. Beyond what is asked for, longer is as good as `least`
-    (no upper limit) or no good at all.
+    A chain goes on to an element only if no other lies strictly between. Beyond what is asked for, longer is as good
+    as `least` (no upper limit) or no good at all.
     """
     least, most = limits
     top = least if most is None else most + 1
@@ -79,10 +81,10 @@ class Repeater:
     """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (reading 16)."""
 
     def __init__(
-        self, *, policy: Policy, limits: Callable[[Values], Limits | None], shared: Callable[[Values, Values], Values | None],
+        self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values], check: Emit, emit: Emit, same_key: Callable[[Values, Values], bool],
-        repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]], keep: int | None,
-        marked: bool,
+        repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]],
+        keep: int | None, marked: bool,
     ) -> None:  # fmt: skip
         self.policy = policy
         self.marked = marked
@@ -121,7 +123,7 @@ class Repeater:
             if found is not None:
                 candidates.append(found)
         chosen = select(self.policy, candidates)
-        complete = [c for c in chosen if self._is_complete(*c, start, end)]
+        complete = [c for c in chosen if self._is_complete(c[0], c[1], c[2], start, end)]
         if self.policy.select == "together" and complete:
             self._emit_together(complete, values, end)
             return
@@ -151,7 +153,7 @@ class Repeater:
         count = left.counts.get(key)
         return count[1] if count is not None and (limits[1] is None or count[2] < start) else None
 
-    def _is_complete(self, left: Left, limits: Limits, key: Values, first: int, start: int, end: int) -> bool:
+    def _is_complete(self, left: Left, limits: Limits, key: Values, start: int, end: int) -> bool:
         """Count this element, and tell whether that makes a match."""
         least, most = limits
         if self.policy.name == "unrestricted":
@@ -189,7 +191,7 @@ class Runner:
     """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (reading 17)."""
 
     def __init__(
-        self, *, policy: Policy, limits: Callable[[Values], Limits | None], shared: Callable[[Values], Values], emit: Emit,
+        self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values], Values], emit: Emit,
         export: Callable[[Values, Token, Any], Values], merge: Callable[[Any, Values], Any], window: int | None,
     ) -> None:  # fmt: skip
         self.policy = policy
@@ -339,7 +341,7 @@ def countable(fold: Fold, value: Value, fail: Callable[[str], None]) -> bool:
 
 
 class Slider:
-    """An aggregate over the last elements of a group: those of the last `within` microseconds, the last `last`, or all."""
+    """An aggregate over the last elements of a group: of the last `within` microseconds, the last `last`, or all."""
 
     def __init__(
         self, *, fold: Fold, value: Callable[..., Value], group: Callable[[Values], Values],
@@ -399,7 +401,9 @@ class Waiter:
 
     def stands(self, instance: Values) -> bool:
         """Tell whether nothing has blocked a left side, and the rule is still there."""
-        return self.alive and not self.blockers.hit(self.key(instance[:-2]), instance[-1], instance[-1] + self.duration + 1)
+        return self.alive and not self.blockers.hit(
+            self.key(instance[:-2]), instance[-1], instance[-1] + self.duration + 1
+        )
 
     def fall_due(self, instance: Values) -> None:
         """Report a left side whose time has passed."""

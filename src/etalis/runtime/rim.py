@@ -24,7 +24,9 @@ def to_interval(at: Any) -> tuple[int, int]:
             start, end = (to_time(t) for t in at)
             if start > end:
                 raise EventError(
-                    Problem("E304", f"an interval that ends before it starts: {at!r}", hint="give (start, end), start first")
+                    Problem(
+                        "E304", f"an interval that ends before it starts: {at!r}", hint="give (start, end), start first"
+                    )
                 )
             return start, end
         time = to_time(at)
@@ -90,7 +92,9 @@ def convert_one(name: str, attribute: str, kind: str, given: Any) -> Value:
     except TypeError:
         shown = format_value(value)
         hint = f"the event is declared with {attribute}: {kind}"
-        raise EventError(Problem("E305", f"{name}: {attribute} should be of type {kind}, not {shown}", hint=hint)) from None
+        raise EventError(
+            Problem("E305", f"{name}: {attribute} should be of type {kind}, not {shown}", hint=hint)
+        ) from None
 
 
 def time_value(name: str, attribute: str, given: Any) -> Value:
@@ -113,10 +117,12 @@ def arrange(name: str, signature: Signature, args: tuple[Any, ...], named: Mappi
     places = [a for a, _ in signature]
     for given in named:
         if given not in places:
-            hint = suggest(given, places, f"{name} has {', '.join(places)}")
-            raise EventError(Problem("E302", f"{name} has no attribute {given}", hint=hint))
+            near = suggest(given, places, f"{name} has {', '.join(places)}")
+            raise EventError(Problem("E302", f"{name} has no attribute {given}", hint=near))
         if places.index(given) < len(args):
-            raise EventError(Problem("E302", f"{name}: {given} is given twice", hint="by position or by name, not both"))
+            raise EventError(
+                Problem("E302", f"{name}: {given} is given twice", hint="by position or by name, not both")
+            )
     missing = [a for a in places[len(args) :] if a not in named]
     if missing:
         raise EventError(Problem("E302", f"{name} lacks {', '.join(missing)}", hint="give None for what is not known"))

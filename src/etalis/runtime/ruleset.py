@@ -1,7 +1,8 @@
 """The rules of a running engine: planned, wired and compiled, with state that outlives a change of rules.
 
-Inserting or deleting a rule compiles anew over the same stores: a rule's state is found by the rule's number, a shared part's by its
-shape and the generation of rules it came with, so a new rule sees later events only and the others notice nothing.
+Inserting or deleting a rule compiles anew over the same stores: a rule's state is found by the rule's number, a
+shared part's by its shape and the generation of rules it came with, so a new rule sees later events only and the
+others notice nothing.
 """
 
 from __future__ import annotations
@@ -128,7 +129,11 @@ class RuleSet:
     def delete(self, rule: str | Rule) -> int:
         """Remove the rules of a label, or equal to a rule."""
         wanted = rule if isinstance(rule, Rule) else parse_rule(rule) if "<-" in rule else rule
-        gone = [(pl, r) for pl, r in self.rules if (pl.head.label == wanted if isinstance(wanted, str) else _same(r, wanted))]
+        gone = [
+            (pl, r)
+            for pl, r in self.rules
+            if (pl.head.label == wanted if isinstance(wanted, str) else _same(r, wanted))
+        ]
         if not gone:
             known = ", ".join(sorted({pl.head.label for pl, _ in self.rules}))
             raise ProgramError(Problem("E230", f"no rule {rule} to delete", hint=f"rules here: {known}"))

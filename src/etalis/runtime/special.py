@@ -206,7 +206,8 @@ class Special:
         out = self.columns_out(entry)
         firm = [left.index(v) for v in node.shared if v in sure(node.left) and v in sure(node.element)]
         return Repeater(
-            policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)), shared=sharer(left, element, node.shared),
+            policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)),
+            shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
             emit=self.compiler.emitter(entry, out), same_key=lambda a, b: all(a[i] == b[i] for i in firm),
             repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
@@ -227,7 +228,8 @@ class Special:
             return tuple(mark_value(v, own[v]) if v in own else values[element.index(v)] for v in out)
 
         return Runner(
-            policy=node.policy, limits=limits, shared=picker(element, node.shared), emit=self.compiler.emitter(entry, out),
+            policy=node.policy, limits=limits, shared=picker(element, node.shared),
+            emit=self.compiler.emitter(entry, out),
             export=export, merge=merge, window=self._keep(node),
         )  # fmt: skip
 
@@ -278,7 +280,8 @@ class Special:
             return result(combine(opener, values, None, last, taken), value)
 
         return Folder(
-            fold=FOLDS[node.kind], value=self._value(node), shared=sharer(left, element, node.groups), combine=with_value,
+            fold=FOLDS[node.kind], value=self._value(node), shared=sharer(left, element, node.groups),
+            combine=with_value,
             at_opener=at_opener, emit=self.compiler.emitter(entry, out), repeats=repeater(left), keep=self._keep(node),
             fail=self._fail(entry), marked=marked(element),
         )  # fmt: skip
@@ -310,7 +313,9 @@ def picker(exports: Sequence[str], names: Sequence[str]) -> Callable[[Values], V
     return lambda values: tuple(values[i] for i in places)
 
 
-def sharer(left: Sequence[str], element: Sequence[str], shared: Sequence[str]) -> Callable[[Values, Values], Values | None]:
+def sharer(
+    left: Sequence[str], element: Sequence[str], shared: Sequence[str]
+) -> Callable[[Values, Values], Values | None]:
     """Return the function that gives the values of the shared variables, or None where left and element differ."""
     places = [(left.index(v) if v in left else None, element.index(v)) for v in shared]
 
@@ -329,7 +334,7 @@ def sharer(left: Sequence[str], element: Sequence[str], shared: Sequence[str]) -
 def repeater(left: Sequence[str]) -> Callable[[list[Values], Values], bool]:
     """Return the test whether an instance of the same origin with equal values is among some."""
     if "$token" not in left:
-        return lambda others, instance: False
+        return lambda _others, _instance: False
     place = left.index("$token")
     return lambda others, instance: waits(others, instance, place)
 
@@ -337,7 +342,7 @@ def repeater(left: Sequence[str]) -> Callable[[list[Values], Values], bool]:
 def parents(left: Sequence[str]) -> Callable[[Values], tuple[Token, ...]]:
     """Return the function that gives what else goes when a left side is consumed."""
     if "$token" not in left:
-        return lambda values: ()
+        return lambda _values: ()
     place = left.index("$token")
     return lambda values: () if values[place] is None else (values[place],)
 
@@ -353,7 +358,7 @@ def mark_value(name: str, found: frozenset[int]) -> Any:
 
 
 def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]) -> Callable[..., Values]:
-    """Return how the exported values come from a left side, an element, the token, and what was counted, with its start."""
+    """Return how the exported values come from a left side, an element, the token and what was counted."""
 
     def combine(a: Any, b: Values, token: Any, last: int, taken: list[Values]) -> Values:
         found: list[Any] = []

@@ -66,7 +66,8 @@ class State:
 class Made:
     """The events of one name and arity made at the current stamp: each (atom, interval) is made once.
 
-    Generated code notes the first of a stamp in line; `seen` holds (start, *attributes) and is filled only when a second comes.
+    Generated code notes the first of a stamp in line; `seen` holds (start, *attributes) and is filled when a second
+    comes.
     """
 
     __slots__ = ("first", "seen", "seen_at", "stamp")

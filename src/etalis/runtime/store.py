@@ -1,7 +1,8 @@
 """Stores of waiting instances: dictionaries from join key to a group.
 
-An instance is a flat tuple (values..., start, end). A group of one is the instance itself, so that a store of a million keys holds
-nothing that Python's cyclic collector must walk; more are a list in order of (end, start, arrival), a long one a deque, whose first is cheap to take.
+An instance is a flat tuple (values..., start, end). A group of one is the instance itself, so that a store of a
+million keys holds nothing that Python's cyclic collector must walk; more are a list in order of (end, start,
+arrival), a long one a deque, whose first is cheap to take.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def count_instances(store: Store) -> int:
 
 
 class Token:
-    """Says whether what a repetition counted after (`origin`) may still be used; what is consumed takes its parents along."""
+    """Says whether what a repetition counted after (`origin`) may still be used; consumed, it takes parents along."""
 
     __slots__ = ("alive", "origin", "parents")
 
@@ -123,8 +124,29 @@ def waits(instances: Sequence[Instance], instance: Instance, place: int) -> bool
     if token is None:
         return False
     values = instance[:place] + instance[place + 1 : -2]
-    for other in instances:
-        if other[place] is not None and other[place].origin is token.origin:
-            if other[:place] + other[place + 1 : -2] == values:
-                return True
-    return False
+    return any(
+        other[place] is not None
+        and other[place].origin is token.origin
+        and other[:place] + other[place + 1 : -2] == values
+        for other in instances
+    )
+
+
+class Doubles:
+    """The bindings under which one event has matched the alternatives of an `or` so far."""
+
+    __slots__ = ("current", "seen")
+
+    def __init__(self) -> None:
+        self.current = -1
+        self.seen: set[tuple[Any, ...]] = set()
+
+    def new(self, current: int, values: tuple[Any, ...]) -> bool:
+        if current != self.current:
+            self.current = current
+            self.seen = {values}
+            return True
+        if values in self.seen:
+            return False
+        self.seen.add(values)
+        return True

@@ -37,8 +37,8 @@ def match_arguments(
             case s.Compound(name=functor, args=args):
                 struct = code.fresh("u")
                 tests.append(
-                    f"type({struct} := {place}) is {code.constant(Struct)} and {struct}.name == {code.constant(functor)}"
-                    f" and len({struct}.args) == {len(args)}"
+                    f"type({struct} := {place}) is {code.constant(Struct)}"
+                    f" and {struct}.name == {code.constant(functor)} and len({struct}.args) == {len(args)}"
                 )
                 stack.extend(reversed([(a, f"{struct}.args[{i}]") for i, a in enumerate(args)]))
             case s.ListTerm(items=items, tail=tail):

@@ -1,7 +1,8 @@
 """Aggregates as data (language.md section 3): rows of (zero, step, result).
 
 `zero` is the accumulator before the first element, `step` folds one value in, `result` reads the value off.
-`at_opener` tells whether the opener itself has a value. `inverse` removes the oldest value in a sliding window, where one exists.
+`at_opener` tells whether the opener itself has a value. `inverse` removes the oldest value in a sliding window, where
+one exists.
 """
 
 from __future__ import annotations
@@ -60,7 +61,9 @@ FOLDS: Mapping[str, Fold] = MappingProxyType(
             Fold("sum", 0, add, _same, at_opener=True, numeric=True),
             Fold("min", None, _smaller, _same),
             Fold("max", None, _larger, _same),
-            Fold("avg", (0, 0), lambda s, x: (add(s[0], x), s[1] + 1), lambda s: real(float(s[0] / s[1])), numeric=True),
+            Fold(
+                "avg", (0, 0), lambda s, x: (add(s[0], x), s[1] + 1), lambda s: real(float(s[0] / s[1])), numeric=True
+            ),
             Fold("distinct", frozenset(), lambda s, x: s | {x}, len),
             Fold("first", (), lambda s, x: s or (x,), lambda s: s[0]),
             Fold("last", None, lambda _, x: x, _same),

@@ -1,8 +1,8 @@
 """An event: an atom that occurred on an interval.
 
-A tuple in disguise, laid out (end, start, kind, *arguments[, parts]), made in one allocation; plain comparison is the order in which
-language.md section 2 processes events (end, start, standard order of the atom) wherever the arguments are comparable.
-Outside it shows seconds and unpacks as (name, args, start, end).
+A tuple in disguise, laid out (end, start, kind, *arguments[, parts]), made in one allocation; plain comparison is the
+order in which language.md section 2 processes events (end, start, standard order of the atom) wherever the arguments
+are comparable. Outside it shows seconds and unpacks as (name, args, start, end).
 """
 
 from __future__ import annotations
