@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.logic.arithmetic import COMPARISONS, evaluate
-from etalis.logic.errors import LogicError
+from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.library import new_database
 from etalis.logic.lookup import Goal
 from etalis.logic.machine import Limits
@@ -34,6 +34,8 @@ RULES = [
 ]
 NAMES = ("X", "Y", "Z", "W")
 MOST = 6
+SIZE = 5_000
+LIMIT = "limit"
 
 
 class Cut(Exception):  # noqa: N818
@@ -63,7 +65,7 @@ def naive(goal: Any, trail: Trail) -> Iterator[None]:
             undo(trail, mark)
             yield from step(not found)
         case "findall", 3:
-            results = [copy(args[0]) for _ in local(args[1], trail)]
+            results = [copy(args[0], SIZE) for _ in local(args[1], trail)]
             undo(trail, mark)
             yield from step(unify(args[2], make_list(results), trail))
         case "call", 1:
@@ -163,6 +165,8 @@ def collect(solutions: Iterator[Any]) -> list[Any]:
     found: list[Any] = []
     try:
         found.extend(islice(solutions, MOST))
+    except LogicLimitError:
+        found.append(LIMIT)
     except LogicError as error:
         found.append(error.term[1])
     return found
@@ -176,7 +180,7 @@ def compiled(goal: Any, how: str) -> list[Any]:
         goal = head
     elif how == "call":
         goal = ("call", goal)
-    solver = Solver(knowledge, Limits(steps=20_000))
+    solver = Solver(knowledge, Limits(steps=20_000, size=SIZE))
     return collect(solver.solve(Goal(goal, SHARED), {}))
 
 
@@ -185,7 +189,7 @@ def by_hand(goal: Any) -> list[Any]:
 
     def solutions() -> Iterator[dict[str, Any]]:
         for _ in local(goal, trail):
-            values = {name: to_value(variable) for name, variable in SHARED.items()}
+            values = {name: to_value(variable, SIZE) for name, variable in SHARED.items()}
             yield {name: value for name, value in values.items() if value is not None}
 
     try:
@@ -196,8 +200,7 @@ def by_hand(goal: Any) -> list[Any]:
 
 @given(GOALS)
 def test_a_goal_answers_the_same_however_it_is_run(goal: Any) -> None:
-    expected = compiled(goal, "direct")
-    assert compiled(goal, "clause") == expected
-    assert compiled(goal, "call") == expected
-    assert by_hand(goal) == expected
+    expected, *others = compiled(goal, "direct"), compiled(goal, "clause"), compiled(goal, "call"), by_hand(goal)
+    cyclic = any(LIMIT in found for found in (expected, *others))
+    assert cyclic or others == [expected] * 3
     assert all(variable.ref is None for variable in variables(goal))
