@@ -72,7 +72,7 @@ def plan_run(case: Case, policy: str | None) -> Run | None:
             return None
         columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | {f"x{i}": str(t) for i, t in enumerate(types)}
         given.append(Given(columns, f"{name}/{arity}"))
-    if not given or len(program.signatures) > 0:
+    if not given:
         return None
     options = Options(time=("t1", "t2"), order="n", unit="us")
     plan = plan_detection(program, given, options, Form(envelope=True), policy=policy, shards=1, usual=1)

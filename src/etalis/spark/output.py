@@ -29,6 +29,11 @@ _ARROW: Mapping[str, pa.DataType] = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", "UTC"),
 }  # fmt: skip
+_PLAIN: Mapping[str, frozenset[type]] = {
+    "int": frozenset({int}), "float": frozenset({float}), "string": frozenset({str}), "bool": frozenset(),
+    "time": frozenset(), "term": frozenset(),
+}  # fmt: skip
+_item = tuple.__getitem__
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
@@ -123,36 +128,66 @@ def _distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[st
 
 
 def encode(events: Sequence[Event], output: Output) -> pa.RecordBatch:
-    """Return events as a batch of rows."""
+    """Return events as a batch of rows, those of one kind together."""
     fields = dict(output.kinds)
-    data: dict[str, list[Any]] = {name: [] for name, _ in output.columns}
-    moment = _moment(output)
+    alike: dict[Kind, list[Event]] = {}
     for event in events:
-        data[START].append(moment(event.start_time))
-        data[END].append(moment(event.end_time))
-        data[RULE].append(event.rule)
-        if EVENT in data:
-            data[EVENT].append(event.name)
-        if output.atom:
-            data[ATOM].append(event.atom)
-        if output.envelope:
-            data[ARGS].append(_to_json(event))
+        kind = event.kind
+        alike.setdefault((kind.name, kind.arity), []).append(event)
+    parts = [_encode_kind(several, fields[kind], output) for kind, several in alike.items()]
+    arrays = [_joined([part[i] for part in parts]) for i in range(len(output.columns))]
+    return pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in output.columns])
+
+
+def _joined(arrays: Sequence[pa.Array]) -> pa.Array:
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+
+
+def _encode_kind(events: Sequence[Event], fields: tuple[Field, ...], output: Output) -> list[pa.Array]:
+    """Return the columns for events of one kind."""
+    moment = _moment(output)
+    cells: dict[str, Callable[[], Sequence[Any]]] = {
+        EVENT: lambda: [event.name for event in events],
+        ARGS: lambda: [_to_json(event) for event in events],
+        START: lambda: [moment(event.start_time) for event in events],
+        END: lambda: [moment(event.end_time) for event in events],
+        RULE: lambda: [event.rule for event in events],
+        ATOM: lambda: [event.atom for event in events],
+    }
+    places = {field.column: i for i, field in enumerate(fields)}
+    columns = []
+    for name, column_type in output.columns:
+        arrow = _ARROW[column_type]
+        if name in places:
+            columns.append(_attribute(events, places[name], fields[places[name]], arrow))
+        elif name in _RESERVED or output.envelope:
+            columns.append(_array(cells[name](), arrow))
         else:
-            _put(event, fields[event.kind.name, event.kind.arity], data)
-        for cells in data.values():
-            if len(cells) < len(data[END]):
-                cells.append(None)
-    return pa.RecordBatch.from_arrays(
-        [_array(data[name], _ARROW[t]) for name, t in output.columns], names=[name for name, _ in output.columns]
-    )
+            columns.append(pa.nulls(len(events), arrow))
+    return columns
 
 
-def _array(cells: list[Any], arrow_type: pa.DataType) -> pa.Array:
-    return (
-        pa.array(cells, pa.int64()).cast(arrow_type)
-        if pa.types.is_timestamp(arrow_type)
-        else pa.array(cells, arrow_type)
-    )
+def _attribute(events: Sequence[Event], place: int, field: Field, arrow: pa.DataType) -> pa.Array:
+    """Return one attribute as a column: at once where all values are plain, else value by value."""
+    values = [_item(event, 3 + place) for event in events]
+    if set(map(type, values)) <= _PLAIN[field.type] and "null" not in values:
+        try:
+            return pa.array(values, arrow)
+        except OverflowError:
+            pass
+    convert = _CELLS[field.type]
+    found = []
+    for event, value in zip(events, values, strict=True):
+        try:
+            found.append(convert(value))
+        except (TypeError, OverflowError):
+            raise _misfit(event, field, value) from None
+    return _array(found, arrow)
+
+
+def _array(cells: Sequence[Any], arrow: pa.DataType) -> pa.Array:
+    """Return a column; moments are given as microseconds."""
+    return pa.array(cells, pa.int64()).cast(arrow) if pa.types.is_timestamp(arrow) else pa.array(cells, arrow)
 
 
 def _moment(output: Output) -> Callable[[int], int | float]:
@@ -165,14 +200,6 @@ def _moment(output: Output) -> Callable[[int], int | float]:
             return lambda time: time * up // down
         case _:
             return lambda time: time * up / down
-
-
-def _put(event: Event, fields: tuple[Field, ...], data: dict[str, list[Any]]) -> None:
-    for field, value in zip(fields, event.args, strict=True):
-        try:
-            data[field.column].append(_CELLS[field.type](value))
-        except (TypeError, OverflowError):
-            raise _misfit(event, field, value) from None
 
 
 def _misfit(event: Event, field: Field, value: Value) -> EventError:
