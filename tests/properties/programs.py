@@ -25,7 +25,7 @@ T = TypeVar("T")
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 SECOND = 1_000_000
-RECEIVED: Mapping[str, int] = {"a": 1, "b": 1, "c": 2}
+RECEIVED: Mapping[str, int] = {"a": 1, "b": 1, "c": 2, "n": 0}
 TIMELY: Mapping[str, int] = {**RECEIVED, "d": 1, "e": 2}
 LATE: Mapping[str, int] = {"f": 1, "h": 2}
 ALARM = "g"
@@ -56,6 +56,7 @@ BINARY = (
 KINDS = (
     "event", "binary", "binary", "binary", "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
     "not_within", "repeat", "anchored", "anchored", "sliding", "opened", "opened", "iso", "any", "point",
+    "sub_rule", "do",
 )  # fmt: skip
 
 
@@ -82,8 +83,9 @@ class Author:
     draw: Draw
     shape: Shape
     names: tuple[str, ...]
-    may_wait: bool
     left: int
+    may_wait: bool
+    defines: tuple[str, ...]
 
     def pick(self, options: Sequence[T]) -> T:
         return self.draw(st.sampled_from(options))  # type: ignore[no-any-return]
@@ -154,7 +156,7 @@ class Author:
         """An absence by deadline, where time is sure to end; else a plain negation."""
         if not self.may_wait:
             return self._cnot(depth)
-        awaiting = replace(self, names=tuple(name for name in self.names if name in TIMELY))
+        awaiting = replace(self, names=tuple(name for name in self.names if name in TIMELY), defines=())
         left = awaiting.pattern(depth)
         self.left = awaiting.left
         return s.NotWithin(left, self.pattern(min(depth, 2)), self.seconds(1, 3))
@@ -196,6 +198,16 @@ class Author:
     def _opened(self, depth: int) -> s.Pattern:
         return s.Binary("seq", self.pattern(depth), self._aggregate(depth))
 
+    def _do(self, depth: int) -> s.Pattern:
+        return s.Do(self.pattern(depth), self.pick((_call("q", _X), s.Const("true"))))
+
+    def _sub_rule(self, depth: int) -> s.Pattern:
+        """A rule in place, where it may define one."""
+        if not self.defines:
+            return self.event()
+        pattern = self.pattern(depth)
+        return s.SubRule(_whole_rule(self, self.pick(self.defines), pattern))
+
     def _iso(self, depth: int) -> s.Pattern:
         return s.Isolated(self.pattern(depth))
 
@@ -215,7 +227,7 @@ def _both(*goals: s.Term) -> s.Term:
 _X, _Y, _Z, _R, _S, _E = map(s.Var, ("X", "Y", "Z", "R", "S", "E"))
 _ZERO, _ONE = s.Const(0), s.Const(1)
 _START, _END = _call("t1", _S), _call("t2", _E)
-TERMS = (_X, _X, _X, _Y, _Y, _Z, s.Var("_#1"))
+TERMS = (*[_X] * 6, *[_Y] * 4, *[_Z] * 2, *[s.Var("_#1")] * 2, _call("s", _X), s.ListTerm((_X,), _Y))
 RESULTS = (_R, _R, _R, _R, _Z, _ONE, s.Const(2))
 LIST_RESULTS = (_R, s.ListTerm((_X,), s.Var("R")), s.ListTerm((s.Var("_#1"), _Z), s.Var("_#2")))
 GOALS: Mapping[s.Term, str] = {  # each with the variables that it needs
@@ -265,13 +277,19 @@ def _rule(draw: Draw, shape: Shape, heads: Sequence[str], number: int) -> s.Rule
     """One rule: timely, or allowed to wait, or an alarm."""
     name = heads[number]
     names = (*RECEIVED, *RECEIVED, *(head for head in heads if name in LATE or head in TIMELY))
-    author = Author(draw, shape, names, name in LATE, left=draw(st.integers(1, shape.leaves)))
-    pattern = _count_with_values(author.pattern(draw(st.integers(0, shape.depth))))
+    leaves = draw(st.integers(1, shape.leaves))
+    author = Author(draw, shape, names, leaves, name in LATE, tuple(LATE) if name in LATE else ("d", "e"))
+    rule = _whole_rule(author, name, author.pattern(draw(st.integers(0, shape.depth))))
+    properties = _properties(author)
+    return replace(rule, label=f"r{number + 1}", properties=properties) if properties else rule
+
+
+def _whole_rule(author: Author, name: str, pattern: s.Pattern) -> s.Rule:
+    """A rule for a pattern, its head made of what the pattern binds."""
+    pattern = _count_with_values(pattern)
     bound = sorted(bindings(pattern)[id(pattern)].perhaps & {*VARIABLES, "R"})
     head = s.EventPattern(name, tuple(_head_term(author, bound) for _ in range(ARITIES[name])))
-    alarm = _alarm(author, bound) if name == ALARM else None
-    properties = _properties(author)
-    return s.Rule(head, pattern, f"r{number + 1}" if properties else None, properties, alarm)
+    return s.Rule(head, pattern, alarm=_alarm(author, bound) if name == ALARM else None)
 
 
 def _count_with_values(pattern: s.Pattern) -> s.Pattern:

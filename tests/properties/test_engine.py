@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 import pytest
 from hypothesis import given, note
@@ -23,16 +24,21 @@ pytestmark = pytest.mark.property
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
 
+@lru_cache(maxsize=1)
+def compiled(text: str) -> etalis.Program:
+    return etalis.compile(text, max_derivations=MOST)
+
+
 def pushed(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
     """The engine, event by event."""
-    engine = etalis.compile(print_program(tree), max_derivations=MOST).engine(policy=policy)
+    engine = compiled(print_program(tree)).engine(policy=policy)
     found = [e for x in stream for e in engine.push(x.name, *x.args, at=(x.start, x.end))]
     return [*found, *engine.close()]
 
 
 def as_rows(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
     """The engine, the whole stream as one iterable."""
-    engine = etalis.compile(print_program(tree), max_derivations=MOST).engine(policy=policy)
+    engine = compiled(print_program(tree)).engine(policy=policy)
     return [*engine.run((x.name, *x.args, (x.start, x.end)) for x in stream), *engine.close()]
 
 

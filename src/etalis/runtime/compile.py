@@ -249,10 +249,12 @@ class Compiler:
         columns = self.columns(entry, place)
         instance = tuple_of([*(names[v] for v in columns), t1, t2])
         where = code.constant(own)
-        if node.policy.keep == "newest":
+        newest = node.policy.keep == "newest"
+        if "$token" in columns and place == 0 and node.relation.sequential:
+            put_once = code.constant(stores.put_newest_once if newest else stores.put_once)
+            code(f"{put_once}({where}, {key}, {instance}, {columns.index('$token')})")
+        elif newest:
             code(f"{code.constant(stores.put_newest)}({where}, {key}, {instance})")
-        elif "$token" in columns and place == 0 and node.relation.sequential:
-            code(f"{code.constant(stores.put_once)}({where}, {key}, {instance}, {columns.index('$token')})")
         else:
             with code.block(f"if {key} in {where}:"):
                 code(f"{code.constant(stores.put)}({where}, {key}, {instance})")

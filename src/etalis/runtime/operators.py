@@ -217,7 +217,8 @@ class Runner:
         if self.policy.select == "together" and found:
             latest = found[-1]
             token = Token(latest, tuple(r.token for r in found))
-            self.emit(*self.export(values, token, latest.parts), min(r.start for r in found), end)
+            parts = [frozenset().union(*marks) for marks in zip(*(r.parts for r in found), strict=True)]
+            self.emit(*self.export(values, token, parts), min(r.start for r in found), end)
             return
         for run in found:
             self.emit(*self.export(values, run.token, run.parts), run.start, end)

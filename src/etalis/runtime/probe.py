@@ -345,6 +345,9 @@ class Probe:
     def _combined(self, first: str, g: str, hits: str, other: str) -> None:
         """Run the conditions once more on the combined match; only if it stands is anything consumed."""
         names = self.merged()
+        for mark in ("$parts", "$ids"):
+            if mark in self.columns:
+                names[mark] = self._all_of(mark, hits)
         again = [t for t in self.node.tests if isinstance(t, p.Goal | p.Action)]
         x2 = self.x2
         passing = self.compiler.judged(self.code, self.entry, again, names, self.entry.sure, first, x2, first, x2, None)
@@ -355,7 +358,14 @@ class Probe:
             with self.code.block("else:"):
                 self.code(f"{hits} = ()")
 
+    def _all_of(self, mark: str, hits: str) -> str:
+        """Return a mark of the combined match: that of the arriving instance and of all candidates."""
+        place = self.columns.index(mark)
+        own = self.names[mark]
+        others = f"*[z[{place}] for z in {hits}]"
+        return f"{own}.union({others})" if mark == "$ids" else f"{self.code.constant(merge_parts)}({own}, {others})"
 
-def merge_parts(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers of both, in order, each once."""
-    return tuple(sorted({*a, *b}))
+
+def merge_parts(*several: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers of all, in order, each once."""
+    return tuple(sorted({number for some in several for number in some}))

@@ -118,6 +118,13 @@ def put_once(store: Store, key: Any, instance: Instance, place: int) -> None:
         put(store, key, instance)
 
 
+def put_newest_once(store: Store, key: Any, instance: Instance, place: int) -> None:
+    """Keep the newest instance of a key, but the first of those with one origin and equal values."""
+    old = store.get(key)
+    if old is None or not waits([old], instance, place):
+        put_newest(store, key, instance)
+
+
 def waits(instances: Sequence[Instance], instance: Instance, place: int) -> bool:
     """Tell whether an instance of the same origin with equal values is among some."""
     token = instance[place]
