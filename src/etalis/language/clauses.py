@@ -86,13 +86,12 @@ def _head(term: Term) -> Term:
                 raise refusal(
                     "E116", "a pattern without a head", _place(term), "event rules are written Head <- Pattern"
                 )
-            if name == "<-" or (name == "rule:" and len(args) == 2):
-                raise refusal(
-                    "E118",
-                    "a labelled clause must be an event rule",
-                    _place(term),
-                    "write label rule: Head <- Pattern.",
-                )
+            if name == "<-":
+                hint = "names of events are words, or quoted: '+' <- a"
+                raise refusal("E113", "the head of a rule must be a single event", _place(term), hint)
+            if name == "rule:" and len(args) == 2:
+                hint = "write label rule: Head <- Pattern."
+                raise refusal("E118", "a labelled clause must be an event rule", _place(term), hint)
             if name in _CONTROL or name == ":-":
                 raise refusal("E116", f"`{name}` cannot be the head of a clause", _place(term), "write Head :- Body.")
             return term
