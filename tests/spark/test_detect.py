@@ -150,6 +150,20 @@ def test_modules_travel_as_one_text(spark: Any) -> None:
     assert [tuple(row) for row in found.collect()] == [("c", 1, 2, "2")]
 
 
+def test_names_that_need_quotes(spark: Any) -> None:
+    df = spark.createDataFrame([("a", 1, 1.0, 5)], "`my type` string, `at.ts` int, `x y` double, `z``w` int")
+    program = etalis.compile("d(X, Y) <- a(X, Y).")
+    (row,) = program.on(spark).detect(df, time="at.ts", event="my type", shards=2).collect()
+    assert tuple(row) == ("d", 1.0, 5, 1, 1, "1")
+
+
+def test_keys_that_cannot_be_converted_are_refused_by_the_engine(spark: Any) -> None:
+    df = spark.createDataFrame([(1, float("nan"))], "ts int, x double")
+    program = etalis.compile(":- event(a(x: int)). d <- a(X) seq a(X).")
+    with pytest.raises(Exception, match=r"E301: a at 1 s: NaN is not a value"):
+        program.on(spark).detect(df, time="ts").collect()
+
+
 def test_errors_of_conditions(spark: Any) -> None:
     df = spark.createDataFrame([("a", 1, "x"), ("a", 2, "y"), ("a", 3, None)], "event string, ts int, v string")
     program = etalis.compile("d(Y) <- a(X) where Y is X + 1.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -219,3 +220,32 @@ def test_refused(text: str, columns: dict[str, str], rows: list[Row], expected: 
 def test_an_envelope_refuses_large_integers_too() -> None:
     with pytest.raises(EtalisError, match=r"E607.*outside 64 bits"):
         shard("d(Y) <- a(X) where Y is X * X.", FLAT, [("a", 1, 1 << 40)], form=Form(envelope=True))
+
+
+class Context:
+    """What is needed of a Spark context."""
+
+    def __init__(self, master: str) -> None:
+        self.master = master
+        self.pythonExec = "python3"
+
+
+class Session:
+    def __init__(self, master: str) -> None:
+        self._sc = Context(master)
+
+
+@pytest.mark.parametrize(
+    ("master", "chosen", "expected"),
+    [("local[2]", None, sys.executable), ("local[2]", "other", "python3"), ("spark://host:7077", None, "python3")],
+)
+def test_a_local_spark_uses_this_python(
+    monkeypatch: pytest.MonkeyPatch, master: str, chosen: str | None, expected: str
+) -> None:
+    """Unless the user chose one, or the workers are somewhere else."""
+    monkeypatch.setenv("PYSPARK_PYTHON", chosen or "")
+    if chosen is None:
+        monkeypatch.delenv("PYSPARK_PYTHON")
+    session = Session(master)
+    etalis.compile("d <- a.").on(session)
+    assert session._sc.pythonExec == expected

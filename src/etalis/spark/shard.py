@@ -124,7 +124,7 @@ class Feed:
         self.signatures = program.signatures
         self.kinds = {rows.tag: Kind(rows.name, len(rows.slots)) for rows in job.rows}
         self.ranks = _rank_kinds(self.kinds)
-        self.current: tuple[str, int] | None = None
+        self.current: tuple[str, int | None] = ("a row", None)
         start, end = self._times(job.unit)
         self.places = np.lexsort((self._ranks(), start, end))
         self.start, self.end = start[self.places], end[self.places]
@@ -132,7 +132,8 @@ class Feed:
 
     def place(self) -> str:
         """Say which row was taken last."""
-        return "a row" if self.current is None else f"{self.current[0]} at {to_seconds(self.current[1])} s"
+        tag, time = self.current
+        return tag if time is None else f"{tag} at {to_seconds(time)} s"
 
     def _times(self, unit: str) -> tuple[Any, Any]:
         names = self.table.column_names
@@ -218,7 +219,7 @@ class Feed:
 
     def _atom(self, tag: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
         name = self.rows[tag].name
-        self.current = (tag, 0)
+        self.current = (tag, None)
         known = convert(name, self.signatures.get(name, ()), values)
         return (len(known), name, tuple(map(order_key, known)))
 

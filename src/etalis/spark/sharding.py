@@ -6,7 +6,7 @@ texts, whatever the types of their columns; so rows that a rule can join meet in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -92,32 +92,44 @@ def _reasons(found: Partitioning, layouts: Sequence[Layout]) -> tuple[Reason, ..
 
 def key_columns(sharding: Sharding, event: str | None, layouts: Sequence[Layout]) -> list[Any]:
     """Return the expressions to shuffle the rows of one frame by, as many for each frame."""
-    from pyspark.sql import functions as f
-
-    columns = {layout.tag: columns for layout, columns in sharding.keys}
+    keys = {layout.tag: columns for layout, columns in sharding.keys}
     found = []
     for i in range(sharding.width):
-        texts = [(x.tag, _text(*columns[x.tag][i])) for x in layouts if i < len(columns[x.tag])]
-        if event is None:
-            found.append(texts[0][1] if texts else f.lit(""))
-            continue
-        chosen = f.lit("")
-        for tag, text in texts:
-            chosen = f.when(f.col(quoted(event)) == f.lit(tag), text).otherwise(chosen)
-        found.append(chosen)
+        tags: dict[tuple[str, Form], list[str]] = {}
+        for layout in layouts:
+            if i < len(keys[layout.tag]):
+                tags.setdefault(keys[layout.tag][i], []).append(layout.tag)
+        found.append(_choice(event, tags))
     return found
 
 
+def _choice(event: str | None, tags: Mapping[tuple[str, Form], list[str]]) -> Any:
+    """Return the key of a row by its tag; rows without key have all the same."""
+    from pyspark.sql import functions as f
+
+    if not tags:
+        return f.lit("")
+    if event is None:
+        return _text(*next(iter(tags)))
+    chosen: Any = f
+    for (column, form), several in tags.items():
+        chosen = chosen.when(f.col(quoted(event)).isin(several), _text(column, form))
+    return chosen.otherwise(f.lit(""))
+
+
 def _text(column: str, form: Form) -> Any:
-    """Return a key as text that is equal for equal values, and tells integers, floats and atoms apart."""
+    """Return a key as text that is equal for equal values, and tells integers, floats and atoms apart.
+
+    What cannot be converted is left to the engine, which refuses it by name.
+    """
     from pyspark.sql import functions as f
 
     value = f.col(quoted(column))
     match form:
         case "integer":
-            written = f.concat(f.lit("i"), value.cast("bigint").cast("string"))
+            written = f.concat(f.lit("i"), value.try_cast("bigint").cast("string"))
         case "float":
-            written = f.concat(f.lit("f"), (value.cast("double") + f.lit(0.0)).cast("string"))
+            written = f.concat(f.lit("f"), (value.try_cast("double") + f.lit(0.0)).cast("string"))
         case _:
             written = f.concat(f.lit("a"), value.cast("string"))
     return f.coalesce(written, f.lit("anull"))
