@@ -32,7 +32,7 @@ ALARM = "g"
 ARITIES: Mapping[str, int] = {**TIMELY, **LATE, ALARM: 1}
 HEADS = ("d", "e", "b", "f", "f", "h", ALARM)  # b is received too
 VARIABLES = ("X", "Y", "Z")
-VALUES: tuple[Value, ...] = (0, 0, 0, 1, 1, 1, 2, "x", real(1.0), Struct("s", (1,)), (0, 1))
+VALUES: tuple[Value, ...] = (*[0] * 12, *[1] * 6, 2, 2, "x", real(1.0), Struct("s", (1,)), (0, 1))
 
 KNOWLEDGE = tuple(
     s.Clause(s.Compound(name, tuple(map(s.Const, values))))
@@ -54,7 +54,7 @@ BINARY = (
     "forall_seq",
 )
 KINDS = (
-    "event", "binary", "binary", "binary", "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
+    *["event"] * 6, *["binary"] * 6, "or", "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
     "not_within", "repeat", "anchored", "anchored", "sliding", "opened", "opened", "iso", "any", "point",
     "sub_rule", "do",
 )  # fmt: skip
@@ -105,7 +105,7 @@ class Author:
 
     def term(self) -> s.Term:
         """A variable, most of the time; anonymous ones are numbered when the text is read."""
-        return s.Const(self.pick(self.shape.values)) if self.rarely(10) else self.pick(TERMS)
+        return s.Const(self.pick(self.shape.values)) if self.rarely(12) else self.pick(TERMS)
 
     def event(self) -> s.EventPattern:
         self.left -= 1
@@ -227,7 +227,7 @@ def _both(*goals: s.Term) -> s.Term:
 _X, _Y, _Z, _R, _S, _E = map(s.Var, ("X", "Y", "Z", "R", "S", "E"))
 _ZERO, _ONE = s.Const(0), s.Const(1)
 _START, _END = _call("t1", _S), _call("t2", _E)
-TERMS = (*[_X] * 6, *[_Y] * 4, *[_Z] * 2, *[s.Var("_#1")] * 2, _call("s", _X), s.ListTerm((_X,), _Y))
+TERMS = (*[_X] * 8, *[_Y] * 6, *[_Z] * 4, *[s.Var("_#1")] * 14, _call("s", _X), s.ListTerm((_X,), _Y))
 RESULTS = (_R, _R, _R, _R, _Z, _ONE, s.Const(2))
 LIST_RESULTS = (_R, s.ListTerm((_X,), s.Var("R")), s.ListTerm((s.Var("_#1"), _Z), s.Var("_#2")))
 GOALS: Mapping[s.Term, str] = {  # each with the variables that it needs
@@ -276,7 +276,7 @@ def programs(draw: Draw, shape: Shape = WHOLE) -> s.Program:
 def _rule(draw: Draw, shape: Shape, heads: Sequence[str], number: int) -> s.Rule:
     """One rule: timely, or allowed to wait, or an alarm."""
     name = heads[number]
-    names = (*RECEIVED, *RECEIVED, *(head for head in heads if name in LATE or head in TIMELY))
+    names = (*RECEIVED, *RECEIVED, *RECEIVED, *(head for head in heads if name in LATE or head in TIMELY))
     leaves = draw(st.integers(1, shape.leaves))
     author = Author(draw, shape, names, leaves, name in LATE, tuple(LATE) if name in LATE else ("d", "e"))
     rule = _whole_rule(author, name, author.pattern(draw(st.integers(0, shape.depth))))
@@ -322,17 +322,17 @@ def _properties(author: Author) -> tuple[s.Property, ...]:
 
 
 @st.composite
-def streams(draw: Draw, shape: Shape = WHOLE, size: int = 9) -> list[Event]:
+def streams(draw: Draw, shape: Shape = WHOLE, size: int = 14) -> list[Event]:
     """Streams in order of (end, start): few stamps, so many are equal, and so are rows."""
-    sizes = st.one_of(st.lists(_events(shape), max_size=3), st.lists(_events(shape), min_size=4, max_size=size))
-    return sorted(draw(sizes), key=lambda e: (e.end_time, e.start_time))
+    few, many = st.lists(_events(shape), max_size=4), st.lists(_events(shape), min_size=size // 2, max_size=size)
+    return sorted(draw(st.one_of(few, many, many, many)), key=lambda e: (e.end_time, e.start_time))
 
 
 @st.composite
 def _events(draw: Draw, shape: Shape) -> Event:
-    name = draw(st.sampled_from(tuple(RECEIVED)))
+    name = draw(st.sampled_from(("a", "a", "b", "b", "c", "n")))
     end = draw(st.integers(0, 6))
-    length = draw(st.sampled_from((0, 0, 0, 1, 2, 3)))
+    length = draw(st.sampled_from((0, 0, 0, 1, 2, 4)))
     values = tuple(draw(st.sampled_from(shape.values)) for _ in range(RECEIVED[name]))
     return Event.make(name, values, (end - length) * SECOND, end * SECOND)
 

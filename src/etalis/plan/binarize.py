@@ -366,7 +366,7 @@ def _finish_fold(
     opener = None
     if openers:
         below = (need | groups | data["result_vars"]) & openers[0].binds
-        opener = _finish(openers[0], below | marks | {"$token"} | (need & {"$first"}), c)
+        opener = _finish(openers[0], below | marks | {"$token"} | (need & {"$first", "$last"}), c)
     node = _finish(element, groups | data["value_vars"] | marks, c)
     return p.Fold(
         opener, node, data["kind"], data["value"], data["result"], tuple(sorted(groups)),

@@ -270,8 +270,8 @@ class Special:
         zero = FOLDS[node.kind].zero
 
         def at_opener(opener: Opener) -> Values | None:
-            found = combine(opener, nothing, None, opener.start, [])
             bound = dict(zip(left, opener.values, strict=True))
+            found = combine(opener, nothing, None, bound.get("$last", opener.start), [])
             if any(bound.get(v) is None for v in node.at_opener):
                 return None
             return result(found, zero)
