@@ -149,9 +149,8 @@ class Printer:
 
     def right(self, term: Term, limit: int) -> str:
         """Write the right side of an infix operator, where a word that is an infix operator can only be an atom."""
-        text = self.term(term, limit)
-        if text in PATTERN_WORDS and text not in self.operators.prefix:
-            return text
+        if isinstance(term, Const) and term.value in PATTERN_WORDS and term.value not in self.operators.prefix:
+            return self.term(term, limit)
         return self.operand(term, limit)
 
     def pattern(self, pattern: Pattern, limit: int) -> str:
