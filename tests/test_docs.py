@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import runpy
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,14 @@ def test_document(path: Path) -> None:
 def test_docstrings(name: str) -> None:
     failed, _ = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS)
     assert not failed
+
+
+def test_tables_are_those_of_the_source() -> None:
+    """What docs/generate.py would write is what stands there."""
+    fill = runpy.run_path(str(ROOT / "docs" / "generate.py"))["fill"]
+    page = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
+    assert page.count("<!-- table:") == page.count("<!-- end -->") == 6
+    assert fill(page) == page, "run python docs/generate.py"
 
 
 def test_every_example_is_here() -> None:
