@@ -1,0 +1,27 @@
+"""The benchmarks run, on streams too short to measure anything, and check their answers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+RUN = Path(__file__).parents[2] / "bench" / "run.py"
+
+
+def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, RUN, *arguments], capture_output=True, text=True, check=False)
+
+
+def test_ratios() -> None:
+    names = [f"W{number}" for number in range(1, 8)]
+    done = bench(*names, "--events", "60", "--repetitions", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split()[:2] for line in done.stdout.splitlines() if line[:2] in names and "done" not in line]
+    assert rows == [["W1", "20"], ["W2", "30"], ["W3", "25"], ["W4", "20"], ["W5", "30"], ["W6", "330"], ["W7", "320"]]
+
+
+def test_unknown_workload() -> None:
+    done = bench("W99")
+    assert done.returncode == 2
+    assert "no workload W99" in done.stderr
