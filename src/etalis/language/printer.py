@@ -130,7 +130,9 @@ class Printer:
                 return f"{{{self.term(inner, CLAUSE)}}}", 0
             case Compound(name=name, args=(a, b)) if name in self.operators.infix:
                 row = self.operators.infix[name]
-                return _join(self.operand(a, row.left), name, self.right(b, row.right), row.priority), row.priority
+                return _join(
+                    self.operand(a, row.left), name, self.operand(b, row.right, right=True), row.priority
+                ), row.priority
             case Compound(name=name, args=(a,)) if name in self.operators.prefix:
                 row = self.operators.prefix[name]
                 return _prefix(name, self.operand(a, row.right)), row.priority
@@ -140,18 +142,15 @@ class Printer:
             case _:
                 return None, 0
 
-    def operand(self, term: Term, limit: int) -> str:
-        """Write the left or only side of an operator: an atom that is an operator itself gets brackets."""
-        text = self.term(term, limit)
-        if isinstance(term, Const) and (term.value in self.operators or term.value in ARROWS):
-            return f"({text})"
-        return text
+    def operand(self, term: Term, limit: int, *, right: bool = False) -> str:
+        """Write one side of an operator: an atom that is an operator itself gets brackets.
 
-    def right(self, term: Term, limit: int) -> str:
-        """Write the right side of an infix operator, where a word that is an infix operator can only be an atom."""
-        if isinstance(term, Const) and term.value in PATTERN_WORDS and term.value not in self.operators.prefix:
-            return self.term(term, limit)
-        return self.operand(term, limit)
+        On the right of an infix operator a word of patterns can only be an atom, and needs none.
+        """
+        text = self.term(term, limit)
+        if not isinstance(term, Const) or not (term.value in self.operators or term.value in ARROWS):
+            return text
+        return text if right and term.value in PATTERN_WORDS else f"({text})"
 
     def pattern(self, pattern: Pattern, limit: int) -> str:
         """Write a pattern where one that binds more loosely than `limit` needs brackets."""
@@ -181,7 +180,7 @@ class Printer:
             case NotWithin(pattern=a, absent=c, duration=duration):
                 return f"{self.pattern(a, row.left)} seq (not {self.pattern(c, 1060)} within {seconds(duration)})"
             case Condition(pattern=a, goal=goal) | Do(pattern=a, action=goal):
-                return f"{self.pattern(a, row.left)} {row.name} {self.right(goal, row.right)}"
+                return f"{self.pattern(a, row.left)} {row.name} {self.operand(goal, row.right, right=True)}"
             case Within(pattern=a, duration=duration):
                 return f"{self.pattern(a, row.left)} within {seconds(duration)}"
             case Last(pattern=a, count=count):
@@ -217,7 +216,7 @@ class Printer:
             event = Compound(rule.head.name, rule.head.args) if rule.head.args else Const(rule.head.name)
             head = f"{form}({self._arguments((event, rule.alarm.when))})"
         if rule.action is not None:
-            head += f" do {self.right(rule.action, 1000)}"
+            head += f" do {self.operand(rule.action, 1000, right=True)}"
         return f"{self._label(rule)}{head} <- {self.pattern(rule.pattern, BODY)}"
 
     def _label(self, rule: Rule) -> str:
