@@ -137,6 +137,7 @@ class _History:
                 return
             for _, receive in (p for p in points if p[0] == now):
                 receive(whole(now, now, {}, frozenset()))
+                self.world.let_go()
                 self._rounds([])
             for event in (e for e in inputs if e.end_time == now):
                 self.before = len(self.derived)
@@ -162,6 +163,7 @@ class _History:
         self.world.deadlines = [d for d in self.world.deadlines if not any(d is t for t in taken)]
         for absence in [d for d in taken if d.stands()]:
             absence.fire()
+            self.world.let_go()
         self._rounds([])
 
     def _rounds(self, events: list[Event]) -> None:
@@ -171,6 +173,7 @@ class _History:
                 self.world.history.append(event)
                 for leaf in self.world.leaves:
                     leaf.offer(event, len(self.world.history) - 1)
+                self.world.let_go()
             # A set first keeps the derivation that came first, whose rule the event names.
             events = sorted(dict.fromkeys(e for e in self.caused if e not in self.made), key=sort_key)
             self.caused = []

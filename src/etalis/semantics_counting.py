@@ -81,7 +81,7 @@ class Anchored:
         if repeats(self.lefts, x):
             return
         if self.scope.policy.keep == "newest":
-            keep_newest(self.lefts, x, self.key)
+            keep_newest(self.lefts, x, self.key, self.scope.world)
         else:
             self.lefts.append(x)
 

@@ -183,6 +183,13 @@ class World:
     points: list[tuple[int, Receiver]] = field(default_factory=list)
     history: list[Event] = field(default_factory=list)
     deadlines: list[Deadline] = field(default_factory=list)
+    leaving: list[tuple[list[Any], Any]] = field(default_factory=list)
+
+    def let_go(self) -> None:
+        """Take out what was replaced by the event that has now been offered to all leaves."""
+        for store, gone in self.leaving:
+            store[:] = [x for x in store if x is not gone]
+        self.leaving = []
 
     def report(self, message: str, rule: str, hint: str | None = None) -> None:
         """Note an error that fails one match and stops nothing else."""

@@ -119,11 +119,15 @@ def consume(store: list[Any], x: Any) -> None:
             consume(held_in, held)
 
 
-def keep_newest(store: list[Instance], x: Instance, key: Names) -> None:
-    """Store an instance in place of older ones of its join key, unless a newer one is there (reading 10)."""
+def keep_newest(store: list[Instance], x: Instance, key: Names, world: World) -> None:
+    """Store an instance in place of older ones of its join key, unless a newer one is there (reading 10).
+
+    They leave when the event that brought it has been offered to all leaves (reading 34).
+    """
     alike = [y for y in store if all(y.bindings[v] == x.bindings[v] for v in key)]
     if not any(rank(y) > rank(x) for y in alike):
-        store[:] = [y for y in store if not any(y is z for z in alike)] + [x]
+        world.leaving += [(store, y) for y in alike]
+        store.append(x)
 
 
 def repeats(store: list[Instance], x: Instance) -> bool:
@@ -144,6 +148,7 @@ def together(matches: list[Instance], sequential: bool) -> Instance:
 class Join:
     """A binary operator with a store of waiting instances on each side."""
 
+    world: World
     relation: Relation
     policy: Policy
     key: Names
@@ -180,6 +185,6 @@ class Join:
         if side == 0 and self.relation.sequential and repeats(store, x):
             return
         if self.policy.keep == "newest":
-            keep_newest(store, x, self.key)
+            keep_newest(store, x, self.key, self.world)
         elif self.policy.keep == "always" or not matched:
             store.append(x)

@@ -87,7 +87,7 @@ def _build_core(
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
         case s.Binary(operator=operator, left=left, right=right):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
-            joined = Join(relation, policy, _key(left, right, scope), tests, receive)
+            joined = Join(world, relation, policy, _key(left, right, scope), tests, receive)
             build(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
         case s.Or(left=left, right=right):

@@ -13,6 +13,7 @@ from typing import Any
 
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
+from etalis.plan.sharing import count_leaves
 from etalis.runtime import store as stores
 from etalis.runtime.blockers import EventLog
 from etalis.runtime.code import Code, tuple_of
@@ -55,6 +56,18 @@ class Compiler:
         """Return the log of all events, if the program isolates anything."""
         isolates = any(isinstance(t, p.Alone) for e in self.wiring.entries for t in p.tests(e.node))
         return self.memory.setdefault("log", EventLog()) if isolates else None
+
+    def meets_itself(self, entry: Entry) -> bool:
+        """Tell whether one event may come to both sides of an operator that keeps the newest only (reading 34)."""
+        node = entry.node
+        if not isinstance(node, p.Join | p.Repetition) or node.policy.keep != "newest" or len(entry.inputs) < 2:
+            return False
+        left, right = (set(count_leaves(child)) for child in p.children(node))
+        return bool(left & right)
+
+    def reads_numbers(self) -> bool:
+        """Tell whether anything asks which event is being offered."""
+        return self.has_doubles() or any(map(self.meets_itself, self.wiring.entries))
 
     def has_doubles(self) -> bool:
         """Tell whether one event may match two alternatives of an `or`."""
@@ -250,9 +263,13 @@ class Compiler:
         instance = tuple_of([*(names[v] for v in columns), t1, t2])
         where = code.constant(own)
         newest = node.policy.keep == "newest"
-        if "$token" in columns and place == 0 and node.relation.sequential:
+        once = columns.index("$token") if "$token" in columns and place == 0 and node.relation.sequential else None
+        if self.meets_itself(entry):
+            event = f"{code.constant(self.state)}.current"
+            code(f"{code.constant(stores.put_newest_for)}({where}, {key}, {instance}, {event}, {once})")
+        elif once is not None:
             put_once = code.constant(stores.put_newest_once if newest else stores.put_once)
-            code(f"{put_once}({where}, {key}, {instance}, {columns.index('$token')})")
+            code(f"{put_once}({where}, {key}, {instance}, {once})")
         elif newest:
             code(f"{code.constant(stores.put_newest)}({where}, {key}, {instance})")
         else:

@@ -36,13 +36,14 @@ def select(policy: Policy, candidates: list[Any]) -> list[Any]:
 class Left:
     """What a repetition counts after, with its counts per values of the shared variables."""
 
-    __slots__ = ("chains", "counts", "elements", "end", "start", "token", "values")
+    __slots__ = ("chains", "counts", "elements", "end", "replaced_by", "start", "token", "values")
 
     def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...]) -> None:
         self.values = values
         self.start = start
         self.end = end
         self.token = Token(self, parents)
+        self.replaced_by: int | None = None
         self.counts: dict[Values, list[int]] = {}
         self.chains: dict[Values, list[tuple[int, int, Lengths]]] = {}
         self.elements: dict[Values, list[tuple[int, Values]]] = {}
@@ -84,10 +85,11 @@ class Repeater:
         self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values], check: Emit, emit: Emit, same_key: Callable[[Values, Values], bool],
         repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]],
-        keep: int | None, marked: bool,
+        keep: int | None, marked: bool, event: Callable[[], int] | None,
     ) -> None:  # fmt: skip
         self.policy = policy
         self.marked = marked
+        self.event = event
         self.limits = limits
         self.shared = shared
         self.combine = combine
@@ -108,15 +110,27 @@ class Repeater:
             alike = [w for w in self.lefts if self.same_key(w.values, left.values)]
             if any(rank(w) > rank(left) for w in alike):
                 return
-            self.lefts = [w for w in self.lefts if w not in alike]
+            self._replace(alike)
         self.lefts.append(left)
         self.lefts.sort(key=rank)
+
+    def _replace(self, older: list[Left]) -> None:
+        """Let older left sides go; the event that replaced them may still find them (reading 34)."""
+        if self.event is None:
+            self.lefts = [w for w in self.lefts if w not in older]
+        else:
+            for left in older:
+                left.replaced_by = self.event()
+
+    def _is_there(self, left: Left) -> bool:
+        replaced = left.replaced_by
+        return left.token.alive and (replaced is None or self.event is None or replaced == self.event())
 
     def on_element(self, *instance: Any) -> None:
         """Offer one element to the left sides that the policy selects."""
         values, start, end = instance[:-2], instance[-2], instance[-1]
         limit = None if self.keep is None else end - self.keep
-        self.lefts = [w for w in self.lefts if w.token.alive and (limit is None or w.start >= limit)]
+        self.lefts = [w for w in self.lefts if self._is_there(w) and (limit is None or w.start >= limit)]
         candidates = []
         for left in self.lefts:
             found = self._candidate(left, values, start, end) if left.end < start else None

@@ -187,7 +187,9 @@ class Probe:
         look = f"pop({self.key}, None)" if self.taken else f"get({self.key})"
         code(f"{y} = {code.constant(self.other)}.{look}")
         with code.block(f"if {y} is not None:"):
-            if node.policy.keep == "newest":
+            if self.compiler.meets_itself(self.entry):
+                self._try_held(y, condition)
+            elif node.policy.keep == "newest":
                 self._try_only(y, condition)
             else:
                 with code.block(f"if type({y}) is tuple:"):
@@ -222,6 +224,18 @@ class Probe:
             if self.node.policy.consume:
                 code(f"del {code.constant(self.other)}[{self.key}]")
                 self.forget()
+        with code.block("else:"):
+            code(f"{y} = None")
+
+    def _try_held(self, y: str, condition: str) -> None:
+        """Test the newest and, for the event that replaced them, the older ones of the key."""
+        code = self.code
+        held = code.fresh("g")
+        code(f"{held} = {y}")
+        with code.block(f"for {y} in {held}.candidates({code.constant(self.compiler.state)}.current):"):
+            code(self.unpack(y))
+            with code.block(f"if {condition}:"):
+                code("break")
         with code.block("else:"):
             code(f"{y} = None")
 

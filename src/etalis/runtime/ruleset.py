@@ -85,7 +85,7 @@ class RuleSet:
             if kind.feeds is None and self.log is not None:
                 kind.feeds = _nothing
         self.sources = compiler.sources
-        self.numbered = self.traced or self.log is not None or compiler.has_doubles()
+        self.numbered = self.traced or self.log is not None or compiler.reads_numbers()
         self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )

@@ -211,7 +211,13 @@ class Special:
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
             emit=self.compiler.emitter(entry, out), same_key=lambda a, b: all(a[i] == b[i] for i in firm),
             repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
+            event=self._event(entry),
         )  # fmt: skip
+
+    def _event(self, entry: Entry) -> Callable[[], int] | None:
+        """Return what tells the event being offered, where it may replace its own partner."""
+        state = self.compiler.state
+        return (lambda: state.current) if self.compiler.meets_itself(entry) else None
 
     def _runner(self, entry: Entry, node: p.Repetition) -> Runner:
         element = node.element.exports

@@ -60,6 +60,7 @@ class State:
             ready.append(heappop(self.timers)[3:])
         self.due = self.timers[0][0] if self.timers else NEVER
         for fire in [fire for stands, fire in ready if stands()]:
+            self.current += 1
             fire()
 
 

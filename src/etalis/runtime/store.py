@@ -51,6 +51,39 @@ def put_newest(store: Store, key: Any, instance: Instance) -> None:
         store[key] = instance
 
 
+class Newest:
+    """The newest instance of a key, and those it has replaced while `event` is being offered to the leaves."""
+
+    __slots__ = ("event", "items")
+
+    def __init__(self, event: int, instance: Instance) -> None:
+        self.event = event
+        self.items = [instance]
+
+    def candidates(self, event: int) -> Sequence[Instance]:
+        """Return what an event may still find, the latest first."""
+        return self.items[::-1] if event == self.event else self.items[-1:]
+
+
+def put_newest_for(store: Store, key: Any, instance: Instance, event: int, once: int | None) -> None:
+    """Keep the newest instance of a key; what it replaces stays in sight of the event that brought it.
+
+    `once`: the place of a token; of one origin and equal values only the first is stored.
+    """
+    held: Newest | None = store.get(key)
+    if held is None:
+        store[key] = Newest(event, instance)
+        return
+    if held.event != event:
+        del held.items[:-1]
+    if once is not None and waits(held.items, instance, once):
+        return
+    last = held.items[-1]
+    if (last[-1], last[-2]) <= (instance[-1], instance[-2]):
+        held.items.append(instance)
+        held.event = event
+
+
 def take(store: Store, key: Any, group: Group, index: int) -> None:
     """Remove one instance of a group of several."""
     del group[index]
@@ -80,6 +113,8 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
         group = store.get(key)
         if group is None:
             continue
+        if isinstance(group, Newest):
+            group = group.items[-1]
         if type(group) is tuple:
             if group[-1] < limit:
                 del store[key]
@@ -89,7 +124,7 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
 
 def count_instances(store: Store) -> int:
     """Return how many instances wait in a store."""
-    return sum(1 if type(g) is tuple else len(g) for g in store.values())
+    return sum(1 if type(g) is tuple or isinstance(g, Newest) else len(g) for g in store.values())
 
 
 class Token:
