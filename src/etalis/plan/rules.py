@@ -1,4 +1,4 @@
-"""The plans of a program's rules, as every back end but the engine of changing rules takes them: all at once."""
+"""The plans of a program's rules, by its settings and their properties."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from etalis.temporal.relation import relations
 
 def plan_rules(rules: Iterable[Rule], settings: Settings) -> tuple[p.Head, ...]:
     """Return the plan of every rule; one without a label is named by its number."""
-    return tuple(_plan(rule, str(number), settings) for number, rule in enumerate(rules, 1))
+    return tuple(plan_rule(rule, number, settings) for number, rule in enumerate(rules, 1))
 
 
-def _plan(rule: Rule, number: str, settings: Settings) -> p.Head:
+def plan_rule(rule: Rule, number: int, settings: Settings, *, parts: bool = False) -> p.Head:
+    """Return the plan of one rule, of its policy and within its windows; `parts` has it keep the inputs' numbers."""
     policy, window = rule_settings(settings, rule)
     bounds = [w for w in (window, settings.garbage_window) if w is not None]
     table = relations(settings.relations)
-    return binarize(
-        rule, policy=POLICIES[policy], window=min(bounds, default=None), relations=table, label=rule.label or number
-    )
+    label = rule.label or str(number)
+    smallest = min(bounds, default=None)
+    return binarize(rule, policy=POLICIES[policy], window=smallest, relations=table, label=label, parts=parts)

@@ -13,13 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
-from etalis.language.flags import rule_settings
 from etalis.language.parser import parse_rule
 from etalis.language.rules import event_rules
+from etalis.language.syntax import LabelProperty, Rule
 from etalis.language.syntax import Program as Tree
-from etalis.language.syntax import Rule
 from etalis.plan import algebra as p
-from etalis.plan.binarize import binarize
+from etalis.plan.rules import plan_rule
 from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
@@ -29,8 +28,6 @@ from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
 from etalis.runtime.state import NEVER, State
 from etalis.runtime.store import count_instances
-from etalis.temporal.policy import POLICIES
-from etalis.temporal.relation import relations
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -53,20 +50,15 @@ class RuleSet:
         self.ticks: list[tuple[int, Callable[[], None]]] = []
         self.fired: set[Any] = set()
         self.generation = 0
+        self.numbers = 0
         for rule in program.rules:
             self._plan(rule)
         self.compile()
 
     def _plan(self, rule: Rule) -> PlannedRule:
-        name, window = rule_settings(self.settings, rule)
-        bounds = [w for w in (window, self.settings.garbage_window) if w is not None]
-        label = rule.label or str(len(self.rules) + 1)
-        head = binarize(
-            rule, policy=POLICIES[name], window=min(bounds, default=None), relations=relations(self.settings.relations),
-            label=label, parts=self.traced,
-        )  # fmt: skip
-        number = self.rules[-1][0].number + 1 if self.rules else 1
-        planned = PlannedRule(number, self.generation, head)
+        self.numbers += 1
+        head = plan_rule(rule, self.numbers, self.settings, parts=self.traced)
+        planned = PlannedRule(self.numbers, self.generation, head)
         self.rules.append((planned, rule))
         return planned
 
@@ -120,7 +112,8 @@ class RuleSet:
         """Add a rule and return its label."""
         parsed = parse_rule(rule) if isinstance(rule, str) else rule
         self.generation += 1
-        added = event_rules(Tree((parsed,)))
+        properties = [item for item in self.program.tree.items if isinstance(item, LabelProperty)]
+        added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
         labels = [self._plan(r).head.label for r in added]
         self.compile()
