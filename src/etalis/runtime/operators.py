@@ -1,26 +1,22 @@
-"""Operators with a life of their own: repetition, running aggregates, absence by deadline (readings 15-22).
+"""What operators with a life of their own have in common: candidates by rank, and what waits by key.
 
-Each takes instances of its inputs as flat arguments (values..., start, end), keeps its own state, and hands its
-matches to generated code: `check` tests a match, `emit` tests it and passes it on. How values are put together is
-told by small functions made at compile time.
+An operator takes instances of its inputs as flat arguments (values..., start, end), keeps its own state, and hands its
+matches to generated code: `check` tests a match, `emit` tests it and passes it on. How values are put together is told
+by small functions made at compile time.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from etalis.logic.term import Value
 from etalis.runtime.blockers import Blockers, LooseBlockers
-from etalis.runtime.store import Token
-from etalis.temporal.aggregate import Fold
 from etalis.temporal.policy import Policy
 
 Emit = Callable[..., bool]
 Values = tuple[Any, ...]
-Limits = tuple[int, int | None]
-ReadLimits = Callable[[Values], Limits | None]
-Lengths = dict[int, int]  # length of a chain -> earliest start of its first element
+Key = Callable[[Values], Any]
 
 
 def rank(x: Any) -> tuple[int, int]:
@@ -33,366 +29,46 @@ def select(policy: Policy, candidates: list[Any]) -> list[Any]:
     return {"earliest": candidates[:1], "latest": candidates[-1:]}.get(policy.select, candidates)
 
 
-class Left:
-    """What a repetition counts after, with its counts per values of the shared variables."""
-
-    __slots__ = ("chains", "counts", "elements", "end", "replaced_by", "start", "token", "values")
-
-    def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...]) -> None:
-        self.values = values
-        self.start = start
-        self.end = end
-        self.token = Token(self, parents)
-        self.replaced_by: int | None = None
-        self.counts: dict[Values, list[int]] = {}
-        self.chains: dict[Values, list[tuple[int, int, Lengths]]] = {}
-        self.elements: dict[Values, list[tuple[int, Values]]] = {}
-
-    def stretch(self, key: Values, first: int, values: Values, marked: bool) -> list[Values]:
-        """Return the elements counted from a start on, where their marks are asked for; else the last alone."""
-        return [x for start, x in self.elements[key] if start >= first] if marked else [values]
+W = TypeVar("W")
 
 
-def extend_chains(chains: list[tuple[int, int, Lengths]], start: int, end: int, limits: Limits) -> Lengths:
-    """Add an element to the chains of its group; return the lengths of those that end at it.
+class Shelf(Generic[W]):
+    """What waits, by join key, each group in order of rank; what ended longer than `keep` ago goes."""
 
-    A chain goes on to an element only if no other lies strictly between. Beyond what is asked for, longer is as good
-    as `least` (no upper limit) or no good at all.
-    """
-    least, most = limits
-    top = least if most is None else most + 1
-    latest = max((s for s, e, _ in chains if e < start), default=None)
-    lengths: Lengths = {1: start}
-    for _, e, found in chains:
-        if e < start and not (latest is not None and e < latest):
-            for n, first in found.items():
-                longer = min(n + 1, top)
-                lengths[longer] = min(first, lengths.get(longer, first))
-    chains.append((start, end, lengths))
-    return lengths
+    __slots__ = ("fifo", "groups", "keep")
 
-
-def first_of(lengths: Lengths, limits: Limits) -> int | None:
-    """Return where the chains of an allowed length begin at the earliest; None if there is none."""
-    least, most = limits
-    return min((first for n, first in lengths.items() if n >= least and (most is None or n <= most)), default=None)
-
-
-class Repeater:
-    """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (reading 16)."""
-
-    def __init__(
-        self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values, Values], Values | None],
-        combine: Callable[..., Values], check: Emit, emit: Emit, same_key: Callable[[Values, Values], bool],
-        repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]],
-        keep: int | None, marked: bool, event: Callable[[], int] | None,
-    ) -> None:  # fmt: skip
-        self.policy = policy
-        self.marked = marked
-        self.event = event
-        self.limits = limits
-        self.shared = shared
-        self.combine = combine
-        self.check = check
-        self.emit = emit
-        self.same_key = same_key
-        self.repeats = repeats
-        self.parents = parents
+    def __init__(self, keep: int | None) -> None:
+        self.groups: dict[Any, list[W]] = {}
         self.keep = keep
-        self.lefts: list[Left] = []
+        self.fifo: deque[tuple[int, Any]] = deque()
 
-    def on_left(self, *instance: Any) -> None:
-        """Let a left side wait; of those with one origin and equal values only the first."""
-        if self.repeats([(*w.values, w.start, w.end) for w in self.lefts if w.token.alive], instance):
-            return
-        left = Left(instance[:-2], instance[-2], instance[-1], self.parents(instance))
-        if self.policy.keep == "newest":
-            alike = [w for w in self.lefts if self.same_key(w.values, left.values)]
-            if any(rank(w) > rank(left) for w in alike):
-                return
-            self._replace(alike)
-        self.lefts.append(left)
-        self.lefts.sort(key=rank)
+    def group(self, key: Any) -> list[W]:
+        """Return what waits under a key."""
+        return self.groups.get(key, [])
 
-    def _replace(self, older: list[Left]) -> None:
-        """Let older left sides go; the event that replaced them may still find them (reading 34)."""
-        if self.event is None:
-            self.lefts = [w for w in self.lefts if w not in older]
-        else:
-            for left in older:
-                left.replaced_by = self.event()
-
-    def _is_there(self, left: Left) -> bool:
-        replaced = left.replaced_by
-        return left.token.alive and (replaced is None or self.event is None or replaced == self.event())
-
-    def on_element(self, *instance: Any) -> None:
-        """Offer one element to the left sides that the policy selects."""
-        values, start, end = instance[:-2], instance[-2], instance[-1]
-        limit = None if self.keep is None else end - self.keep
-        self.lefts = [w for w in self.lefts if self._is_there(w) and (limit is None or w.start >= limit)]
-        candidates = []
-        for left in self.lefts:
-            found = self._candidate(left, values, start, end) if left.end < start else None
-            if found is not None:
-                candidates.append(found)
-        chosen = select(self.policy, candidates)
-        complete = [c for c in chosen if self._is_complete(c[0], c[1], c[2], start, end)]
-        if self.policy.select == "together" and complete:
-            self._emit_together(complete, values, end)
-            return
-        for left, _, key, first in complete:
-            taken = left.stretch(key, first, values, self.marked)
-            self.emit(*self.combine(left, values, left.token, first, taken), left.start, end)
-
-    def _candidate(self, left: Left, values: Values, start: int, end: int) -> tuple[Left, Limits, Values, int] | None:
-        key = self.shared(left.values, values)
-        limits = None if key is None else self.limits((*key, *left.values))
-        if key is None or limits is None:
-            return None
-        if self.policy.name == "unrestricted":
-            lengths = extend_chains(left.chains.setdefault(key, []), start, end, limits)
-            first = first_of(lengths, limits)
-        else:
-            first = self._continued(left, key, start, limits)
-        first = start if first is None else first
-        if self.marked:
-            left.elements.setdefault(key, []).append((start, values))
-        taken = left.stretch(key, first, values, self.marked)
-        passes = self.check(*self.combine(left, values, left.token, first, taken), left.start, end)
-        return (left, limits, key, first) if passes else None
-
-    def _continued(self, left: Left, key: Values, start: int, limits: Limits) -> int | None:
-        """Return where the count began that this element would continue; `star_times` passes over none."""
-        count = left.counts.get(key)
-        return count[1] if count is not None and (limits[1] is None or count[2] < start) else None
-
-    def _is_complete(self, left: Left, limits: Limits, key: Values, start: int, end: int) -> bool:
-        """Count this element, and tell whether that makes a match."""
-        least, most = limits
-        if self.policy.name == "unrestricted":
-            return first_of(left.chains[key][-1][2], limits) is not None
-        if key in left.counts and self._continued(left, key, start, limits) is None:
-            return False
-        count = left.counts.setdefault(key, [0, start, end])
-        count[0] += 1
-        count[2] = end
-        if count[0] == most:
-            del left.counts[key]
-        return count[0] >= least
-
-    def _emit_together(self, complete: list[tuple[Left, Limits, Values, int]], values: Values, end: int) -> None:
-        latest, _, _, first = complete[-1]
-        token = Token(latest, tuple(c[0].token for c in complete))
-        taken = [x for left, _, key, start in complete for x in left.stretch(key, start, values, self.marked)]
-        self.emit(*self.combine(latest, values, token, first, taken), min(c[0].start for c in complete), end)
-
-
-class Run:
-    """A repetition in the making that stands alone."""
-
-    __slots__ = ("end", "number", "parts", "start", "token")
-
-    def __init__(self, start: int, end: int) -> None:
-        self.number = 1
-        self.start = start
-        self.end = end
-        self.token = Token(self)
-        self.parts: Any = None
-
-
-class Runner:
-    """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (reading 17)."""
-
-    def __init__(
-        self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values], Values], emit: Emit,
-        export: Callable[[Values, Token, Any], Values], merge: Callable[[Any, Values], Any], window: int | None,
-    ) -> None:  # fmt: skip
-        self.policy = policy
-        self.limits = limits
-        self.shared = shared
-        self.emit = emit
-        self.export = export
-        self.merge = merge
-        self.window = window
-        self.runs: dict[Values, list[Run]] = {}
-        self.firsts: dict[Values, list[tuple[Run, list[tuple[int, int, Lengths]]]]] = {}
-        self.elements: dict[Values, list[tuple[int, int]]] = {}
-
-    def on_element(self, *instance: Any) -> None:
-        """Extend the runs that the policy selects, or open one; hand on what is long enough."""
-        values, start, end = instance[:-2], instance[-2], instance[-1]
-        key = self.shared(values)
-        limits = self.limits(key)
-        if limits is None:
-            return
-        take = self._chains if self.policy.name == "unrestricted" else self._extend
-        found = take(key, values, start, end, limits)
-        if self.policy.select == "together" and found:
-            latest = found[-1]
-            token = Token(latest, tuple(r.token for r in found))
-            parts = [frozenset().union(*marks) for marks in zip(*(r.parts for r in found), strict=True)]
-            self.emit(*self.export(values, token, parts), min(r.start for r in found), end)
-            return
-        for run in found:
-            self.emit(*self.export(values, run.token, run.parts), run.start, end)
-
-    def _chains(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
-        """Every first element from which a chain of allowed length leads to this one, in order of rank."""
-        elements = self.elements.setdefault(key, [])
-        latest = max((s for s, e in elements if e < start), default=None)
-        elements.append((start, end))
-        least, most = limits
-        top = least if most is None else most + 1
-        complete = []
-        for run, ends in self.firsts.setdefault(key, []):
-            if self.window is not None and end - run.start > self.window:
-                continue
-            lengths = {
-                min(n + 1, top): run.start
-                for _, e, found in ends
-                if e < start and not (latest is not None and e < latest)
-                for n in found
-            }
-            if lengths:
-                ends.append((start, end, lengths))
-                run.parts = self.merge(run.parts, values)
-                if first_of(lengths, limits) is not None:
-                    complete.append(run)
-        opened = Run(start, end)
-        opened.parts = self.merge(None, values)
-        self.firsts[key].append((opened, [(start, end, {1: start})]))
-        if least == 1:
-            complete.append(opened)
-        return sorted(complete, key=rank)
-
-    def _extend(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
-        least, most = limits
-        runs = [r for r in self.runs.get(key, ()) if r.token.alive]
-        runs = [r for r in runs if self.window is None or end - r.start <= self.window]
-        chosen = select(self.policy, [r for r in sorted(runs, key=rank) if r.end < start])
-        for run in chosen:
-            run.number, run.end, run.parts = run.number + 1, end, self.merge(run.parts, values)
-        if not chosen:
-            chosen = [Run(start, end)]
-            chosen[0].parts = self.merge(None, values)
-        runs = [r for r in runs if r not in chosen] + [r for r in chosen if r.number != most]
-        self.runs[key] = runs
-        return [r for r in chosen if r.number >= least]
-
-
-class Opener:
-    """An opening event with the running values of its groups."""
-
-    __slots__ = ("end", "start", "totals", "values")
-
-    def __init__(self, values: Values, start: int, end: int) -> None:
-        self.values = values
-        self.start = start
-        self.end = end
-        self.totals: dict[Values, list[Any]] = {}
-
-
-class Folder:
-    """`Opener seq aggregate(..)`: one match per opener at every element, and at the opener where the row says so."""
-
-    def __init__(
-        self, *, fold: Fold, value: Callable[..., Value], shared: Callable[[Values, Values], Values | None],
-        combine: Callable[..., Values | None], at_opener: Callable[[Opener], Values | None], emit: Emit,
-        repeats: Callable[[list[Values], Values], bool], keep: int | None, fail: Callable[[str], None], marked: bool,
-    ) -> None:  # fmt: skip
-        self.fold = fold
-        self.marked = marked
-        self.value = value
-        self.shared = shared
-        self.combine = combine
-        self.at_opener = at_opener
-        self.emit = emit
-        self.repeats = repeats
-        self.keep = keep
-        self.fail = fail
-        self.openers: list[Opener] = []
-
-    def on_left(self, *instance: Any) -> None:
-        """Let an opener wait and report the value it starts with."""
-        if self.repeats([(*o.values, o.start, o.end) for o in self.openers], instance):
-            return
-        opener = Opener(instance[:-2], instance[-2], instance[-1])
-        self.openers.append(opener)
-        self.openers.sort(key=rank)
-        if self.fold.at_opener:
-            first = self.at_opener(opener)
-            if first is not None:
-                self.emit(*first, opener.start, opener.end)
-
-    def on_element(self, *instance: Any) -> None:
-        """Fold one element into every opener before it."""
-        values, start, end = instance[:-2], instance[-2], instance[-1]
+    def add(self, key: Any, item: W) -> None:
+        """Let one more wait."""
+        group = self.groups.setdefault(key, [])
+        group.append(item)
+        if len(group) > 1 and rank(group[-2]) > rank(item):
+            group.sort(key=rank)
         if self.keep is not None:
-            limit = end - self.keep
-            self.openers = [o for o in self.openers if o.start >= limit]
-        value = self.value(*values)
-        if not countable(self.fold, value, self.fail):
-            return
-        for opener in self.openers:
-            key = self.shared(opener.values, values) if opener.end < start else None
-            if key is not None:
-                total = opener.totals.setdefault(key, [self.fold.zero, start, []])
-                total[0] = self.fold.step(total[0], value)
-                total[1] = min(total[1], start)
-                if self.marked:
-                    total[2].append(values)
-                found = self.combine(opener, values, self.fold.result(total[0]), total[1], total[2])
-                if found is not None:
-                    self.emit(*found, opener.start, end)
+            self._expire(key, rank(item)[0])
 
+    def keep_only(self, key: Any, items: list[W]) -> None:
+        """Replace a group by what is left of it."""
+        if items:
+            self.groups[key] = items
+        else:
+            self.groups.pop(key, None)
 
-def countable(fold: Fold, value: Value, fail: Callable[[str], None]) -> bool:
-    """Tell whether an element has a value to fold, or report that it has none."""
-    if fold.numeric and not isinstance(value, int | float):
-        fail(f"{fold.name} of {value!r}, which is not a number")
-        return False
-    return True
-
-
-class Slider:
-    """An aggregate over the last elements of a group: of the last `within` microseconds, the last `last`, or all."""
-
-    def __init__(
-        self, *, fold: Fold, value: Callable[..., Value], group: Callable[[Values], Values],
-        combine: Callable[..., Values | None], within: int | None, last: int | None, emit: Emit,
-        fail: Callable[[str], None],
-    ) -> None:  # fmt: skip
-        self.fold = fold
-        self.value = value
-        self.group = group
-        self.combine = combine
-        self.within = within
-        self.last = last
-        self.emit = emit
-        self.fail = fail
-        self.groups: dict[Values, list[tuple[int, Value, Values]]] = {}
-
-    def on_element(self, *instance: Any) -> None:
-        """Take one element in, let the old go, report the value."""
-        values, start, end = instance[:-2], instance[-2], instance[-1]
-        value = self.value(*values)
-        if not countable(self.fold, value, self.fail):
-            return
-        window = self.groups.setdefault(self.group(values), [])
-        window.append((start, value, values))
-        if self.within is not None and min(x[0] for x in window) < end - self.within:
-            window[:] = [x for x in window if x[0] >= end - self.within]
-        if self.last is not None and len(window) > self.last:
-            del window[: len(window) - self.last]
-        if not window:
-            return
-        state = self.fold.zero
-        for _, item, _ in window:
-            state = self.fold.step(state, item)
-        found = self.combine([x[2] for x in window], values, self.fold.result(state))
-        if found is not None:
-            self.emit(*found, min(x[0] for x in window), end)
+    def _expire(self, key: Any, end: int) -> None:
+        assert self.keep is not None
+        self.fifo.append((end, key))
+        limit = end - self.keep
+        while self.fifo[0][0] < limit:
+            old = self.fifo.popleft()[1]
+            self.keep_only(old, [x for x in self.group(old) if rank(x)[0] >= limit])
 
 
 class Waiter:

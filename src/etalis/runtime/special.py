@@ -12,7 +12,9 @@ from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.runtime.blockers import BEFORE_TIME, Blockers, LooseBlockers
 from etalis.runtime.code import Code
-from etalis.runtime.operators import Folder, Limits, Opener, Repeater, Runner, Slider, Values, Waiter
+from etalis.runtime.folding import Folder, Opener, Slider
+from etalis.runtime.operators import Values, Waiter
+from etalis.runtime.repetition import Limits, Repeater, Runner
 from etalis.runtime.store import Token, waits
 from etalis.runtime.terms import build, fits
 from etalis.temporal.aggregate import FOLDS
@@ -204,14 +206,14 @@ class Special:
         assert node.left is not None
         left, element = node.left.exports, node.element.exports
         out = self.columns_out(entry)
-        firm = [left.index(v) for v in node.shared if v in sure(node.left) and v in sure(node.element)]
+        firm = [v for v in node.shared if v in sure(node.left) and v in sure(node.element)]
         return Repeater(
             policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)),
             shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
-            emit=self.compiler.emitter(entry, out), same_key=lambda a, b: all(a[i] == b[i] for i in firm),
+            emit=self.compiler.emitter(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
             repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
-            event=self._event(entry),
+            event=self._event(entry), needs_first="$last" in out,
         )  # fmt: skip
 
     def _event(self, entry: Entry) -> Callable[[], int] | None:
@@ -285,7 +287,9 @@ class Special:
         def with_value(opener: Opener, values: Values, value: Value, last: int, taken: list[Values]) -> Values | None:
             return result(combine(opener, values, None, last, taken), value)
 
+        firm = [v for v in node.groups if v in left and v in sure(node.opener) and v in sure(node.element)]
         return Folder(
+            left_key=picker(left, firm), element_key=picker(element, firm),
             fold=FOLDS[node.kind], value=self._value(node), shared=sharer(left, element, node.groups),
             combine=with_value,
             at_opener=at_opener, emit=self.compiler.emitter(entry, out), repeats=repeater(left), keep=self._keep(node),
