@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from etalis.logic.term import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
 from etalis.plan.sharing import count_leaves
@@ -101,7 +102,7 @@ class Compiler:
             code(f"({', '.join(['t2', 't1', '_', *parameters, *rest])}) = raw")
             for leaf in leaves:
                 self.offer(code, leaf, parameters, "t1", "t2")
-        return self.finish(code, f"{kind[0]}/{kind[1]}")
+        return self.finish(code, f"{format_atom(kind[0])}/{kind[1]}")
 
     def offer(self, code: Code, leaf: Entry, parameters: Sequence[str], t1: str, t2: str) -> None:
         """Write the code that matches an instance against a leaf's pattern and hands it on."""

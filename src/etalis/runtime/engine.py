@@ -55,12 +55,15 @@ class Engine:
 
     def _open_entries(self) -> None:
         """Put the generated `push` and `run` before the general ones, where they are exact."""
-        self.__dict__.pop("push", None)
-        self.__dict__.pop("run", None)
+        self._close_entries()
         entries = self._rules.entries
-        if entries.is_plain() and not self._callbacks and self._history is None:
+        if entries.is_plain() and not self._callbacks and self._history is None and self._state.floor < NEVER:
             self.__dict__["push"] = entries.push(self._push, self._settle_now)
             self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), self._settle_now)
+
+    def _close_entries(self) -> None:
+        self.__dict__.pop("push", None)
+        self.__dict__.pop("run", None)
 
     def _settle_now(self) -> tuple[Event, ...]:
         out: list[Event] = []
@@ -105,7 +108,8 @@ class Engine:
         return self._advance(to_time(to))
 
     def close(self) -> tuple[Event, ...]:
-        """End the stream: all deadlines pass."""
+        """End the stream: all deadlines pass, and nothing more is taken."""
+        self._close_entries()
         return self._advance(NEVER)
 
     def _advance(self, time: int) -> tuple[Event, ...]:
