@@ -56,7 +56,8 @@ def test_attributes_by_name_and_place() -> None:
     (by_name,) = run.push("a", name="x", rate=2, id=1.0, at=1)
     (mixed,) = run.push("a", 1, rate=None, name=None, at=2)
     assert by_name.args == (1, "x", 2.0)
-    assert isinstance(by_name.args[0], int) and isinstance(by_name.args[2], float)
+    assert isinstance(by_name.args[0], int)
+    assert isinstance(by_name.args[2], float)
     assert mixed.args == (1, "null", "null")
 
 
@@ -185,14 +186,15 @@ def test_condition_errors_are_reported_and_stay_local() -> None:
     errors: list[etalis.ConditionError] = []
     run = engine("r rule: d(X) <- a(X) where X > 1. e(X) <- a(X).", on_error=errors.append)
     assert [e.name for e in run.push("a", "x", at=1)] == ["e"]
-    assert "of rule r" in str(errors[0]) and "X = x" in str(errors[0])
+    assert "of rule r" in str(errors[0])
+    assert "X = x" in str(errors[0])
     assert run.errors == errors
     assert [e.name for e in run.push("a", 2, at=2)] == ["d", "e"]
 
 
 def test_one_input_cannot_cause_events_without_end() -> None:
     run = etalis.compile("n(0) <- go. grow rule: n(M) <- n(N) where M is N + 1. e <- a.", max_derivations=50).engine()
-    with pytest.raises(etalis.LimitError, match="more than 50 events.*rule grow"):
+    with pytest.raises(etalis.LimitError, match=r"more than 50 events.*rule grow"):
         run.push("go", at=1)
     assert [e.name for e in run.push("a", at=2)] == ["e"]
 
