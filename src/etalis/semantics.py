@@ -184,7 +184,7 @@ class _History:
 
     def _too_many(self, event: Event) -> LimitError:
         message = f"one input caused more than {self.max_derivations} events, at last {event.atom} by rule {event.rule}"
-        return LimitError(Problem("E502", message, hint="bound the recursion of this rule, or raise max_derivations"))
+        return LimitError(Problem("E320", message, hint="bound the recursion of this rule, or raise max_derivations"))
 
 
 def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None:

@@ -152,7 +152,7 @@ class _Model:
                 return self.matches(inner, window)
             case other:
                 message = f"the least model is not defined here for {type(other).__name__}"
-                raise ProgramError(Problem("E503", message, other.span, "use semantics.run"))
+                raise ProgramError(Problem("E207", message, other.span, "use semantics.run"))
 
     def _events(self, name: str, args: tuple[s.Term, ...]) -> set[Match]:
         found = set()
