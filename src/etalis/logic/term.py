@@ -130,10 +130,10 @@ def order_key(value: Value) -> tuple[Any, ...]:
     if isinstance(value, int):
         return (1, value, 1)
     if isinstance(value, str):
-        return (3, value)
+        return (3, value, 1)
     if isinstance(value, tuple):
         if not value:
-            return (3, "[]")
+            return (3, "[]", 0)
         return (4, 2, "[|]", (*map(order_key, value), (0,)))
     return (4, len(value.args), value.name, tuple(map(order_key, value.args)))
 
