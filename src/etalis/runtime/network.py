@@ -112,8 +112,16 @@ def single_kinds(entry: Entry) -> frozenset[tuple[str, int]]:
 
 
 def may_double(child: Entry, union: Entry) -> bool:
-    """Tell whether another alternative may match the very event this one matches."""
-    return any(single_kinds(child) & single_kinds(other) for other in union.inputs if other is not child)
+    """Tell whether the very event an alternative matches may match again: there with another solution, or in another."""
+    again = bool(single_kinds(child)) and multiplies(child)
+    return again or any(single_kinds(child) & single_kinds(other) for other in union.inputs if other is not child)
+
+
+def multiplies(entry: Entry) -> bool:
+    """Tell whether a single event may give several matches here."""
+    if any(isinstance(t, p.Goal) and t.kind == "event_multiply" for t in p.tests(entry.node)):
+        return True
+    return isinstance(entry.node, p.Filter | p.Union) and any(map(multiplies, entry.inputs))
 
 
 def own_names(join: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
