@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
@@ -56,7 +57,7 @@ BINARY = (
 KINDS = (
     *["event"] * 6, *["binary"] * 6, "or", "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
     "not_within", "repeat", "anchored", "anchored", "sliding", "opened", "opened", "iso", "any", "point",
-    "sub_rule", "do",
+    "sub_rule", "do", "chain", "chain", "chain",
 )  # fmt: skip
 
 
@@ -125,6 +126,21 @@ class Author:
 
     def _binary(self, depth: int) -> s.Pattern:
         return s.Binary(self.pick(BINARY), self.pattern(depth), self.pattern(depth))
+
+    def _chain(self, depth: int) -> s.Pattern:
+        """A sequence of several parts, repetitions among them, perhaps with an absence in its gap."""
+        kinds = ("event", "event", "repeat", "within")
+        parts = [self._event(0), *(getattr(self, f"_{self.pick(kinds)}")(0) for _ in range(self.number(1, 3)))]
+        chain = reduce(lambda a, b: s.Binary("seq", a, b), parts)
+        match self.pick(("plain", "cnot", "opened", "iso")):
+            case "cnot":
+                return s.Negation("cnot", chain, self.event())
+            case "opened":
+                return s.Binary("seq", chain, self._aggregate(0))
+            case "iso":
+                return s.Isolated(chain)
+            case _:
+                return chain
 
     def _or(self, depth: int) -> s.Pattern:
         return s.Or(self.pattern(depth), self.pattern(depth))
@@ -266,7 +282,8 @@ CHOICES: Mapping[s.Term, str] = {
 @st.composite
 def programs(draw: Draw, shape: Shape = WHOLE) -> s.Program:
     """Programs of a shape, as trees; print them to run them."""
-    heads = draw(st.lists(st.sampled_from(HEADS if shape.alarms else HEADS[:3]), min_size=1, max_size=shape.rules))
+    names = st.sampled_from(HEADS if shape.alarms else HEADS[:3])
+    heads = draw(st.one_of(names.map(lambda name: [name]), st.lists(names, min_size=1, max_size=shape.rules)))
     rules = [_rule(draw, shape, heads, number) for number in range(len(heads))]
     mode = draw(st.sampled_from(("strict", "strict", "weak")))
     flags = () if mode == "strict" else (s.SetFlag("interval_relations", s.Const(mode)),)

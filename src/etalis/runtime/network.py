@@ -112,7 +112,7 @@ def single_kinds(entry: Entry) -> frozenset[tuple[str, int]]:
 
 
 def may_double(child: Entry, union: Entry) -> bool:
-    """Tell whether the very event an alternative matches may match again: there with another solution, or in another."""
+    """Tell whether the event that an alternative matches may match again: there once more, or in another one."""
     again = bool(single_kinds(child)) and multiplies(child)
     return again or any(single_kinds(child) & single_kinds(other) for other in union.inputs if other is not child)
 
