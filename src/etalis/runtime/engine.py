@@ -154,31 +154,33 @@ class Engine:
     def _take(self, name: str, values: tuple[Any, ...], start: int, end: int) -> tuple[Event, ...]:
         """Process one input to completion, and what callbacks push meanwhile."""
         out: list[Event] = []
-        state = self._state
-        if end != state.now or end <= self._state.floor:
-            self._move_to(name, end, out)
+        state, rules = self._state, self._rules
+        now = state.now
+        if end != now or end <= state.floor:
+            self._move_to(name, now, end, out)
         self._made = 0
-        state.number += 1
-        state.current += 1
-        if self._rules.traced:
+        if rules.numbered:
+            state.number += 1
+            state.current += 1
             state.parts = (state.number,)
-        self._rules.log_event(name, len(values), start, end)
-        process = self._rules.processors.get((name, len(values)))
+            rules.log_event(name, len(values), start, end)
+        process = rules.processors.get((name, len(values)))
         if process is not None:
             process((end, start, None, *values))
             if state.queue:
                 self._settle(out)
         return self._hand_out(out)
 
-    def _move_to(self, name: str, end: int, out: list[Event]) -> None:
+    def _move_to(self, name: str, now: int, end: int, out: list[Event]) -> None:
         state = self._state
-        if end < state.now or end <= self._state.floor:
-            reached = max(state.now, self._state.floor)
+        if end < now or end <= state.floor:
+            reached = max(now, state.floor)
             hint = "events must come in order of their ends"
             raise EventError(
                 Problem("E310", f"{name} ends at {to_seconds(end)}, but time has reached {_show(reached)}", hint=hint)
             )
-        self._pass_time(end, out, inclusive=False)
+        if self._rules.ticks or state.due < end:
+            self._pass_time(end, out, inclusive=False)
         state.now = end
 
     def _pass_time(self, time: int, out: list[Event], *, inclusive: bool) -> None:
@@ -244,6 +246,8 @@ class Engine:
 
     def _hand_out(self, found: list[Event]) -> tuple[Event, ...]:
         """Store and call back; what callbacks push comes after the current event."""
+        if not found:
+            return ()
         out = tuple(found)
         if self._history is not None:
             self._history.extend(out)

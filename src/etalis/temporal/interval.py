@@ -11,6 +11,7 @@ from fractions import Fraction
 
 MICROSECONDS = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)
 
 
 def to_time(moment: object) -> int:
@@ -23,11 +24,13 @@ def to_time(moment: object) -> int:
         raise TypeError("a truth value is not a time")
     if isinstance(moment, int):
         return moment * MICROSECONDS
-    if isinstance(moment, float | Fraction | Decimal):
+    if isinstance(moment, float):
         return round(moment * MICROSECONDS)
     if isinstance(moment, datetime):
-        aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        return (aware - _EPOCH) // timedelta(microseconds=1)
+        since = moment - (_EPOCH if moment.tzinfo is not None else _NAIVE_EPOCH)
+        return (since.days * 86_400 + since.seconds) * MICROSECONDS + since.microseconds
+    if isinstance(moment, Fraction | Decimal):
+        return round(moment * MICROSECONDS)
     if isinstance(moment, date):
         return to_time(datetime(moment.year, moment.month, moment.day))
     if isinstance(moment, timedelta):
