@@ -87,8 +87,8 @@ class Repeater:
     def on_left(self, *instance: Any) -> None:
         """Let a left side wait; of those with one origin and equal values only the first."""
         key = self.left_key(instance)
-        alike = self.lefts.group(key)
-        if self.repeats([(*w.values, w.start, w.end) for w in alike if w.token.alive], instance):
+        alike = [w for w in self.lefts.group(key) if self._is_there(w)]
+        if self.repeats([(*w.values, w.start, w.end) for w in alike], instance):
             return
         left = Left(instance[:-2], instance[-2], instance[-1], self.parents(instance))
         if self.policy.keep == "newest":
@@ -99,11 +99,10 @@ class Repeater:
 
     def _replace(self, key: Any, older: list[Left]) -> None:
         """Let older left sides go; the event that replaced them may still find them (reading 34)."""
-        if self.event is None:
-            self.lefts.keep_only(key, [])
-        else:
-            for left in older:
-                left.replaced_by = self.event()
+        event = None if self.event is None else self.event()
+        self.lefts.keep_only(key, [] if event is None else older)
+        for left in older:
+            left.replaced_by = event
 
     def _is_there(self, left: Left) -> bool:
         replaced = left.replaced_by
