@@ -13,6 +13,7 @@ from typing import Any, assert_never
 
 from etalis.language import syntax as s
 from etalis.language.bindings import mentioned
+from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
@@ -84,20 +85,8 @@ def binarize(
 
 
 def term_variables(*terms: s.Term) -> tuple[str, ...]:
-    """Return the variables of terms in order of first occurrence."""
-    found: dict[str, None] = {}
-    stack: list[s.Term] = list(reversed(terms))
-    while stack:
-        match stack.pop():
-            case s.Var(name=name):
-                found[name] = None
-            case s.Compound(args=args):
-                stack.extend(reversed(args))
-            case s.ListTerm(items=items, tail=tail):
-                stack.extend(reversed((*items, *(() if tail is None else (tail,)))))
-            case _:
-                pass
-    return tuple(found)
+    """Return the names of the variables of terms, in order of first occurrence."""
+    return tuple(dict.fromkeys(v.name for v in variables(*terms)))
 
 
 def _strip_actions(pattern: s.Pattern) -> tuple[s.Pattern, list[s.Term]]:
