@@ -206,7 +206,7 @@ class Runner:
         self.window = window
         self.runs: dict[Values, list[Run]] = {}
         self.firsts: dict[Values, list[tuple[Run, list[tuple[int, int, Lengths]]]]] = {}
-        self.elements: dict[Values, list[tuple[int, int]]] = {}
+        self.elements: dict[Values, list[tuple[int, int, Values]]] = {}
 
     def on_element(self, *instance: Any) -> None:
         """Extend the runs that the policy selects, or open one; hand on what is long enough."""
@@ -229,8 +229,8 @@ class Runner:
     def _chains(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
         """Every first element from which a chain of allowed length leads to this one, in order of rank."""
         elements = self.elements.setdefault(key, [])
-        latest = max((s for s, e in elements if e < start), default=None)
-        elements.append((start, end))
+        latest = max((s for s, e, _ in elements if e < start), default=None)
+        elements.append((start, end, values))
         least, most = limits
         top = least if most is None else most + 1
         complete = []
@@ -245,15 +245,24 @@ class Runner:
             }
             if lengths:
                 ends.append((start, end, lengths))
-                run.parts = self.merge(run.parts, values)
                 if first_of(lengths, limits) is not None:
                     complete.append(run)
         opened = Run(start, end)
-        opened.parts = self.merge(None, values)
         self.firsts[key].append((opened, [(start, end, {1: start})]))
         if least == 1:
             complete.append(opened)
+        own = self.merge(None, values)  # empty where no marks are asked for
+        for run in complete:
+            run.parts = self._stretch(elements, run.start) if own else own
         return sorted(complete, key=rank)
+
+    def _stretch(self, elements: list[tuple[int, int, Values]], first: int) -> Any:
+        """Return the marks of all elements from a start on: which of them a chain took is not told apart."""
+        parts = None
+        for start, _, values in elements:
+            if start >= first:
+                parts = self.merge(parts, values)
+        return parts
 
     def _extend(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
         least, most = limits
