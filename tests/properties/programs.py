@@ -72,6 +72,8 @@ class Shape:
     values: tuple[Value, ...] = VALUES
     policies: tuple[str, ...] = tuple(POLICIES)
     alarms: bool = True
+    events: int = 14
+    moments: int = 6
 
 
 WHOLE = Shape()
@@ -339,16 +341,17 @@ def _properties(author: Author) -> tuple[s.Property, ...]:
 
 
 @st.composite
-def streams(draw: Draw, shape: Shape = WHOLE, size: int = 14) -> list[Event]:
+def streams(draw: Draw, shape: Shape = WHOLE) -> list[Event]:
     """Streams in order of (end, start): few stamps, so many are equal, and so are rows."""
-    few, many = st.lists(_events(shape), max_size=4), st.lists(_events(shape), min_size=size // 2, max_size=size)
+    few = st.lists(_events(shape), max_size=4)
+    many = st.lists(_events(shape), min_size=shape.events // 2, max_size=shape.events)
     return sorted(draw(st.one_of(few, many, many, many)), key=lambda e: (e.end_time, e.start_time))
 
 
 @st.composite
 def _events(draw: Draw, shape: Shape) -> Event:
     name = draw(st.sampled_from(("a", "a", "b", "b", "c", "n")))
-    end = draw(st.integers(0, 6))
+    end = draw(st.integers(0, shape.moments))
     length = draw(st.sampled_from((0, 0, 0, 1, 2, 4)))
     values = tuple(draw(st.sampled_from(shape.values)) for _ in range(RECEIVED[name]))
     return Event.make(name, values, (end - length) * SECOND, end * SECOND)
