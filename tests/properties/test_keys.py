@@ -50,7 +50,7 @@ def keyed_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Program:
 def keyed_streams(draw: Callable[[st.SearchStrategy[Any]], Any]) -> list[Event]:
     events = [
         Event.make(e.name, (*e.args, draw(st.sampled_from(KEYS))), e.start_time, e.end_time)
-        for e in draw(streams(PARTABLE, size=14))
+        for e in draw(streams(PARTABLE))
     ]
     return sorted(events, key=sort_key)
 
