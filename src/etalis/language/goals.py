@@ -81,9 +81,7 @@ BINDS_NOTHING = COMPARISONS | frozenset(
     }
 )
 
-_COLLECTS: Mapping[Indicator, int] = MappingProxyType(
-    {("findall", 3): 2, ("findall", 4): 2, ("bagof", 3): 2, ("setof", 3): 2, ("aggregate_all", 3): 2}
-)
+_COLLECTS: Mapping[Indicator, int] = MappingProxyType({("findall", 3): 2, ("findall", 4): 2, ("aggregate_all", 3): 2})
 
 CONTROL = frozenset({("true", 0), ("fail", 0), ("false", 0), ("!", 0), ("otherwise", 0)}) | frozenset(GOAL_ARGUMENTS)
 

@@ -13,6 +13,7 @@ from etalis.logic.clauses import Key
 from etalis.logic.control import FORMS, call_goal, catch, throw
 from etalis.logic.list_builtins import LIST_CODES, LIST_TESTS
 from etalis.logic.machine import Code, Frame, Machine, Test
+from etalis.logic.solution_builtins import SOLUTION_CODES
 from etalis.logic.term_builtins import TERM_CODES, TERM_TESTS
 from etalis.logic.text_builtins import TEXT_CODES, TEXT_TESTS
 from etalis.logic.unify import Term
@@ -57,11 +58,20 @@ CODES: Mapping[Key, Code] = MappingProxyType(
         **{("call", arity): call_goal for arity in range(1, MAX_CALL_ARITY + 1)},
         **{(name, 1): call_goal for name in ("prolog", "query", "db")},
         ("catch", 3): catch,
+        **SOLUTION_CODES,
         **TERM_CODES,
         **LIST_CODES,
         **TEXT_CODES,
         **UPDATE_CODES,
     }
 )
-_REPLACEABLE = frozenset((*LIST_TESTS, *LIST_CODES, *TEXT_CODES, ("min", 3), ("max", 3), ("plus", 3), ("otherwise", 0)))
+_REPLACEABLE = frozenset(
+    (
+        *LIST_TESTS,
+        *LIST_CODES,
+        *TEXT_CODES,
+        *((name, 3) for name in ("min", "max", "plus", "aggregate_all")),
+        ("otherwise", 0),
+    )
+)
 PROTECTED: frozenset[Key] = (frozenset(CODES) | FORMS | {(":-", 2), (":-", 1)}) - _REPLACEABLE
