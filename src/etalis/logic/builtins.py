@@ -13,9 +13,12 @@ from etalis.logic.clauses import Key
 from etalis.logic.control import FORMS, call_goal, catch, throw
 from etalis.logic.list_builtins import LIST_CODES, LIST_TESTS
 from etalis.logic.machine import Code, Frame, Machine, Test
+from etalis.logic.output_builtins import OUTPUT_TESTS
 from etalis.logic.solution_builtins import SOLUTION_CODES
+from etalis.logic.state_builtins import STATE_TESTS
 from etalis.logic.term_builtins import TERM_CODES, TERM_TESTS
 from etalis.logic.text_builtins import TEXT_CODES, TEXT_TESTS
+from etalis.logic.time_builtins import TIME_TESTS
 from etalis.logic.unify import Term
 from etalis.logic.update_builtins import UPDATE_CODES, UPDATE_TESTS
 
@@ -50,6 +53,9 @@ TESTS: Mapping[Key, Test] = MappingProxyType(
         **LIST_TESTS,
         **TEXT_TESTS,
         **UPDATE_TESTS,
+        **OUTPUT_TESTS,
+        **STATE_TESTS,
+        **TIME_TESTS,
     }
 )
 CODES: Mapping[Key, Code] = MappingProxyType(
@@ -70,6 +76,9 @@ _REPLACEABLE = frozenset(
         *LIST_TESTS,
         *LIST_CODES,
         *TEXT_CODES,
+        *OUTPUT_TESTS,
+        *STATE_TESTS,
+        *TIME_TESTS,
         *((name, 3) for name in ("min", "max", "plus", "aggregate_all")),
         ("otherwise", 0),
     )

@@ -262,12 +262,16 @@ def _try_rows(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | 
 
 
 class Database:
-    """Predicates by name and arity; what is not here is looked for in `base`, the library."""
+    """Predicates by name and arity; what is not here is looked for in `base`, the library.
+
+    `memory` holds the counters, flags and global values of goals, by kind and name.
+    """
 
     def __init__(self, compiler: Compiler, base: Database | None = None) -> None:
         self.generation = 0
         self.compiler = compiler
         self.base = base
+        self.memory: dict[tuple[str, Term], Term] = {}
         self._predicates: dict[Key, Predicate] = {}
 
     def compile(self, clause: Clause) -> Match:
@@ -346,6 +350,7 @@ class Database:
     def copied(self) -> Database:
         """Return a database of its own with the same clauses."""
         twin = Database(self.compiler, self.base)
+        twin.memory.update(self.memory)
         for (name, arity), predicate in self._predicates.items():
             if predicate.defined:
                 fresh = twin.own(name, arity)

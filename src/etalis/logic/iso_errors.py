@@ -78,6 +78,11 @@ def unknown_predicate(name: str, arity: int, known: Iterable[tuple[str, int]]) -
     )
 
 
+def existence_error(kind: str, culprit: Any) -> LogicError:
+    """Return the error for something asked for that is not there."""
+    return _iso(("existence_error", kind, culprit), "E506", f"there is no {kind.replace('_', ' ')} {show(culprit)}")
+
+
 def permission_error(action: str, kind: str, culprit: Any) -> LogicError:
     """Return the error for a change that is not allowed."""
     text = f"no permission to {action} {kind.replace('_', ' ')} {show(culprit)}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etalis.logic.errors import LogicError, LogicLimitError
+from etalis.logic.host import NO_HOST, Host
 from etalis.logic.unify import MAX_CELLS, Term, Trail, copy, undo, unify
 
 if TYPE_CHECKING:
@@ -48,12 +49,30 @@ DONE: Frame = (_finish, None, None)
 class Machine:
     """The state of one goal being solved."""
 
-    __slots__ = ("_interval", "_next_depth_check", "_ticks", "choices", "database", "extra", "limits", "steps", "trail")
+    __slots__ = (
+        "_interval",
+        "_next_depth_check",
+        "_ticks",
+        "choices",
+        "database",
+        "extra",
+        "host",
+        "limits",
+        "steps",
+        "trail",
+    )
 
-    def __init__(self, database: Database, limits: Limits, extra: Mapping[tuple[str, int], Term] | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        limits: Limits,
+        extra: Mapping[tuple[str, int], Term] | None = None,
+        host: Host = NO_HOST,
+    ) -> None:
         self.database = database
         self.limits = limits
         self.extra = extra
+        self.host = host
         self.choices: list[tuple[int, Frame]] = []
         self.trail = Trail()
         self.trail.steps = limits.steps

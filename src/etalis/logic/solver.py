@@ -9,10 +9,12 @@ see them, unless the program itself defines a predicate of that name.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from etalis.logic.clauses import Database, Key
 from etalis.logic.compile import Query, compile_query
+from etalis.logic.host import Clock, Host
 from etalis.logic.lookup import Goal, Prepared, find_fact
 from etalis.logic.machine import DONE, Limits, Machine
 from etalis.logic.term import Real, Value
@@ -20,15 +22,29 @@ from etalis.logic.unify import Term, Variable, from_value, to_value
 
 PreparedAll = Callable[..., list[tuple[Value | None, ...]]]
 
+_KEPT_PIECES = 10_000
 _PLAIN = frozenset((str, int, float, Real))
 
 
 class Solver:
-    """Solves goals over one database, each within the limits."""
+    """Solves goals over one database, each within the limits.
 
-    def __init__(self, database: Database, limits: Limits | None = None) -> None:
+    What goals write goes to `output` piece by piece; without one the last pieces are kept in `written`. The time of
+    `current_datetime/1` is the clock's: seconds since 1970 or a datetime; without a clock it is refused.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        limits: Limits | None = None,
+        *,
+        output: Callable[[str], object] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
         self.database = database
         self.limits = limits or Limits()
+        self.written: deque[str] = deque(maxlen=_KEPT_PIECES)
+        self.host = Host(output or self.written.append, clock)
 
     def solve(
         self, goal: Goal, bindings: Mapping[str, Value] | None = None, extra: Mapping[Key, Value] | None = None
@@ -50,7 +66,7 @@ class Solver:
 
     def _first_simple(self, query: Query, count: int) -> Prepared:
         """Run a goal that only tests: it calls nothing, so one machine serves all runs."""
-        machine = Machine(self.database, self.limits)
+        machine = Machine(self.database, self.limits, host=self.host)
         code, rest, outputs, limit = query.code, query.rest, query.outputs, self.limits.size
 
         def first(*values: Value) -> tuple[Value | None, ...] | None:
@@ -62,6 +78,7 @@ class Solver:
                 return tuple([_output(registers[slot], limit) for slot in outputs])
             finally:
                 machine.trail.clear()
+                machine.trail.work = 0
 
         return first
 
@@ -105,7 +122,7 @@ class Solver:
         extra = dict(zip(keys, terms[count:], strict=True)) if keys else None
         registers = [*terms[:count], *query.rest]
         registers[count] = 0
-        return Machine(self.database, self.limits, extra), registers
+        return Machine(self.database, self.limits, extra, self.host), registers
 
 
 def _terms(values: Sequence[Value]) -> list[Term]:

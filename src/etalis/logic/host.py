@@ -1,0 +1,24 @@
+"""What the host lends to goals: where their output goes, and what time it is; nothing else is within reach."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+Clock = Callable[[], float | datetime]
+
+
+def _discard(_text: str) -> object:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """The output of the `write` family, piece by piece, and the clock: seconds since 1970 or a datetime."""
+
+    output: Callable[[str], object] = _discard
+    clock: Clock | None = None
+
+
+NO_HOST = Host()

@@ -1,0 +1,132 @@
+"""Date and time: `datetime(Year, Month, Day, Hour, Minute, Second)`, with a counter behind if one is wanted.
+
+Calendar and arithmetic are those of UTC: every day has 86,400 seconds. A second may have a fraction.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from types import MappingProxyType
+
+from etalis.logic.arguments import bound
+from etalis.logic.arithmetic import Number, add, evaluate, subtract
+from etalis.logic.clauses import Key
+from etalis.logic.iso_errors import evaluation_error, instantiation_error, permission_error, type_error
+from etalis.logic.machine import Machine, Test
+from etalis.logic.term import real
+from etalis.logic.unify import Term, Variable, deref, unify, variables
+
+Args = tuple[Term, ...]
+_DAY = 86_400
+_NAME = "datetime"
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """Days since year 1 and seconds into the day, exact for whole seconds; `counter` holds what stands behind."""
+
+    day: int
+    second: Number
+    counter: tuple[Term, ...] = ()
+
+    def plus(self, seconds: Number) -> _Moment:
+        total = add(self.second, seconds)
+        if total - total != 0:
+            raise evaluation_error("undefined")
+        days, rest = divmod(total, _DAY)
+        return _Moment(self.day + int(days), rest if isinstance(rest, int) else real(float(rest)), self.counter)
+
+    def term(self) -> Term:
+        if not 1 <= self.day <= date.max.toordinal():
+            raise evaluation_error("undefined")
+        day = date.fromordinal(self.day)
+        minutes, second = divmod(self.second, 60)
+        hour, minute = divmod(int(minutes), 60)
+        second = second if isinstance(second, int) else real(float(second))
+        return (_NAME, day.year, day.month, day.day, hour, minute, second, *self.counter)
+
+
+def _read(term: Term) -> _Moment | None:
+    """Return the moment that a term stands for, None if it is none."""
+    term = deref(term)
+    if not (isinstance(term, tuple) and term and term[0] == _NAME and len(term) in (7, 8)):
+        return None
+    year, month, day, hour, minute, second = parts = [deref(part) for part in term[1:7]]
+    if not all(isinstance(part, int) for part in parts[:5]) or not isinstance(second, int | float):
+        return None
+    if not (1 <= year <= 9999 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]):
+        return None
+    if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60):
+        return None
+    counter = tuple(deref(part) for part in term[7:])
+    if counter and not isinstance(counter[0], int | Variable):
+        return None
+    return _Moment(date(year, month, day).toordinal(), add(hour * 3600 + minute * 60, second), counter)
+
+
+def _moment(term: Term) -> _Moment:
+    moment = _read(bound(term))
+    if moment is None:
+        if variables(deref(term)[1:7] if isinstance(deref(term), tuple) else term):
+            raise instantiation_error()
+        raise type_error("datetime", deref(term))
+    return moment
+
+
+def _is_datetime(_machine: Machine, args: Args) -> bool:
+    return _read(args[0]) is not None
+
+
+def _less(_machine: Machine, args: Args) -> bool:
+    """Compare two moments; the counters decide between equal ones if both have one."""
+    first, second = _moment(args[0]), _moment(args[1])
+    if (first.day, first.second) != (second.day, second.second):
+        return (first.day, first.second) < (second.day, second.second)
+    counters = [moment.counter[0] for moment in (first, second) if moment.counter]
+    if len(counters) < 2 or not all(isinstance(counter, int) for counter in counters):
+        return False
+    return bool(counters[0] < counters[1])
+
+
+def _shift(sign: Callable[[Number, Number], Number]) -> Test:
+    """`datetime_plus_sec/3` and `datetime_minus_sec/3`; the counter stays."""
+
+    def run(machine: Machine, args: Args) -> bool:
+        moment = _moment(args[0])
+        return unify(args[2], moment.plus(sign(0, evaluate(args[1]))).term(), machine.trail)
+
+    return run
+
+
+def _difference(machine: Machine, args: Args) -> bool:
+    """`datetime_minus_datetime(Later, Earlier, Seconds)`."""
+    later, earlier = _moment(args[0]), _moment(args[1])
+    seconds = add((later.day - earlier.day) * _DAY, subtract(later.second, earlier.second))
+    return unify(args[2], seconds, machine.trail)
+
+
+def _now(machine: Machine, args: Args) -> bool:
+    """`current_datetime/1`: the host's clock, in whole seconds."""
+    clock = machine.host.clock
+    if clock is None:
+        raise permission_error("read", "clock", "current_datetime")
+    now = clock()
+    if isinstance(now, datetime):
+        now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
+    moment = _Moment(date(1970, 1, 1).toordinal(), 0).plus(int(now // 1))
+    return unify(args[0], moment.term(), machine.trail)
+
+
+TIME_TESTS: Mapping[Key, Test] = MappingProxyType(
+    {
+        ("current_datetime", 1): _now,
+        ("is_datetime", 1): _is_datetime,
+        ("less_datetime", 2): _less,
+        ("datetime_plus_sec", 3): _shift(add),
+        ("datetime_minus_sec", 3): _shift(subtract),
+        ("datetime_minus_datetime", 3): _difference,
+    }
+)

@@ -1,0 +1,72 @@
+"""What the host lends to goals: where they write, and what time it is."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from etalis.language.lower import to_logic
+from etalis.language.parser import parse_term
+from etalis.logic.errors import LogicLimitError
+from etalis.logic.library import new_database
+from etalis.logic.solver import Solver
+
+CASES = [
+    ("write('A b'), nl", "A b\n"),
+    ("print('A b')", "'A b'"),
+    ("writeq(['A', b|c])", "['A',b|c]"),
+    ("writeln(f(X, Y, X))", "f(_1,_2,_1)\n"),
+    ("write_canonical(1 + 'B' * 2)", "+(1,*('B',2))"),
+    ("write(1 - (2 - 3)), tab(1 + 1), put_char(x)", "1-(2-3)  x"),
+    ("format('~w: ~a~n', [f(x), y])", "f(x): y\n"),
+    ("format(done)", "done"),
+    ("member(X, [1, 2, 3]), write(X), X >= 2", "12"),
+    ("format(atom(_), 'nothing', [])", ""),
+]
+
+
+@pytest.mark.parametrize(("goal", "expected"), CASES)
+def test_written(goal: str, expected: str) -> None:
+    solver = Solver(new_database())
+    assert next(solver.solve(to_logic(parse_term(goal))), None) is not None
+    assert "".join(solver.written) == expected
+
+
+def test_the_host_chooses_where_output_goes() -> None:
+    pieces: list[str] = []
+    solver = Solver(new_database(), output=pieces.append)
+    solver.prepare(to_logic(parse_term("write(hello), nl")), (), ())()
+    assert pieces == ["hello", "\n"]
+    assert not solver.written
+
+
+def test_a_term_too_deep_to_write_is_a_limit_error() -> None:
+    solver = Solver(new_database())
+    nested = "f(" * 160 + "x" + ")" * 160
+    with pytest.raises(LogicLimitError):
+        next(solver.solve(to_logic(parse_term(f"write({nested})"))))
+
+
+MOMENTS = [
+    0,
+    0.75,
+    datetime(1970, 1, 1),
+    datetime(1970, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))),
+]
+
+
+@pytest.mark.parametrize("now", MOMENTS)
+def test_the_time_is_the_clock_of_the_host(now: float | datetime) -> None:
+    solver = Solver(new_database(), clock=lambda: now)
+    goal = to_logic(parse_term("current_datetime(D), D = datetime(1970, 1, 1, 0, 0, 0)"))
+    assert next(solver.solve(goal), None) is not None
+
+
+def test_counters_belong_to_the_database() -> None:
+    database = new_database()
+    next(Solver(database).solve(to_logic(parse_term("incCounter(c)"))))
+    twin = database.copied()
+    next(Solver(twin).solve(to_logic(parse_term("incCounter(c)"))))
+    goal = to_logic(parse_term("counter(c, N)"))
+    assert [next(Solver(db).solve(goal))["N"] for db in (database, twin, new_database())] == [1, 2, 0]
