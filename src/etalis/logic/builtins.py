@@ -14,6 +14,7 @@ from etalis.logic.control import FORMS, call_goal, catch, throw
 from etalis.logic.list_builtins import LIST_CODES, LIST_TESTS
 from etalis.logic.machine import Code, Frame, Machine, Test
 from etalis.logic.output_builtins import OUTPUT_TESTS
+from etalis.logic.set_builtins import SET_TESTS
 from etalis.logic.solution_builtins import SOLUTION_CODES
 from etalis.logic.state_builtins import STATE_TESTS
 from etalis.logic.term_builtins import TERM_CODES, TERM_TESTS
@@ -54,6 +55,7 @@ TESTS: Mapping[Key, Test] = MappingProxyType(
         **TEXT_TESTS,
         **UPDATE_TESTS,
         **OUTPUT_TESTS,
+        **SET_TESTS,
         **STATE_TESTS,
         **TIME_TESTS,
     }
@@ -77,6 +79,7 @@ _REPLACEABLE = frozenset(
         *LIST_CODES,
         *TEXT_CODES,
         *OUTPUT_TESTS,
+        *SET_TESTS,
         *STATE_TESTS,
         *TIME_TESTS,
         *((name, 3) for name in ("min", "max", "plus", "aggregate_all")),

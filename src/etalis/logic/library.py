@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from etalis.logic.apply_library import apply_clauses
 from etalis.logic.clauses import Database
 from etalis.logic.compile import COMPILER
 from etalis.logic.unify import LIST, Term, Variable
@@ -18,7 +19,7 @@ def new_database() -> Database:
 def library() -> Database:
     """Return the library."""
     database = Database(COMPILER)
-    for clause in (*_list_clauses(), *_apply_clauses()):
+    for clause in (*_list_clauses(), *_apply_clauses(), *apply_clauses()):
         database.add(clause)
     return database
 
@@ -46,6 +47,9 @@ def _list_clauses() -> tuple[Term, ...]:
         _if(("select", x, _cons(h, t), r), ("$select", t, h, x, r)),
         ("$select", t, h, h, t),
         _if(("$select", _cons(y, t), h, x, _cons(h, r)), ("$select", t, y, x, r)),
+        _if(("selectchk", x, y, r), ("select", x, y, r), "!"),
+        ("nextto", x, y, _cons(x, _cons(y, z))),
+        _if(("nextto", x, y, _cons(h, t)), ("nextto", x, y, t)),
         ("permutation", (), ()),
         _if(("permutation", z, _cons(h, t)), ("select", h, z, r), ("permutation", r, t)),
         ("subtract", (), z, ()),

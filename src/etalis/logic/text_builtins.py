@@ -211,6 +211,30 @@ def _join(machine: Machine, args: Args) -> bool:
     return unify(args[-1], sized(separator.join(parts), machine), machine.trail)
 
 
+def _same_text(machine: Machine, args: Args) -> bool:
+    """`atom_string/2` and `string_to_atom/2`: both sides are the text of the other."""
+    given = optional_text(args[0], machine)
+    if given is None:
+        return unify(args[0], text(args[1], machine), machine.trail)
+    other = optional_text(args[1], machine)
+    return unify(args[1], given, machine.trail) if other is None else given == other
+
+
+def _number_string(machine: Machine, args: Args) -> bool:
+    """`number_string(Number, Text)`; spaces around the number do not count."""
+    given = optional_text(args[1], machine)
+    if given is None:
+        return unify(args[1], text(args[0], machine), machine.trail)
+    value = parse_number(given.strip())
+    return value is not None and unify(args[0], value, machine.trail)
+
+
+def _string_code(machine: Machine, args: Args) -> bool:
+    """`string_code(Place, Text, Code)`, the first place being 1."""
+    place, whole = integer(args[0]), text(args[1], machine)
+    return 1 <= place <= len(whole) and unify(args[2], ord(whole[place - 1]), machine.trail)
+
+
 def _split(machine: Machine, args: Args) -> bool:
     """`split_string(Text, Separators, Padding, Parts)`."""
     whole, separators, padding = (text(arg, machine) for arg in args[:3])
@@ -219,7 +243,7 @@ def _split(machine: Machine, args: Args) -> bool:
 
 
 _LENGTHS = ("atom_length", "string_length")
-_CONCATS = ("atom_concat", "string_concat")
+_CONCATS = ("atom_concat", "string_concat", "text_concat")
 _SUBS = ("sub_atom", "sub_string")
 _UPPER = ("upcase_atom", "string_upper")
 _LOWER = ("downcase_atom", "string_lower")
@@ -238,6 +262,10 @@ TEXT_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("atomic_list_concat", 2): _join,
         ("atomic_list_concat", 3): _join,
         ("split_string", 4): _split,
+        ("atom_string", 2): _same_text,
+        ("string_to_atom", 2): _same_text,
+        ("number_string", 2): _number_string,
+        ("string_code", 3): _string_code,
     }
 )
 TEXT_CODES: Mapping[Key, Code] = MappingProxyType(

@@ -40,7 +40,7 @@ def _effects(goal: Term) -> Iterator[str]:
 
 def _is_open(name: str, args: tuple[Term, ...]) -> bool:
     """Tell whether a call adds arguments to a goal that may have an effect: `call(G, X)`, `maplist(G, L)`."""
-    if name not in ("call", "maplist", "foldl", "include", "exclude", "partition") or len(args) < 2:
+    if name not in ("call", "maplist", "foldl", "include", "exclude", "partition", "predsort") or len(args) < 2:
         return False
     match args[0]:
         case Var():
