@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 
+from etalis.language.goals import SIDE_EFFECTS
 from etalis.language.lower import to_logic
 from etalis.language.parser import parse_term
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.library import new_database
+from etalis.logic.library import library, new_database
+from etalis.logic.output_builtins import OUTPUT_TESTS
 from etalis.logic.solver import Solver
+from etalis.logic.state_builtins import STATE_TESTS
 
 CASES = [
     ("write('A b'), nl", "A b\n"),
@@ -70,3 +75,15 @@ def test_counters_belong_to_the_database() -> None:
     next(Solver(twin).solve(to_logic(parse_term("incCounter(c)"))))
     goal = to_logic(parse_term("counter(c, N)"))
     assert [next(Solver(db).solve(goal))["N"] for db in (database, twin, new_database())] == [1, 2, 0]
+
+
+def test_the_page_of_predicates_names_every_one() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "logic.md").read_text()
+    named = set(re.findall(r"`([^`\s/]+)(?:/[0-9.,]+)?`", page)) | {"=.."}
+    known = {name for name, _ in library().known() if not name.startswith("$")}
+    assert known - named == {"prolog", "query", "db", "^"}
+
+
+def test_what_writes_or_remembers_is_known_as_a_side_effect() -> None:
+    pure = {("format", 3), ("term_to_atom", 2), ("term_string", 2), ("counter", 2), ("get_flag", 2), ("nb_getval", 2)}
+    assert {*OUTPUT_TESTS, *STATE_TESTS} - SIDE_EFFECTS == pure
