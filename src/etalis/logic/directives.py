@@ -12,6 +12,7 @@ from etalis.logic.arithmetic import evaluate
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.iso_errors import domain_error, representation_error
 from etalis.logic.machine import Machine
+from etalis.logic.term import format_float
 from etalis.logic.unify import Term, deref
 from etalis.logic.write import decimal_text, print_term
 
@@ -145,14 +146,9 @@ def _fixed(term: Term, number: int | None, _machine: Machine) -> str:
     """Write a number with so many digits behind the point, exactly rounded."""
     value, places = evaluate(term), 6 if number is None else number
     if isinstance(value, float) and value - value != 0:
-        return text_of_float(value)
+        return format_float(float(value))
     scaled = round(Fraction(float(value) if isinstance(value, float) else value) * 10**places)
     return _decimal(scaled, places)
-
-
-def text_of_float(value: float) -> str:
-    """Write an infinite or undefined float."""
-    return repr(float(value))
 
 
 def _scientific(kind: str) -> Callable[[Term, int | None, Machine], str]:
