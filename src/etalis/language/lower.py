@@ -56,6 +56,9 @@ def load_clauses(program: Program, database: Database | None = None) -> Database
             elif isinstance(item, Declare) and item.kind == "dynamic":
                 for name, arity in item.names:
                     knowledge.declare(name, arity)
+            elif isinstance(item, Declare) and item.kind == "table":
+                for name, arity in item.names:
+                    knowledge.table(name, arity)
         except LogicError as error:
             problems.append(_refuse(error, item.span))
     if problems:

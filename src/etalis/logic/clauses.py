@@ -14,6 +14,7 @@ from typing import Any
 from etalis.logic.iso_errors import instantiation_error, permission_error, type_error, unknown_predicate
 from etalis.logic.machine import Code, Frame, Machine
 from etalis.logic.relation import FOREVER, Relation, RowHandle
+from etalis.logic.tabling import Store, call_tabled
 from etalis.logic.unify import Term, Variable, copy, deref, undo
 
 Key = tuple[str, int]
@@ -58,13 +59,14 @@ def index_key(term: Term) -> Any:
 class Predicate:
     """All clauses of one name and arity, in order."""
 
-    __slots__ = ("_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "relation")
+    __slots__ = ("_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "relation", "tabled")
 
     def __init__(self, database: Database, name: str, arity: int) -> None:
         self.database = database
         self.name = name
         self.arity = arity
         self.defined = False
+        self.tabled = False
         self.relation: Relation | None = Relation(arity)
         self.clauses: list[Clause] = []
         self.dead = 0
@@ -124,6 +126,12 @@ class Predicate:
 
     def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         """Call the predicate."""
+        if self.tabled:
+            return call_tabled(machine, self.name, self.enter_clauses, args, cont)
+        return self.enter_clauses(machine, args, cont)
+
+    def enter_clauses(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        """Call the clauses themselves, whether or not their answers are tabled."""
         if self.relation is not None:
             if not self.relation.rows and not self.defined:
                 return self._undefined(machine, args, cont)
@@ -272,6 +280,7 @@ class Database:
         self.compiler = compiler
         self.base = base
         self.memory: dict[tuple[str, Term], Term] = {}
+        self.tables = Store()
         self._predicates: dict[Key, Predicate] = {}
 
     def compile(self, clause: Clause) -> Match:
@@ -326,6 +335,11 @@ class Database:
         """Define a predicate that may have no clauses (`dynamic`)."""
         self.writable(name, arity).defined = True
 
+    def table(self, name: str, arity: int) -> None:
+        """Keep the answers of a predicate in tables (`table`)."""
+        self.generation += 1
+        self.writable(name, arity).tabled = True
+
     def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
         """Return a predicate whose clauses may change; refuse the built-in ones."""
         if (name, arity) in self.compiler.protected:
@@ -352,9 +366,9 @@ class Database:
         twin = Database(self.compiler, self.base)
         twin.memory.update(self.memory)
         for (name, arity), predicate in self._predicates.items():
-            if predicate.defined:
+            if predicate.defined or predicate.tabled:
                 fresh = twin.own(name, arity)
-                fresh.defined = True
+                fresh.defined, fresh.tabled = predicate.defined, predicate.tabled
                 for _, args, body in predicate.entries(tuple(Variable() for _ in range(arity))):
                     fresh.add(args, body)
         return twin

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from etalis.logic.expressions import Registers
-from etalis.logic.machine import FAIL, Code, Frame, Machine, collect
+from etalis.logic.machine import Code, Frame, Machine, collect, commit, commit_softly, refute
 from etalis.logic.unify import Term, make_list, undo, unify
 
 
@@ -37,16 +37,12 @@ def conditional(test: Part, then: Code, otherwise: Code, mark: int) -> Code:
     """`test -> then ; otherwise`; a cut in the test is local, its barrier stands in register mark + 1."""
     condition = test.code
 
-    def commit(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
-        del machine.choices[registers[mark] :]
-        return then(machine, registers, cont)
-
     def run(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
         height = len(machine.choices)
         registers[mark] = height
         registers[mark + 1] = height + 1
         machine.choices.append((len(machine.trail), (otherwise, registers, cont)))
-        return condition(machine, registers, (commit, registers, cont))
+        return condition(machine, registers, (commit, (registers, mark, then), cont))
 
     def run_simple(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
         trail = machine.trail
@@ -64,17 +60,12 @@ def soft_conditional(test: Part, then: Code, otherwise: Code, mark: int) -> Code
     """`test *-> then ; otherwise`: every solution of the test, or else."""
     condition = test.code
 
-    def commit(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
-        height = registers[mark]
-        machine.choices[height] = (machine.choices[height][0], FAIL)
-        return then(machine, registers, cont)
-
     def run(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
         height = len(machine.choices)
         registers[mark] = height
         registers[mark + 1] = height + 1
         machine.choices.append((len(machine.trail), (otherwise, registers, cont)))
-        return condition(machine, registers, (commit, registers, cont))
+        return condition(machine, registers, (commit_softly, (registers, mark, then), cont))
 
     return run
 
@@ -83,16 +74,12 @@ def negation(goal: Part, mark: int) -> Code:
     """`\\+ goal`."""
     test = goal.code
 
-    def refute(machine: Machine, registers: Registers, _cont: Frame) -> Frame | None:
-        del machine.choices[registers[mark] :]
-        return None
-
     def run(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
         height = len(machine.choices)
         registers[mark] = height
         registers[mark + 1] = height + 1
         machine.choices.append((len(machine.trail), cont))
-        return test(machine, registers, (refute, registers, cont))
+        return test(machine, registers, (refute, (registers, mark), cont))
 
     def run_simple(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
         height = len(machine.trail)

@@ -19,6 +19,7 @@ from etalis.logic.unify import MAX_CELLS, Term, Trail, copy, undo, unify
 
 if TYPE_CHECKING:
     from etalis.logic.clauses import Database
+    from etalis.logic.tabling import Tabling
 
 Frame: TypeAlias = tuple[Any, Any, Any]
 Code: TypeAlias = Callable[["Machine", Any, Any], Frame | None]
@@ -59,6 +60,7 @@ class Machine:
         "host",
         "limits",
         "steps",
+        "tabling",
         "trail",
     )
 
@@ -73,6 +75,7 @@ class Machine:
         self.limits = limits
         self.extra = extra
         self.host = host
+        self.tabling: Tabling | None = None
         self.choices: list[tuple[int, Frame]] = []
         self.trail = Trail()
         self.trail.steps = limits.steps
@@ -148,6 +151,8 @@ class Machine:
         while self.choices:
             mark, frame = self.choices.pop()
             undo(self.trail, mark)
+            if self.tabling is not None:
+                self.tabling.abandon(frame)
             if frame[0] is _catch_failed and id(frame[1]) in active:
                 catcher, recovery = frame[1]
                 if unify(copy(error.term, self.limits.size, self.trail), catcher, self.trail):
@@ -212,3 +217,29 @@ def collect(machine: Machine, args: tuple[list[Term], Term], _cont: Frame) -> Fr
     if len(results) > machine.limits.size:
         raise LogicLimitError("size", machine.limits.size)
     return None
+
+
+def refute(machine: Machine, args: tuple[list[Any], int], _cont: Frame) -> Frame | None:
+    """A negated goal has a solution; the height of the choices before it stands in a register."""
+    registers, mark = args
+    del machine.choices[registers[mark] :]
+    return None
+
+
+def commit(machine: Machine, args: tuple[list[Any], int, Code], cont: Frame) -> Frame | None:
+    """The condition of `->` holds: go on with what follows it, and with nothing else."""
+    registers, mark, then = args
+    del machine.choices[registers[mark] :]
+    return then(machine, registers, cont)
+
+
+def commit_softly(machine: Machine, args: tuple[list[Any], int, Code], cont: Frame) -> Frame | None:
+    """The condition of `*->` holds: only the other branch is given up."""
+    registers, mark, then = args
+    height = registers[mark]
+    machine.choices[height] = (machine.choices[height][0], FAIL)
+    return then(machine, registers, cont)
+
+
+# What waits for the end of a goal to draw a conclusion from all its answers, or from there being none.
+GUARDS: frozenset[Code] = frozenset((collect, refute, commit, commit_softly))
