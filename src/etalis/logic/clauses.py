@@ -124,20 +124,19 @@ class Predicate:
             index = self._build_index()
         return index.get(key, self._unkeyed)
 
-    def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
-        """Call the predicate."""
-        if self.tabled:
-            return call_tabled(machine, self.name, self.enter_clauses, args, cont)
-        return self.enter_clauses(machine, args, cont)
-
-    def enter_clauses(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
-        """Call the clauses themselves, whether or not their answers are tabled."""
+    def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame, filling: bool = False) -> Frame | None:
+        """Call the predicate; its clauses themselves if a table is being filled."""
+        if self.tabled and not filling:
+            return call_tabled(machine, self.name, self._fill, args, cont)
         if self.relation is not None:
             if not self.relation.rows and not self.defined:
                 return self._undefined(machine, args, cont)
             return _enter_rows(machine, self, self.relation, args, cont)
         clauses = self.select(args)
         return _try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
+
+    def _fill(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        return self.enter(machine, args, cont, filling=True)
 
     def _undefined(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         value = (machine.extra or {}).get((self.name, self.arity))
