@@ -11,6 +11,7 @@ from typing import Any
 
 from etalis.errors import Problem
 from etalis.language.bounds import check_bounds
+from etalis.language.goals import Indicator
 from etalis.language.knowledge import check_knowledge
 from etalis.language.modules import Reader, read_file, resolve
 from etalis.language.names import check_names
@@ -37,14 +38,17 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
 _EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
 
 
-def check_text(text: str, name: str = "<program>", *, read: Reader = read_file) -> tuple[Program, list[Problem]]:
+def check_text(
+    text: str, name: str = "<program>", *, read: Reader = read_file, given: frozenset[Indicator] = frozenset()
+) -> tuple[Program, list[Problem]]:
     """Return the program of a text with all that it imports, and all its problems, of syntax and beyond.
 
+    `given` are predicates that come from elsewhere than the text.
     Where clauses could not be read, warnings and findings that their absence would explain are left out.
     """
     program, unread = parse_collect(text, name)
     whole, missing = resolve(program, read)
-    problems = [*unread, *missing, *_findings(whole)]
+    problems = [*unread, *missing, *findings(whole, given)]
     if any(problem.is_error for problem in unread):
         problems = [problem for problem in problems if problem.is_error and problem.code not in _EXPLAINED_BY_GAPS]
     return whole, in_order(problems)
@@ -53,7 +57,7 @@ def check_text(text: str, name: str = "<program>", *, read: Reader = read_file) 
 def check(program: Program, *, read: Reader = read_file) -> list[Problem]:
     """Return all problems of a program, sorted by place; `read` supplies the files that it imports."""
     whole, missing = resolve(program, read)
-    return in_order([*missing, *_findings(whole)])
+    return in_order([*missing, *findings(whole)])
 
 
 def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
@@ -69,8 +73,9 @@ def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
     return check(Program((*around, *added), program.span))
 
 
-def _findings(program: Program) -> list[Problem]:
-    outline = Outline(program)
+def findings(program: Program, given: frozenset[Indicator] = frozenset()) -> list[Problem]:
+    """Return what the checks find in a program that needs no more files."""
+    outline = Outline(program, given)
     return [problem for inspect in CHECKS for problem in inspect(outline)]
 
 

@@ -29,9 +29,10 @@ from etalis.temporal.policy import POLICIES, Policy
 
 @dataclass(frozen=True)
 class Outline:
-    """A program with what is derived from it on demand."""
+    """A program with what is derived from it on demand; `given` are predicates that the host adds."""
 
     program: Program
+    given: frozenset[Indicator] = frozenset()
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -84,11 +85,12 @@ class Outline:
 
     @cached_property
     def predicates(self) -> frozenset[Indicator]:
-        """The predicates that the program defines, declares or adds clauses to."""
+        """The predicates that the program defines, declares or adds clauses to, and those it is given."""
         heads = {indicator(strip_wrappers(clause.head)) for clause in self.clauses}
         listed = {name for item in self.program.items if isinstance(item, Declare) for name in item.names}
         added = {key for goal, _ in self.goals for key in asserted(goal)}
-        return frozenset(key for key in heads if key is not None) | listed | added
+        stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
+        return frozenset(key for key in heads if key is not None) | listed | added | stored | self.given
 
     @cached_property
     def goals(self) -> tuple[tuple[Term, str], ...]:

@@ -57,8 +57,9 @@ def index_key(term: Term) -> Any:
 
 
 class Predicate:
-    """All clauses of one name and arity, in order."""
+    """All clauses of one name and arity, in order; a fixed one has code of its own and takes none."""
 
+    fixed = False
     __slots__ = ("_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "relation", "tabled")
 
     def __init__(self, database: Database, name: str, arity: int) -> None:
@@ -143,6 +144,22 @@ class Predicate:
         if value is not None:
             return machine.choose(args[0], (value,), cont)
         raise unknown_predicate(self.name, self.arity, machine.database.known())
+
+    def is_facts(self) -> bool:
+        """Tell whether the predicate is made of facts alone, which others may replace."""
+        return self.relation is not None or all(c.body == "true" for c in self.clauses if c.died == FOREVER)
+
+    def clear(self) -> None:
+        """Begin anew as an empty relation."""
+        self.relation, self.clauses, self.dead, self._index = Relation(self.arity), [], 0, None
+
+    def twin(self, database: Database) -> Predicate:
+        """Return the same predicate for another database."""
+        fresh = Predicate(database, self.name, self.arity)
+        fresh.defined, fresh.tabled = self.defined, self.tabled
+        for _, args, body in self.entries(tuple(Variable() for _ in range(self.arity))):
+            fresh.add(args, body)
+        return fresh
 
     def entries(self, args: tuple[Term, ...]) -> list[tuple[Any, tuple[Term, ...], Term]]:
         """Return (handle, head arguments, body) of every live clause that may match, for clause/2 and retract/1."""
@@ -304,6 +321,10 @@ class Database:
         own = self._predicates.get((name, arity))
         return own is not None and own.defined
 
+    def calls(self, name: str, arity: int) -> bool:
+        """Tell whether the program defines or calls a predicate of its own."""
+        return (name, arity) in self._predicates
+
     def provides(self, name: str, arity: int) -> bool:
         """Tell whether a predicate is built in or of the library."""
         key = (name, arity)
@@ -332,7 +353,8 @@ class Database:
 
     def declare(self, name: str, arity: int) -> None:
         """Define a predicate that may have no clauses (`dynamic`)."""
-        self.writable(name, arity).defined = True
+        if not self.own(name, arity).fixed:
+            self.writable(name, arity).defined = True
 
     def table(self, name: str, arity: int) -> None:
         """Keep the answers of a predicate in tables (`table`)."""
@@ -341,9 +363,10 @@ class Database:
 
     def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
         """Return a predicate whose clauses may change; refuse the built-in ones."""
-        if (name, arity) in self.compiler.protected:
+        own = None if (name, arity) in self.compiler.protected else self.own(name, arity)
+        if own is None or own.fixed:
             raise permission_error(action, "static_procedure", ("/", name, arity))
-        return self.own(name, arity)
+        return own
 
     def add(self, clause: Term, *, first: bool = False) -> None:
         """Add a clause `head :- body` or a fact; its variables become its own."""
@@ -354,22 +377,35 @@ class Database:
         predicate.add(args, body, first=first)
 
     def add_rows(self, name: str, arity: int, rows: Iterable[tuple[Term, ...]]) -> None:
-        """Add many facts over atoms and numbers at once."""
+        """Add many ground facts at once; those over atoms and numbers stay rows."""
         predicate = self.writable(name, arity)
         self.generation += 1
+        predicate.defined = True
         for row in rows:
-            predicate.add(row, "true")
+            if predicate.relation is None or any(x.__class__ is tuple and x for x in row):
+                predicate.add(row, "true")
+            else:
+                predicate.relation.add(row)
+
+    def replace_rows(self, name: str, arity: int, rows: Iterable[tuple[Term, ...]]) -> None:
+        """Put facts in the place of those that a predicate has; goals that run already keep what they see."""
+        predicate = self.writable(name, arity)
+        if not predicate.is_facts():
+            raise permission_error("modify", "rules", ("/", name, arity))
+        predicate.clear()
+        self.add_rows(name, arity, rows)
+
+    def install(self, predicate: Predicate) -> None:
+        """Take a predicate that brings its own code."""
+        self._predicates[predicate.name, predicate.arity] = predicate
 
     def copied(self) -> Database:
         """Return a database of its own with the same clauses."""
         twin = Database(self.compiler, self.base)
         twin.memory.update(self.memory)
-        for (name, arity), predicate in self._predicates.items():
+        for predicate in self._predicates.values():
             if predicate.defined or predicate.tabled:
-                fresh = twin.own(name, arity)
-                fresh.defined, fresh.tabled = predicate.defined, predicate.tabled
-                for _, args, body in predicate.entries(tuple(Variable() for _ in range(arity))):
-                    fresh.add(args, body)
+                twin.install(predicate.twin(twin))
         return twin
 
 

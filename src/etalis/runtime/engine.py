@@ -7,13 +7,15 @@ clock: time comes with events, with `advance`, or from the clock it is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import lt
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
 from etalis.language.parser import parse_event
 from etalis.language.values import ground
+from etalis.logic.loaders import load_rows
+from etalis.runtime.knowledge import replace_facts, solutions
 from etalis.runtime.rim import arrange, convert, to_interval
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw
@@ -43,11 +45,11 @@ class Engine:
         self.clock = clock
         self.errors: list[ConditionError] = []
         self._on_error = on_error
-        self._rules = RuleSet(program, policy=policy, parts=parts, report=self._report)
+        self._history: list[Event] | None = [] if program.settings.store_fired_events else None
+        self._rules = RuleSet(program, policy=policy, parts=parts, report=self._report, history=self._history)
         self._state = self._rules.state
         self._signatures = program.signatures
         self._callbacks: list[tuple[str | None, Callback]] = []
-        self._history: list[Event] | None = [] if program.settings.store_fired_events else None
         self._busy = False
         self._made = 0
         self._pending: list[tuple[str, tuple[Any, ...], int, int]] = []
@@ -282,6 +284,19 @@ class Engine:
         self.errors.append(error)
         if self._on_error is not None:
             self._on_error(error)
+
+    # knowledge
+
+    def query(self, goal: str) -> list[dict[str, Any]]:
+        """Return all solutions of a goal over the knowledge as it is now: the values of its variables.
+
+        With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
+        """
+        return solutions(self._rules.conditions.solver, goal)
+
+    def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None) -> int:
+        """Put the rows of a source in the place of a relation, effective for later events; return how many."""
+        return replace_facts(self._rules.conditions.solver.database, name, load_rows(source, columns))
 
     # rules
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -12,32 +12,45 @@ from typing import Any
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.check import check_rules, check_text
 from etalis.language.flags import Settings, settings
-from etalis.language.lower import load_clauses
 from etalis.language.modules import Reader, read_file
 from etalis.language.names import triggered
 from etalis.language.rules import declarations, event_rules
 from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
+from etalis.logic.foreign import functions, read_register
+from etalis.logic.loaders import load_rows
 from etalis.logic.solver import Solver
 from etalis.plan.drawing import write_svg
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
 from etalis.runtime.engine import Engine
+from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.rim import Signature
 from etalis.runtime.state import Reported
 from etalis.runtime.terms import match_arguments
 
 
 def compile(  # noqa: A001
-    text: str, *, name: str = "<program>", read: Reader = read_file, **flags: object
+    text: str,
+    *,
+    name: str = "<program>",
+    read: Reader = read_file,
+    register: Mapping[str, Callable[..., Any]] | None = None,
+    **flags: object,
 ) -> Program:
-    """Compile a program's text; raise a ProgramError with all that is wrong with it."""
-    tree, problems = check_text(text, name, read=read)
+    """Compile a program's text; raise a ProgramError with all that is wrong with it.
+
+    `register` gives Python functions to its goals, by `name` or `name/arity` (see `Program.register`).
+    """
+    added = read_register(register or {})
+    tree, problems = check_text(text, name, read=read, given=frozenset(added))
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
-    return Program(tree, tuple(problems), settings(tree, flags))
+    program = Program(tree, tuple(problems), settings(tree, flags))
+    program.knowledge.register(added.values())
+    return program
 
 
 def compile_file(path: str | Path, **flags: Any) -> Program:
@@ -50,13 +63,37 @@ def compile_file(path: str | Path, **flags: Any) -> Program:
 
 
 class Program:
-    """A checked program; `problems` holds its warnings."""
+    """A checked program, and the knowledge that the host adds to it."""
 
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings) -> None:
         self.tree = tree
-        self.problems = problems
         self.settings = settings
         self.rules: tuple[Rule, ...] = event_rules(tree)
+        self.knowledge = Knowledge(tree)
+        self._problems = problems
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The warnings, without those that added knowledge answers."""
+        return self.knowledge.unanswered(self._problems)
+
+    def register(self, name: str, function: Callable[..., Any], arity: int | None = None) -> None:
+        """Give a Python function to conditions and actions, in engines made from now on.
+
+        It is called with the first arguments, as many as it has parameters; one that is unbound arrives as None. With
+        no argument left it is a test (a bool); with one left, its result is that argument's value. Any iterable that
+        is no str, tuple or dict gives solutions: tuples for the arguments left, or for all. None is no solution.
+        Without an arity the function is both, a test and a function of one argument more.
+        """
+        self.knowledge.register(functions(name, function, arity))
+
+    def load_facts(self, name: str, source: Any, columns: Sequence[str | int] | None = None) -> int:
+        """Add the rows of a table as facts, in engines made from now on; return how many.
+
+        The source is a file (CSV, JSON lines, Parquet, Arrow), a table of Arrow or pandas, a pair of a DB-API
+        connection and a query, a cursor, or rows. `columns` says which columns, in which order; numbers count from 0.
+        """
+        return self.knowledge.load(name, load_rows(source, columns))
 
     @cached_property
     def signatures(self) -> Mapping[str, Signature]:
@@ -70,7 +107,7 @@ class Program:
 
     def solver(self) -> Solver:
         """Return a fresh logic machine over the program's knowledge."""
-        return Solver(load_clauses(self.tree))
+        return Solver(self.knowledge.database())
 
     @cached_property
     def _triggers(self) -> list[Term]:

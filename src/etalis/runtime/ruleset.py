@@ -24,10 +24,12 @@ from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.entry import EntryWriter
 from etalis.runtime.heads import Heads
+from etalis.runtime.knowledge import show_history
 from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
 from etalis.runtime.state import NEVER, State
 from etalis.runtime.store import count_instances
+from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -37,14 +39,23 @@ class RuleSet:
     """Rules, their compiled form and their state."""
 
     def __init__(
-        self, program: Program, *, policy: str | None, parts: bool, report: Callable[[ConditionError], None]
+        self,
+        program: Program,
+        *,
+        policy: str | None,
+        parts: bool,
+        report: Callable[[ConditionError], None],
+        history: list[Event] | None = None,
     ) -> None:
         self.program = program
         self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
         self.traced = parts
         self.state = State()
         self.memory: dict[Any, Any] = {}
-        self.conditions = Conditions(program.solver(), report)
+        solver = program.solver()
+        if history is not None:
+            show_history(solver.database, history)
+        self.conditions = Conditions(solver, report)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
         self.rules: list[tuple[PlannedRule, Rule]] = []
         self.ticks: list[tuple[int, Callable[[], None]]] = []

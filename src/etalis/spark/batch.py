@@ -71,6 +71,9 @@ def plan_detection(
     usual: int,
 ) -> Plan:
     """Decide how a program runs over some DataFrames, or refuse what does not fit."""
+    if program.knowledge:
+        hint = "write the facts into the program's text"
+        raise refuse("E609", "loaded facts and registered functions do not reach Spark's workers yet", hint)
     settings = program.settings if policy is None else replace(program.settings, policy=policy)
     heads = plan_rules(program.rules, settings)
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}

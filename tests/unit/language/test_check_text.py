@@ -49,3 +49,9 @@ def test_deleting_a_rule_that_is_not_there() -> None:
     with pytest.raises(ProgramError, match="no rule r9 to delete") as caught:
         engine.delete_rule("r9")
     assert caught.value.code == "E230"
+
+
+def test_registering_a_function_under_a_name_that_is_taken() -> None:
+    with pytest.raises(ProgramError, match="is/2 is built in and cannot be registered") as caught:
+        etalis.compile("d(X) <- a(X).", register={"is/2": lambda x: x})
+    assert caught.value.code == "E231"

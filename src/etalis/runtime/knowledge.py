@@ -1,0 +1,127 @@
+"""Knowledge that the host adds to a program: functions and relations; and questions about what an engine knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from etalis.errors import InputError, Problem, ProgramError
+from etalis.language.check import findings
+from etalis.language.goals import indicator, strip_wrappers
+from etalis.language.lower import load_clauses, to_logic
+from etalis.language.parser import parse_term
+from etalis.language.syntax import Clause
+from etalis.language.syntax import Program as Tree
+from etalis.logic.builtins import PROTECTED
+from etalis.logic.clauses import Database, Key
+from etalis.logic.errors import LogicError
+from etalis.logic.foreign import Function, install
+from etalis.logic.library import new_database
+from etalis.logic.loaders import Rows
+from etalis.logic.machine import Frame, Machine
+from etalis.logic.solver import Solver
+from etalis.logic.term import real
+from etalis.logic.unify import Term, deref, from_value, make_list
+from etalis.temporal.event import Event
+
+
+class Knowledge:
+    """What a program's text says, and what the host adds to it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._functions: dict[Key, Function] = {}
+        self._facts: dict[Key, list[tuple[Term, ...]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._functions or self._facts)
+
+    def register(self, functions: Iterable[Function]) -> None:
+        """Add functions; a predicate that has clauses cannot be a function too."""
+        for function in functions:
+            key = (function.name, function.arity)
+            clauses = {indicator(strip_wrappers(c.head)) for c in self._tree.items if isinstance(c, Clause)}
+            if key in clauses or key in self._facts:
+                message = f"{key[0]}/{key[1]} cannot be registered: the program has facts or clauses for it"
+                raise ProgramError(Problem("E231", message, hint="give the function another name, or its arity"))
+            self._functions[key] = function
+
+    def load(self, name: str, rows: Rows) -> int:
+        """Add facts behind those that there are."""
+        key = (name, rows.arity)
+        if key in PROTECTED or key in self._functions:
+            raise _unfit(key, rows, "is built in or registered")
+        self._facts.setdefault(key, []).extend(rows.rows)
+        return len(rows.rows)
+
+    def database(self) -> Database:
+        """Return all of it, for one engine."""
+        database = new_database()
+        for (name, arity), function in self._functions.items():
+            install(database, name, arity, function.enter)
+        load_clauses(self._tree, database)
+        for (name, arity), rows in self._facts.items():
+            database.add_rows(name, arity, rows)
+        return database
+
+    def unanswered(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
+        """Return the problems that stay when what was added is known."""
+        if not self:
+            return problems
+        gone = set(findings(self._tree)) - set(findings(self._tree, frozenset((*self._functions, *self._facts))))
+        return tuple(problem for problem in problems if problem not in gone)
+
+
+def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:
+    """Return all solutions of a goal: the values of its named variables."""
+    asked = to_logic(parse_term(goal, "<query>"))
+    found = solver.solve(asked)
+    return [{name: value for name, value in row.items() if not name.startswith("_")} for row in found]
+
+
+def replace_facts(database: Database, name: str, rows: Rows) -> int:
+    """Put rows in the place of the facts that a predicate has."""
+    key = (name, rows.arity)
+    if not database.calls(*key):
+        raise _unfit(key, rows, "is not part of the program", "reload a relation that the program has or calls")
+    try:
+        database.replace_rows(name, rows.arity, rows.rows)
+    except LogicError:
+        raise _unfit(key, rows, "is made of more than facts") from None
+    return len(rows.rows)
+
+
+def _unfit(key: Key, rows: Rows, reason: str, hint: str = "load the facts under another name") -> InputError:
+    return InputError(Problem("E409", f"{rows.source} cannot be {key[0]}/{key[1]}, which {reason}", hint=hint))
+
+
+def show_history(database: Database, history: list[Event]) -> None:
+    """Make `stored_event(event(Atom, [Start, End]))` a predicate over the events kept so far."""
+
+    def enter(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        return machine.choose(args[0], _stored(history, _wanted(args[0])), cont)
+
+    install(database, "stored_event", 1, enter)
+
+
+def _stored(history: list[Event], wanted: Key | None) -> Iterator[Term]:
+    for number in range(len(history)):  # those of this moment; more may come while the goal runs
+        event = history[number]
+        if wanted is None or wanted == (event.name, len(event.args)):
+            atom = (event.name, *map(from_value, event.args)) if event.args else event.name
+            times = [real(t) if isinstance(t, float) else t for t in (event.start, event.end)]
+            yield ("event", atom, make_list(times))
+
+
+def _wanted(pattern: Term) -> Key | None:
+    """Return name and arity of the event that is asked for; None if any may match."""
+    pattern = deref(pattern)
+    if not (isinstance(pattern, tuple) and len(pattern) == 3):
+        return None
+    match deref(pattern[1]):
+        case str() as name:
+            return name, 0
+        case (str() as name, *args):
+            return name, len(args)
+        case _:
+            return None
