@@ -14,6 +14,7 @@ from typing import Any
 from etalis.logic.unify import Term
 
 Row = tuple[Term, ...]
+Index = dict[Any, int | list[int]]  # a key's only row stands bare: a list for each would double an index's memory
 FOREVER = 1 << 62
 
 
@@ -35,7 +36,7 @@ class Relation:
         self.rows: list[Row] = []
         self.died: dict[int, int] = {}
         self.moved: dict[int, Any] | None = None
-        self._indexes: dict[tuple[int, ...], dict[Any, list[int]]] = {}
+        self._indexes: dict[tuple[int, ...], Index] = {}
 
     def __len__(self) -> int:
         return len(self.rows) - len(self.died)
@@ -45,7 +46,7 @@ class Relation:
         number = len(self.rows)
         self.rows.append(row)
         for positions, index in self._indexes.items():
-            index.setdefault(_key(row, positions), []).append(number)
+            _file(index, _key(row, positions), number)
 
     def find(self, positions: tuple[int, ...], key: Any) -> Sequence[int]:
         """Return the numbers of the rows that have `key` at `positions`: a bare term for one position, else a tuple."""
@@ -54,18 +55,19 @@ class Relation:
         index = self._indexes.get(positions)
         if index is None:
             index = self.index(positions)
-        return index.get(key, ())
+        found = index.get(key, ())
+        return (found,) if found.__class__ is int else found  # type: ignore[return-value]
 
-    def index(self, positions: tuple[int, ...]) -> dict[Any, list[int]]:
+    def index(self, positions: tuple[int, ...]) -> Index:
         """Return the index on some positions, built if it is not there yet."""
         if positions in self._indexes:
             return self._indexes[positions]
-        index: dict[Any, list[int]] = {}
+        index: Index = {}
         for number, key in enumerate(map(itemgetter(*positions), self.rows)):
             if key in index:
-                index[key].append(number)
+                _file(index, key, number)
             else:
-                index[key] = [number]
+                index[key] = number
         self._indexes[positions] = index
         return index
 
@@ -87,6 +89,17 @@ class Relation:
         fresh.rows = [self.rows[number] for number in live]
         self.moved = {number: RowHandle(fresh, i) for i, number in enumerate(live)}
         return fresh
+
+
+def _file(index: Index, key: Any, number: int) -> None:
+    """Put a new last row under its key."""
+    held = index.get(key)
+    if held is None:
+        index[key] = number
+    elif isinstance(held, list):
+        held.append(number)
+    else:
+        index[key] = [held, number]
 
 
 def _key(row: Row, positions: tuple[int, ...]) -> Any:
