@@ -163,8 +163,14 @@ class Foreign(Predicate):
         self.relation = None
         self._code = code
 
-    def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
-        """Call the function."""
+    def enter(
+        self,
+        machine: Machine,
+        args: tuple[Term, ...],
+        cont: Frame,
+        filling: bool = False,  # noqa: ARG002
+    ) -> Frame | None:
+        """Call the function, also where a table is being filled."""
         return self._code(machine, args, cont)
 
     def twin(self, database: Database) -> Foreign:
