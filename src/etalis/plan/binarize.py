@@ -13,6 +13,7 @@ from typing import Any, assert_never
 
 from etalis.language import syntax as s
 from etalis.language.bindings import mentioned
+from etalis.language.goals import bound_by
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
@@ -123,7 +124,7 @@ def _draft(pattern: s.Pattern, c: Context, outer: frozenset[str]) -> Draft:
         case s.Condition(kind=kind, pattern=inner, goal=goal):
             draft = _draft(inner, c, outer | frozenset(term_variables(goal)))
             draft.tests.append(("goal", kind, goal, draft.binds))
-            draft.maybe |= frozenset(term_variables(goal)) - draft.sure
+            draft.maybe |= bound_by(goal).perhaps - draft.sure
             return draft
         case s.Within(pattern=inner, duration=duration):
             draft = _draft(inner, c, outer)
