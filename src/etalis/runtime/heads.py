@@ -7,7 +7,7 @@ same attributes are made together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from etalis.language import syntax as s
@@ -15,7 +15,7 @@ from etalis.plan.bindings import sure as firm
 from etalis.runtime.code import Code
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.network import PlannedRule
-from etalis.runtime.state import NEVER, HeadKind, Made, Reported, State
+from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State
 from etalis.runtime.terms import build
 from etalis.temporal.event import Event
 
@@ -37,6 +37,7 @@ class Heads:
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {}
         self.makers: Counter[tuple[str, int]] = Counter()
+        self.rings: dict[int, Ring] = {}
 
     def kind(self, rule: PlannedRule) -> HeadKind:
         """Return the kind of the events a rule makes; kept while the rule lives."""
@@ -106,24 +107,46 @@ class Heads:
         sure: frozenset[str],
         t2: str,
     ) -> None:
-        kind = self.kind(rule)
-        setter = self.alarm_setter(kind, alarm.kind, rule.head.label)
+        ring = self.alarm(rule, alarm)
         when = build(code, alarm.when, names, sure)
         flat = "".join(f", {a}" for a in args)
-        code(f"{code.constant(setter)}({t2}, {when}{flat})")
+        code(f"{code.constant(ring.set)}({t2}, {when}{flat})")
 
-    def alarm_setter(self, kind: HeadKind, form: str, label: str) -> Callable[..., None]:
-        """Return the function (now, when, attributes...) that sets an alarm."""
-        state, conditions = self.state, self.conditions
+    def alarm(self, rule: PlannedRule, alarm: s.Alarm) -> Ring:
+        """Return what rings for a rule; kept while the rule lives."""
+        if rule.number not in self.rings:
+            kind = self.kind(rule)
+            self.rings[rule.number] = Ring(rule.number, kind, alarm.kind, rule.head.label, self.state, self.conditions)
+        return self.rings[rule.number]
 
-        def set_alarm(now: int, when: Any, *values: Any) -> None:
-            due = conditions.due(form, now, when, label)
-            if due is not None:
-                state.schedule(due, NEVER, lambda: kind.alive, lambda: ring(due, values))
 
-        def ring(due: int, values: tuple[Any, ...]) -> None:
-            raw = (due, due, kind, *values)
-            if kind.made.note(raw, kind.arity):
-                state.queue.append(raw)
+class Ring:
+    """The alarms that one rule sets."""
 
-        return set_alarm
+    def __init__(
+        self, place: int, kind: HeadKind, form: str, label: str, state: State, conditions: Conditions
+    ) -> None:  # fmt: skip
+        self.place: Hashable = place
+        self.kind = kind
+        self.form = form
+        self.label = label
+        self.state = state
+        self.conditions = conditions
+
+    def set(self, now: int, when: Any, *values: Any) -> None:
+        """Set an alarm, relative to a moment or for one."""
+        due = self.conditions.due(self.form, now, when, self.label)
+        if due is not None:
+            self.state.schedule(due, NEVER, self, (*values, due))
+
+    def stands(self, payload: Raw) -> bool:
+        """Tell whether the rule is still there."""
+        del payload
+        return self.kind.alive
+
+    def fire(self, payload: Raw) -> None:
+        """Let the event happen, unless it has happened already at this moment."""
+        *values, due = payload
+        raw = (due, due, self.kind, *values)
+        if self.kind.made.note(raw, self.kind.arity):
+            self.state.queue.append(raw)

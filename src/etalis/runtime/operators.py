@@ -8,7 +8,7 @@ by small functions made at compile time.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from etalis.runtime.blockers import Blockers, LooseBlockers
@@ -76,8 +76,9 @@ class Waiter:
 
     def __init__(
         self, *, duration: int, blockers: Blockers | LooseBlockers, key: Callable[[Values], Any], emit: Emit,
-        schedule: Callable[..., None],
+        schedule: Callable[..., None], place: Hashable,
     ) -> None:  # fmt: skip
+        self.place = place
         self.duration = duration
         self.blockers = blockers
         self.key = key
@@ -88,14 +89,14 @@ class Waiter:
     def on_left(self, *instance: Any) -> None:
         """Set the deadline of one left side."""
         end = instance[-1]
-        self.schedule(end + self.duration, end, lambda: self.stands(instance), lambda: self.fall_due(instance))
+        self.schedule(end + self.duration, end, self, instance)
 
-    def stands(self, instance: Values) -> bool:
+    def stands(self, payload: Values) -> bool:
         """Tell whether nothing has blocked a left side, and the rule is still there."""
         return self.alive and not self.blockers.hit(
-            self.key(instance[:-2]), instance[-1], instance[-1] + self.duration + 1
+            self.key(payload[:-2]), payload[-1], payload[-1] + self.duration + 1
         )
 
-    def fall_due(self, instance: Values) -> None:
+    def fire(self, payload: Values) -> None:
         """Report a left side whose time has passed."""
-        self.emit(*instance[:-2], instance[-2], instance[-1] + self.duration)
+        self.emit(*payload[:-2], payload[-2], payload[-1] + self.duration)

@@ -175,7 +175,9 @@ class Special:
         key: Callable[[Values], Any] = (lambda values: pick(values)[0]) if scalar else pick
         emit = self.compiler.emitter(entry, exports)
         schedule = self.compiler.state.schedule
-        return Waiter(duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule)
+        return Waiter(
+            duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key
+        )  # fmt: skip
 
     def _keep(self, node: p.Node) -> int | None:
         return min((t.duration for t in p.tests(node) if isinstance(t, p.Window)), default=None)

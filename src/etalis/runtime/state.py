@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Protocol
 
 from etalis.temporal.event import Kind
 from etalis.temporal.interval import MICROSECONDS
@@ -13,6 +13,23 @@ NEVER = 1 << 200
 BEGINNING = -(1 << 200)
 
 Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, parts])
+
+
+class Owner(Protocol):
+    """Who set a timer: it is found again by its place, so that a timer is data."""
+
+    place: Hashable
+
+    def stands(self, payload: Any) -> bool:
+        """Tell whether what was set still holds when it falls due."""
+        ...
+
+    def fire(self, payload: Any) -> None:
+        """Let it happen."""
+        ...
+
+
+Timer = tuple[int, int, int, Owner, Any]  # due, -since, sequence, owner, payload
 
 
 class State:
@@ -28,7 +45,7 @@ class State:
         self.current = 0
         self.parts: tuple[int, ...] = ()
         self.queue: list[Raw] = []
-        self.timers: list[tuple[int, int, int, Callable[[], bool], Callable[[], None]]] = []
+        self.timers: list[Timer] = []
         self.sequence = 0
         self.due = NEVER
 
@@ -42,14 +59,14 @@ class State:
         self.reached = time
         self.seconds = time // MICROSECONDS
 
-    def schedule(self, due: int, since: int, stands: Callable[[], bool], fire: Callable[[], None]) -> None:
+    def schedule(self, due: int, since: int, owner: Owner, payload: Any) -> None:
         """Have something judged at a moment, after the inputs that end then.
 
         Of what is due together, alarms (since NEVER) come first, then absences whose left side ended last: what these
         make may block the others.
         """
         self.sequence += 1
-        heappush(self.timers, (due, -since, self.sequence, stands, fire))
+        heappush(self.timers, (due, -since, self.sequence, owner, payload))
         self.due = self.timers[0][0]
 
     def fall_due(self) -> None:
@@ -59,9 +76,9 @@ class State:
         while self.timers and self.timers[0][:2] == (due, since):
             ready.append(heappop(self.timers)[3:])
         self.due = self.timers[0][0] if self.timers else NEVER
-        for fire in [fire for stands, fire in ready if stands()]:
+        for owner, payload in [(owner, payload) for owner, payload in ready if owner.stands(payload)]:
             self.current += 1
-            fire()
+            owner.fire(payload)
 
 
 class Made:
