@@ -9,7 +9,7 @@ before the next, and time never goes back.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from etalis import semantics_model
@@ -17,7 +17,8 @@ from etalis.errors import ConditionError, EtalisError, LimitError, Problem
 from etalis.language import syntax as s
 from etalis.language.flags import Settings, rule_settings, settings
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.rules import known_events, labelled_rules
+from etalis.language.rules import knowledge_changes, known_events, labelled_rules
+from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value, format_value
 from etalis.semantics_matches import (
@@ -56,7 +57,9 @@ def run(
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
-    world = World(relations(found.relations), knowledge(program, errors), frozenset(known_events(program)), errors)
+    solver = Solver(load_clauses(program))
+    solve, learn = knowledge(program, solver, errors), _learner(program, solver)
+    world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
     history = _History(world, found.max_derivations)
     for number, rule in enumerate(labelled_rules(program), 1):
         _set_up(rule, rule.label or str(number), found, history)
@@ -67,12 +70,11 @@ def run(
 
 def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
     """Return the events that a program derives under `unrestricted`, by a naive fixpoint without steps and stores."""
-    return semantics_model.least_model(program, stream, knowledge(program, []))
+    return semantics_model.least_model(program, stream, knowledge(program, Solver(load_clauses(program)), []))
 
 
-def knowledge(program: s.Program, errors: list[EtalisError]) -> Solve:
+def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError]) -> Solve:
     """Return how goals are solved over a program's background knowledge, once its directives have run."""
-    solver = Solver(load_clauses(program))
 
     def solve(goal: s.Term, bindings: Bindings, times: Mapping[tuple[str, int], Value]) -> Iterator[Bindings]:
         return solver.solve(to_logic(goal), bindings, times)
@@ -87,6 +89,12 @@ def knowledge(program: s.Program, errors: list[EtalisError]) -> Solve:
                 except ConditionError as error:
                     errors.append(error)
     return solve
+
+
+def _learner(program: s.Program, solver: Solver) -> Callable[[Event], None]:
+    """Return what an event does to the facts before any pattern is offered it."""
+    changes = knowledge_changes(program)
+    return lambda event: change_facts(solver.database, changes.get((event.name, len(event.args)), ()), event.args)
 
 
 def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:
@@ -170,6 +178,7 @@ class _History:
         """Process the events of a round, then what they caused, until nothing new is caused."""
         while events or self.caused:
             for event in events:
+                self.world.learn(event)
                 self.world.history.append(event)
                 for leaf in self.world.leaves:
                     leaf.offer(event, len(self.world.history) - 1)

@@ -179,6 +179,7 @@ class World:
     solve: Solve
     kinds: frozenset[tuple[str, int]]
     errors: list[EtalisError]
+    learn: Callable[[Event], None]
     leaves: list[Offered] = field(default_factory=list)
     points: list[tuple[int, Receiver]] = field(default_factory=list)
     history: list[Event] = field(default_factory=list)

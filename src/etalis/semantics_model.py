@@ -16,7 +16,7 @@ from typing import NamedTuple
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
-from etalis.language.rules import expand_any, labelled_rules
+from etalis.language.rules import expand_any, knowledge_changes, labelled_rules
 from etalis.language.traversal import postorder
 from etalis.logic.term import Value
 from etalis.semantics_matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
@@ -36,6 +36,9 @@ class Match(NamedTuple):
 
 def least_model(program: s.Program, stream: Iterable[Event], solve: Solve) -> set[Event]:
     """Return the set of events that a program derives from a finite stream under `unrestricted`."""
+    if knowledge_changes(program):
+        message = "the least model is not defined here for knowledge that events change"
+        raise ProgramError(Problem("E207", message, hint="use semantics.run"))
     found = settings(program)
     rules = []
     for rule in labelled_rules(program):

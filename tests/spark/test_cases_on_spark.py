@@ -13,6 +13,7 @@ import pytest
 
 import etalis
 from cases import Case, all_cases
+from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, Plan, plan_detection
@@ -63,6 +64,7 @@ def plan_run(case: Case, policy: str | None) -> Run | None:
     """Plan a case over one frame per kind; None if an attribute has values of two types."""
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
     read = {k for g in find_partitioning(plan_rules(program.rules, program.settings)).groups for k in g.kinds}
+    read |= set(knowledge_changes(program.tree))
     events = [(n, e) for n, e in enumerate(case.steps) if isinstance(e, Event) and (e.name, len(e.args)) in read]
     given = []
     for name, arity in dict.fromkeys((e.name, len(e.args)) for _, e in events):

@@ -77,6 +77,19 @@ def test_the_same_as_the_engine(spark: Any, text: str) -> None:
         assert sorted(map(tuple, found)) == wanted, shards
 
 
+def test_facts_that_arrive_reach_their_readers(spark: Any) -> None:
+    """Events that change facts come to the one shard, also where no rule reads them; more shards are refused."""
+    program = etalis.compile(":- knowledge confirmed/3. d(X, Y) <- withdrawal(X, _, _) where confirmed(Y, basel, _).")
+    rows = make_rows(100)
+    df = spark.createDataFrame(rows, SCHEMA).repartition(3)
+    wanted = enveloped(expected(program, rows))
+    found = program.on(spark).detect(df, time="ts", event="type", envelope=True).collect()
+    assert wanted
+    assert sorted(map(tuple, found)) == wanted
+    with pytest.raises(InputError, match="confirmed/3 changes facts"):
+        program.on(spark).detect(df, time="ts", event="type", shards=2)
+
+
 def test_no_rows_but_time_points(spark: Any) -> None:
     df = spark.createDataFrame([], SCHEMA)
     found = etalis.compile("e <- 30. d(X) <- 30 seq a(X).").on(spark).detect(df, time="ts", event="type").collect()

@@ -21,7 +21,16 @@ from etalis.language.recursion import check_recursion
 from etalis.language.safety import check_safety
 from etalis.language.shapes import check_shapes
 from etalis.language.signatures import check_signatures
-from etalis.language.syntax import Clause, Declare, EventDeclaration, LabelProperty, Program, Rule, SetFlag
+from etalis.language.syntax import (
+    Clause,
+    Declare,
+    EventDeclaration,
+    KnowledgeDeclaration,
+    LabelProperty,
+    Program,
+    Rule,
+    SetFlag,
+)
 
 CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_names,
@@ -67,7 +76,7 @@ def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
     around = [
         item
         for item in program.items
-        if isinstance(item, EventDeclaration | Clause | Declare | SetFlag)
+        if isinstance(item, EventDeclaration | Clause | Declare | KnowledgeDeclaration | SetFlag)
         or (isinstance(item, LabelProperty) and item.label in labels)
     ]
     return check(Program((*around, *added), program.span))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from etalis.errors import Span
@@ -16,6 +16,7 @@ from etalis.language.syntax import (
     EventDeclaration,
     Initially,
     Item,
+    KnowledgeDeclaration,
     LabelProperty,
     ListTerm,
     Property,
@@ -116,6 +117,39 @@ def _declare(term: Compound, span: Span) -> Item:
     return Declare(term.name, indicators(term.args[0]), span)
 
 
+def _knowledge_declaration(term: Compound, span: Span) -> Item:
+    return KnowledgeDeclaration(tuple(map(_fact_kind, _conjuncts(term.args[0]))), span)
+
+
+def _fact_kind(term: Term) -> tuple[str, int, str | None]:
+    """Read `f/n`, or `f/n - g/n` where events g take facts f away."""
+    if not (isinstance(term, Compound) and term.name == "-" and len(term.args) == 2):
+        return (*_indicator(term), None)
+    (name, arity), (remover, count) = map(_indicator, term.args)
+    if count != arity or remover == name:
+        message = "an event that takes a fact away has another name and the same arguments"
+        raise refusal("E116", message, _place(term), f"write {name}/{arity} - other/{arity}")
+    return name, arity, remover
+
+
+def _indicator(term: Term) -> tuple[str, int]:
+    found = indicators(term)
+    if len(found) != 1:
+        raise refusal("E116", "this names no event", _place(term), "write name/arity, as in linked/2")
+    return found[0]
+
+
+def _conjuncts(term: Term) -> Iterator[Term]:
+    match term:
+        case Compound(name=",", args=(first, rest)):
+            yield from _conjuncts(first)
+            yield from _conjuncts(rest)
+        case ListTerm(items=items, tail=None):
+            yield from items
+        case _:
+            yield term
+
+
 def _set_flag(term: Compound, span: Span) -> Item:
     return SetFlag(_atom(term.args[0]), term.args[1], span)
 
@@ -147,6 +181,7 @@ _DIRECTIVES: Mapping[tuple[str, int], Callable[[Compound, Span], Item]] = Mappin
         ("event", 1): _event_declaration,
         ("table", 1): _declare,
         ("dynamic", 1): _declare,
+        ("knowledge", 1): _knowledge_declaration,
         ("set_flag", 2): _set_flag,
         ("set_etalis_flag", 2): _set_flag,
     }

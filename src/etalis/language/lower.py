@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import assert_never
 
 from etalis.errors import Problem, ProgramError, Span
-from etalis.language.syntax import Clause, Compound, Const, Declare, ListTerm, Program, Term, Var
+from etalis.language.syntax import Clause, Compound, Const, Declare, KnowledgeDeclaration, ListTerm, Program, Term, Var
 from etalis.logic import unify
 from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError
@@ -59,6 +59,9 @@ def load_clauses(program: Program, database: Database | None = None) -> Database
             elif isinstance(item, Declare) and item.kind == "table":
                 for name, arity in item.names:
                     knowledge.table(name, arity)
+            elif isinstance(item, KnowledgeDeclaration):
+                for name, arity, _ in item.facts:
+                    knowledge.declare(name, arity)
         except LogicError as error:
             problems.append(_refuse(error, item.span))
     if problems:

@@ -9,7 +9,18 @@ from etalis.language.flags import flag_problems, garbage_problems, property_prob
 from etalis.language.goals import Indicator, indicator, strip_wrappers
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
-from etalis.language.syntax import Compound, Const, Export, LabelProperty, Property, SetFlag, Term, Trigger, Var
+from etalis.language.syntax import (
+    Compound,
+    Const,
+    Export,
+    KnowledgeDeclaration,
+    LabelProperty,
+    Property,
+    SetFlag,
+    Term,
+    Trigger,
+    Var,
+)
 from etalis.language.wording import counted, kind, written
 from etalis.logic.builtins import PROTECTED
 from etalis.temporal.relation import RELATIONS
@@ -39,6 +50,12 @@ def check_names(outline: Outline) -> Iterator[Problem]:
         if key is not None and key in PROTECTED:
             message = f"{kind(*key)} is built in and cannot be defined"
             yield Problem("E226", message, clause.head.span or clause.span, "give the predicate another name")
+
+    for item in outline.program.items:
+        if isinstance(item, KnowledgeDeclaration):
+            for key in [fact[:2] for fact in item.facts if fact[:2] in PROTECTED]:
+                message = f"{kind(*key)} is built in and cannot be knowledge that events change"
+                yield Problem("E226", message, item.span, "give the event another name")
 
 
 def _options(outline: Outline) -> Iterator[Problem]:

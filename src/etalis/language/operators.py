@@ -68,7 +68,10 @@ ARROWS = frozenset({"<-", "iff"})
 
 _PREFIX = {
     1200: ("fx", ":- ?-"),
-    1150: ("fx", "dynamic discontiguous initialization meta_predicate module_transparent multifile public table"),
+    1150: (
+        "fx",
+        "dynamic discontiguous initialization knowledge meta_predicate module_transparent multifile public table",
+    ),
     900: ("fy", "\\+"),
     200: ("fy", "- + \\"),
 }

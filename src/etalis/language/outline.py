@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from etalis.errors import ProgramError
 from etalis.language.bindings import bindings
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
 from etalis.language.goals import Bound, Indicator, asserted, calls, indicator, strip_wrappers
-from etalis.language.rules import declarations, events_in, labelled_rules
+from etalis.language.rules import declarations, events_in, knowledge_changes, labelled_rules
 from etalis.language.syntax import (
     Clause,
     Condition,
@@ -56,7 +56,13 @@ class Outline:
     @cached_property
     def known(self) -> frozenset[Indicator]:
         """Every kind of event that the program names outside of triggers."""
-        return self.derived | frozenset(self.declared) | {(p.name, len(p.args)) for p in self.used}
+        declared = frozenset((*self.declared, *self.learned))
+        return self.derived | declared | {(p.name, len(p.args)) for p in self.used}
+
+    @cached_property
+    def learned(self) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
+        """The events that change facts, with the facts they change."""
+        return knowledge_changes(self.program)
 
     @cached_property
     def settings(self) -> Settings:
@@ -90,7 +96,8 @@ class Outline:
         listed = {name for item in self.program.items if isinstance(item, Declare) for name in item.names}
         added = {key for goal, _ in self.goals for key in asserted(goal)}
         stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
-        return frozenset(key for key in heads if key is not None) | listed | added | stored | self.given
+        facts = {(name, arity) for (_, arity), changes in self.learned.items() for name, _ in changes}
+        return frozenset(key for key in heads if key is not None) | listed | facts | added | stored | self.given
 
     @cached_property
     def goals(self) -> tuple[tuple[Term, str], ...]:

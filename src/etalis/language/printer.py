@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from itertools import starmap
 from typing import assert_never
 
 from etalis.language.clauses import is_reserved, obey_op
@@ -31,6 +32,7 @@ from etalis.language.syntax import (
     Condition,
     Const,
     Declare,
+    Directive,
     Do,
     EventDeclaration,
     EventPattern,
@@ -39,6 +41,7 @@ from etalis.language.syntax import (
     Initially,
     Isolated,
     Item,
+    KnowledgeDeclaration,
     LabelProperty,
     Last,
     ListTerm,
@@ -248,7 +251,7 @@ class Printer:
             case _:
                 return f":- {self._directive(item)}"
 
-    def _directive(self, item: EventDeclaration | Import | Export | SetFlag | Declare | Initially) -> str:
+    def _directive(self, item: Directive) -> str:
         match item:
             case EventDeclaration(name=name, attributes=attributes):
                 args = tuple(Compound(":", (Const(a), Const(kind))) for a, kind in attributes)
@@ -261,6 +264,8 @@ class Printer:
                 return self.term(Compound("set_flag", (Const(name), value)), BODY)
             case Declare(kind=kind, names=names):
                 return f"{kind} {self._indicators(names)}"
+            case KnowledgeDeclaration(facts=facts):
+                return f"knowledge {self._arguments(starmap(_fact_kind, facts)) or '[]'}"
             case Initially(goal=goal):
                 return self.term(goal, BODY)
             case _:
@@ -268,6 +273,11 @@ class Printer:
 
     def _indicators(self, names: tuple[tuple[str, int], ...]) -> str:
         return self._arguments(Compound("/", (Const(name), Const(arity))) for name, arity in names) or "[]"
+
+
+def _fact_kind(name: str, arity: int, remover: str | None) -> Term:
+    kind = Compound("/", (Const(name), Const(arity)))
+    return kind if remover is None else Compound("-", (kind, Compound("/", (Const(remover), Const(arity)))))
 
 
 def _row(pattern: Pattern) -> PatternOperator:

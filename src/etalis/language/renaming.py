@@ -20,6 +20,7 @@ from etalis.language.syntax import (
     Import,
     Initially,
     Item,
+    KnowledgeDeclaration,
     LabelProperty,
     Pattern,
     Rule,
@@ -54,12 +55,18 @@ def _renamed(item: Item, new: Rename, label: str) -> Item:
             return replace(item, name=new(name, len(attributes)))
         case Declare(names=names) | Export(names=names):
             return replace(item, names=tuple((new(name, arity), arity) for name, arity in names))
+        case KnowledgeDeclaration(facts=facts):
+            return replace(item, facts=tuple(_fact_kind(*fact, new) for fact in facts))
         case Initially(goal=goal):
             return replace(item, goal=_goal(goal, new))
         case SetFlag() | Import():
             return item
         case _:
             assert_never(item)
+
+
+def _fact_kind(name: str, arity: int, remover: str | None, new: Rename) -> tuple[str, int, str | None]:
+    return new(name, arity), arity, None if remover is None else new(remover, arity)
 
 
 def _rule(rule: Rule, new: Rename, label: str) -> Rule:

@@ -18,6 +18,7 @@ from etalis.language.syntax import (
     Binary,
     EventDeclaration,
     EventPattern,
+    KnowledgeDeclaration,
     LabelProperty,
     Or,
     Pattern,
@@ -89,9 +90,25 @@ def declarations(program: Program) -> Mapping[Indicator, EventDeclaration]:
     return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, EventDeclaration)}
 
 
+def knowledge_changes(program: Program) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
+    """Return by kind of event which facts one of its attributes goes (False) or comes (True); the former first.
+
+    >>> knowledge_changes(Program((KnowledgeDeclaration((("on", 1, "off"), ("off", 1, "on"))),)))[("on", 1)]
+    (('off', False), ('on', True))
+    """
+    facts = [fact for item in program.items if isinstance(item, KnowledgeDeclaration) for fact in item.facts]
+    found: dict[Indicator, dict[tuple[str, bool], None]] = {}
+    for name, arity, remover in facts:
+        if remover is not None:
+            found.setdefault((remover, arity), {})[name, False] = None
+    for name, arity, _ in facts:
+        found.setdefault((name, arity), {})[name, True] = None
+    return {kind: tuple(changes) for kind, changes in found.items()}
+
+
 def known_events(program: Program) -> tuple[Indicator, ...]:
     """Return every kind of event that the program names (declared, derived or used), in order of appearance."""
-    found = dict.fromkeys(declarations(program))
+    found = dict.fromkeys((*declarations(program), *knowledge_changes(program)))
     for rule in labelled_rules(program):
         for pattern in (rule.head, *events_in(rule.pattern)):
             found[pattern.name, len(pattern.args)] = None

@@ -16,6 +16,7 @@ from etalis.language.syntax import (
     Const,
     EventDeclaration,
     EventPattern,
+    KnowledgeDeclaration,
     ListTerm,
     Negation,
     NotWithin,
@@ -63,7 +64,15 @@ def _declaration_problems(outline: Outline) -> Iterator[Problem]:
 
 
 def _occurrences(outline: Outline) -> list[EventPattern]:
-    return [rule.head for rule in outline.rules] + list(outline.used)
+    facts = [
+        EventPattern(word, (Var("_"),) * arity, item.span)
+        for item in outline.program.items
+        if isinstance(item, KnowledgeDeclaration)
+        for name, arity, remover in item.facts
+        for word in (name, remover)
+        if word is not None
+    ]
+    return [*facts, *(rule.head for rule in outline.rules), *outline.used]
 
 
 def _arity_problems(outline: Outline) -> Iterator[Problem]:
@@ -95,7 +104,7 @@ def _position(pattern: EventPattern) -> int:
 
 def _misspelt_events(outline: Outline) -> Iterator[Problem]:
     """Yield events in bodies that nothing derives or declares, where a very similar name is known."""
-    made = {name for name, _ in outline.derived} | {name for name, _ in outline.declared}
+    made = {name for name, _ in (*outline.derived, *outline.declared, *outline.learned)}
     times = Counter(pattern.name for pattern in outline.used)
     lookalikes = Lookalikes(made | set(times))
     order = {name: i for i, name in reversed(list(enumerate(p.name for p in outline.used)))}

@@ -317,6 +317,14 @@ class Declare:
 
 
 @dataclass(frozen=True, slots=True)
+class KnowledgeDeclaration:
+    """`:- knowledge f/n, g/m - h/m.`: events f and g make facts known; an event h takes the fact g away."""
+
+    facts: tuple[tuple[str, int, str | None], ...]
+    span: Span | None = place()
+
+
+@dataclass(frozen=True, slots=True)
 class Initially:
     """`:- Goal.`: run once when the program starts; also `op/3`, which the reader has obeyed already."""
 
@@ -324,9 +332,8 @@ class Initially:
     span: Span | None = place()
 
 
-Item: TypeAlias = (
-    Rule | LabelProperty | Clause | Trigger | EventDeclaration | Import | Export | SetFlag | Declare | Initially
-)
+Directive: TypeAlias = EventDeclaration | Import | Export | SetFlag | Declare | KnowledgeDeclaration | Initially
+Item: TypeAlias = Rule | LabelProperty | Clause | Trigger | Directive
 
 
 @dataclass(frozen=True, slots=True)

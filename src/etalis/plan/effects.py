@@ -16,10 +16,12 @@ _NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
 def find_effects(program: Program) -> tuple[str, ...]:
     """Say of every goal of conditions, actions and clauses that changes or tells something what it is.
 
-    A goal that is only known at run time counts, since it may be anything.
+    A goal that is only known at run time counts, since it may be anything. So do events that change facts: whoever
+    asks for a fact must have received them all.
     """
-    found: dict[str, None] = {}
-    for goal, role in Outline(program).goals:
+    outline = Outline(program)
+    found = dict.fromkeys(f"{kind(*event)} changes facts that conditions see" for event in outline.learned)
+    for goal, role in outline.goals:
         if role != "directive":
             where = {"clause": "a clause", "action": "an action"}.get(role, "a condition")
             found.update(dict.fromkeys(f"{what} in {where} has a side effect" for what in _effects(goal)))

@@ -10,6 +10,7 @@ from etalis.language.check import findings
 from etalis.language.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.parser import parse_term
+from etalis.language.rules import knowledge_changes
 from etalis.language.syntax import Clause
 from etalis.language.syntax import Program as Tree
 from etalis.logic.builtins import PROTECTED
@@ -41,7 +42,7 @@ class Knowledge:
         for function in functions:
             key = (function.name, function.arity)
             clauses = {indicator(strip_wrappers(c.head)) for c in self._tree.items if isinstance(c, Clause)}
-            if key in clauses or key in self._facts:
+            if key in clauses or key in self._facts or (key[0], True) in knowledge_changes(self._tree).get(key, ()):
                 message = f"{key[0]}/{key[1]} cannot be registered: the program has facts or clauses for it"
                 raise ProgramError(Problem("E231", message, hint="give the function another name, or its arity"))
             self._functions[key] = function

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.parser import parse_rule
-from etalis.language.rules import event_rules
+from etalis.language.rules import event_rules, knowledge_changes
 from etalis.language.syntax import LabelProperty, Rule
 from etalis.language.syntax import Program as Tree
+from etalis.logic.facts import change_facts
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rule
 from etalis.runtime.code import Code
@@ -27,7 +28,7 @@ from etalis.runtime.heads import Heads
 from etalis.runtime.knowledge import show_history
 from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
-from etalis.runtime.state import NEVER, State
+from etalis.runtime.state import NEVER, Raw, State
 from etalis.runtime.store import count_instances
 from etalis.temporal.event import Event
 
@@ -60,6 +61,7 @@ class RuleSet:
         self.rules: list[tuple[PlannedRule, Rule]] = []
         self.ticks: list[tuple[int, Callable[[], None]]] = []
         self.fired: set[Any] = set()
+        self.learned = knowledge_changes(program.tree)
         self.generation = 0
         self.numbers = 0
         for rule in program.rules:
@@ -81,18 +83,33 @@ class RuleSet:
         self.processors = compiler.processors()
         self.ticks = self._compile_ticks(compiler)
         self.log = compiler.log()
-        self.listened = {*self.processors, *((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)}
+        heads = [(r.head.event.name, len(r.head.event.args)) for r, _ in self.rules]
+        self.listened = {*self.processors, *heads, *self.learned}
+        for kind, changes in self.learned.items():
+            self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))
         for planned, _ in self.rules:
-            kind = self.heads.kind(planned)
-            kind.feeds = self.processors.get((kind.name, kind.arity))
-            if kind.feeds is None and self.log is not None:
-                kind.feeds = _nothing
+            made = self.heads.kind(planned)
+            made.feeds = self.processors.get((made.name, made.arity))
+            if made.feeds is None and self.log is not None:
+                made.feeds = _nothing
         self.sources = compiler.sources
         self.numbered = self.traced or self.log is not None or compiler.reads_numbers()
         self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
         self.entries = EntryWriter(self, compiler)
+
+    def _learn_first(
+        self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]
+    ) -> Callable[[Raw], None]:
+        """Return the processor of events that change facts: what they are part of sees the change."""
+        database, end = self.conditions.solver.database, 3 + kind[1]
+
+        def learn(raw: Raw) -> None:
+            change_facts(database, changes, raw[3:end])
+            process(raw)
+
+        return learn
 
     def _compile_ticks(self, compiler: Compiler) -> list[tuple[int, Callable[[], None]]]:
         found = []

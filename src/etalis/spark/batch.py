@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.formats.row import UNITS
 from etalis.language.printer import print_program
-from etalis.language.rules import declarations
+from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind, find_partitioning, show
@@ -92,11 +92,12 @@ def plan_detection(
 
 
 def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
-    """Return the kinds that rules read."""
+    """Return the kinds that rules read, and those that change facts."""
     made = {(h.event.name, len(h.event.args)) for h in heads}
     read = dict.fromkeys(
         (node.name, len(node.args)) for head in heads for node in p.walk(head.body) if isinstance(node, p.Source)
     )
+    read.update(dict.fromkeys(knowledge_changes(program.tree)))
     declared = {kind: d.attributes for kind, d in declarations(program.tree).items()}
     return [Signature(kind, declared.get(kind), kind in made) for kind in read]
 

@@ -22,6 +22,7 @@ from etalis.language.syntax import (
     Import,
     Initially,
     Isolated,
+    KnowledgeDeclaration,
     LabelProperty,
     Last,
     ListTerm,
@@ -219,6 +220,7 @@ def _is_head(term: Term) -> bool:
 heads = small.filter(_is_head)
 bodies = small.filter(lambda t: not (isinstance(t, Compound) and len(t.args) == 2 and t.name in PATTERN_WORDS))
 goals = st.builds(_compound, st.sampled_from(["p", "assertz", "a b"]), st.lists(small, min_size=1, max_size=2))
+fact_kinds = st.tuples(atoms, st.integers(0, 3), st.none() | atoms).filter(lambda fact: fact[0] != fact[2])
 items = st.one_of(
     rules,
     st.builds(Clause, heads, st.none() | bodies),
@@ -235,6 +237,7 @@ items = st.one_of(
     st.builds(Export, indicators),
     st.builds(SetFlag, atoms, small),
     st.builds(Declare, st.sampled_from(["table", "dynamic"]), indicators),
+    st.builds(KnowledgeDeclaration, st.lists(fact_kinds, max_size=2).map(tuple)),
     st.builds(Initially, goals),
 )
 programs = st.lists(items, max_size=4).map(lambda several: Program(tuple(several)))

@@ -99,6 +99,10 @@ WHOLE = {
         "d <- a(X) where call(X).",
         "call/1 of a goal that is not written down in a condition",
     ),
+    "facts that arrive": (
+        ":- knowledge p/1 - q/1. d(X) <- a(X) where p(X).",
+        "q/1 changes facts that conditions see",
+    ),
     "a goal with added arguments": ("d <- a(X) where maplist(assertz, X).", "maplist/2 of a goal"),
 }
 
