@@ -42,7 +42,17 @@ class Delete:
     rule: str
 
 
-Step: TypeAlias = Event | Advance | Insert | Delete
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A fact that comes (True) or goes (False) from outside, at a time (microseconds)."""
+
+    known: bool
+    name: str
+    args: tuple[Value, ...]
+    at: int
+
+
+Step: TypeAlias = Event | Advance | Insert | Delete | Change
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +191,10 @@ def _step(line: str) -> Step:
             return Insert(rest)
         case "delete":
             return Delete(rest)
+        case "assert" | "retract":
+            fact, _, at = rest.rpartition(" at ")
+            event = read_event(f"{at} {fact}")
+            return Change(word == "assert", event.name, event.args, event.end_time)
         case _:
             return read_event(line)
 
@@ -254,7 +268,7 @@ def _divide(lines: list[str], place: str) -> tuple[dict[str, str], dict[str, lis
     return settings, sections
 
 
-_NEXT = re.compile(r";\s+(?=[-\d]|advance|insert|delete)")
+_NEXT = re.compile(r";\s+(?=[-\d]|advance|insert|delete|assert|retract)")
 
 
 def _content(lines: Iterable[str]) -> list[str]:

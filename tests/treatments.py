@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cases import Advance, Case, Delete, Insert, Step
+from cases import Advance, Case, Change, Delete, Insert, Step
 from etalis.errors import EtalisError
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
@@ -50,7 +50,9 @@ def _by_semantics(case: Case, policy: str | None) -> Outcome:
 
     program = load(case.program, read=dict(case.files).get)
     until = None if case.is_closed else max(_moment(step) for step in case.steps)
-    model = semantics.run(program, _typed(program, case), policy=policy, until=until, **dict(case.options))
+    changes = [(c.at, c.name, c.known, c.args) for c in case.steps if isinstance(c, Change)]
+    options = dict(case.options)
+    model = semantics.run(program, _typed(program, case), policy=policy, until=until, changes=changes, **options)
     return Outcome(tuple(semantics.reported(program, model)), case.reported, warnings=case.warnings)
 
 
@@ -73,6 +75,8 @@ def _moment(step: Step) -> int:
             return to
         case Event():
             return step.end_time
+        case Change(at=at):
+            return at
         case _:
             raise AssertionError("the meaning of a changing program is not defined")
 
@@ -110,6 +114,8 @@ def _push_all(engine: Engine, case: Case) -> Iterator[Event]:
                 engine.insert_rule(rule)
             case Delete(rule):
                 engine.delete_rule(rule)
+            case Change(known, name, args, at):
+                (engine.assert_fact if known else engine.retract_fact)(name, *args, at=Fraction(at, MICROSECONDS))
             case _:
                 yield from engine.push(step.name, *step.args, at=(step.start, step.end))
     if case.is_closed:

@@ -48,19 +48,21 @@ def run(
     until: int | None = None,
     max_derivations: int | None = None,
     errors: list[EtalisError] | None = None,
+    changes: Iterable[tuple[int, str, bool, tuple[Value, ...]]] = (),
 ) -> list[Event]:
     """Return all events that a program derives from a finite stream, in the order of making.
 
     `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
-    conditions are added to `errors`.
+    conditions are added to `errors`. `changes` are facts from outside: when they come (True) or go (False).
     """
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
     solver = Solver(load_clauses(program))
     solve, learn = knowledge(program, solver, errors), _learner(program, solver)
+    waiting = sorted(changes, key=lambda change: change[0])
     world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
-    history = _History(world, found.max_derivations)
+    history = _History(world, found.max_derivations, lambda until: _change(solver, waiting, until))
     for number, rule in enumerate(labelled_rules(program), 1):
         _set_up(rule, rule.label or str(number), found, history)
     ranked = sorted(stream, key=lambda e: (e.end_time, e.start_time))
@@ -95,6 +97,13 @@ def _learner(program: s.Program, solver: Solver) -> Callable[[Event], None]:
     """Return what an event does to the facts before any pattern is offered it."""
     changes = knowledge_changes(program)
     return lambda event: change_facts(solver.database, changes.get((event.name, len(event.args)), ()), event.args)
+
+
+def _change(solver: Solver, waiting: list[tuple[int, str, bool, tuple[Value, ...]]], until: int) -> None:
+    """Make the changes from outside that are due, in order of time, then of giving."""
+    while waiting and waiting[0][0] <= until:
+        _, name, known, args = waiting.pop(0)
+        change_facts(solver.database, ((name, known),), args)
 
 
 def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:
@@ -132,17 +141,19 @@ class _History:
 
     world: World
     max_derivations: int
+    change: Callable[[int], None]
     before: int = 0
     derived: list[Event] = field(default_factory=list)
     made: set[Event] = field(default_factory=set)
     caused: list[Event] = field(default_factory=list)
 
     def pass_through(self, inputs: list[Event], until: float) -> None:
-        """Take every moment in turn: its time points, the inputs that end then, then what is due."""
+        """Take every moment in turn: changes from outside, time points, the inputs that end then, what is due."""
         points = sorted(self.world.points, key=lambda point: point[0])
         for now in self._moments(inputs, points):
             if now > until:
                 return
+            self.change(now)
             for _, receive in (p for p in points if p[0] == now):
                 receive(whole(now, now, {}, frozenset()))
                 self.world.let_go()

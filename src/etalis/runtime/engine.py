@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
 from etalis.language.parser import parse_event
 from etalis.language.values import ground
-from etalis.logic.loaders import load_rows
-from etalis.runtime.knowledge import replace_facts, solutions
-from etalis.runtime.rim import arrange, convert, to_interval
+from etalis.logic.loaders import Rows, load_rows
+from etalis.logic.term import to_value
+from etalis.logic.unify import from_value
+from etalis.runtime.changes import Change, Changes
+from etalis.runtime.knowledge import solutions
+from etalis.runtime.rim import arrange, convert, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw
 from etalis.temporal.event import Event, sort_key
@@ -46,9 +49,13 @@ class Engine:
         self.errors: list[ConditionError] = []
         self._on_error = on_error
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
-        self._rules = RuleSet(program, policy=policy, parts=parts, report=self._report, history=self._history)
+        self._rules = RuleSet(
+            program, policy=policy, parts=parts, report=self._report, history=self._history,
+            watched=on_error is not None,
+        )  # fmt: skip
         self._state = self._rules.state
         self._signatures = program.signatures
+        self._changes = Changes(self._state, self._rules.conditions.solver.database, self._report)
         self._callbacks: list[tuple[str | None, Callback]] = []
         self._busy = False
         self._made = 0
@@ -181,16 +188,19 @@ class Engine:
             raise EventError(
                 Problem("E310", f"{name} ends at {to_seconds(end)}, but time has reached {_show(reached)}", hint=hint)
             )
-        if self._rules.ticks or state.due < end:
+        if self._rules.ticks or state.due < end or self._changes.next <= end:
             self._pass_time(end, out, inclusive=False)
         state.now = end
 
     def _pass_time(self, time: int, out: list[Event], *, inclusive: bool) -> None:
-        """Fire time points up to `time`, deadlines before it (and at it, if inclusive), in order."""
+        """Make changes and fire time points up to `time`, deadlines before it (and at it, if inclusive), in order."""
         state, rules = self._state, self._rules
         while True:
-            tick = rules.next_tick()
-            if tick <= state.due and tick <= time and tick < NEVER:
+            tick, change = rules.next_tick(), self._changes.next
+            if change <= tick and change <= state.due and change <= time and change < NEVER:
+                state.now = max(state.now, change)
+                self._changes.make_next()
+            elif tick <= state.due and tick <= time and tick < NEVER:
                 state.now = max(state.now, tick)
                 rules.fire_tick()
             elif state.due < time or (inclusive and state.due <= time and state.due < NEVER):
@@ -294,9 +304,30 @@ class Engine:
         """
         return solutions(self._rules.conditions.solver, goal)
 
-    def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None) -> int:
-        """Put the rows of a source in the place of a relation, effective for later events; return how many."""
-        return replace_facts(self._rules.conditions.solver.database, name, load_rows(source, columns))
+    def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:
+        """Put the rows of a source in the place of a relation; return how many.
+
+        Later events see it; with `at`, a moment to come, all matches that end then or later.
+        """
+        rows = load_rows(source, columns)
+        self._change(Change("replace", name, rows), at)
+        return len(rows.rows)
+
+    def assert_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
+        """Make a fact known, for later events or, with `at`, for matches that end at a moment to come or later."""
+        self._change(Change("assert", name, self._fact(name, args)), at)
+
+    def retract_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
+        """Take a fact away, for later events or, with `at`, for matches that end at a moment to come or later."""
+        self._change(Change("retract", name, self._fact(name, args)), at)
+
+    def _change(self, change: Change, at: Any) -> None:
+        self._changes.take(change, None if at is None else to_instant(at))
+
+    def _fact(self, name: str, args: tuple[Any, ...]) -> Rows:
+        is_event = (name, len(args)) in self._rules.learned
+        values = self._values(name, args, {}) if is_event else tuple(map(to_value, args))
+        return Rows("the fact", len(values), [tuple(map(from_value, values))])
 
     # rules
 

@@ -15,6 +15,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.code import Code
 from etalis.runtime.network import Entry
 from etalis.runtime.rim import convert_one
+from etalis.runtime.state import NEVER
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
@@ -90,41 +91,46 @@ class EntryWriter:
         code.long_running = True
         state, slow = code.constant(self.state), code.constant(general)
         arities = {arity for _, arity in self.hot}
-        code(f"seconds = {state}.seconds")
+        clock = self._clock(code)
+        code(f"{clock} = {state}.seconds")
         with code.block("try:"), code.block("for row in rows:"):
             for number, arity in enumerate(sorted(arities)):
                 with code.block(f"{'el' if number else ''}if type(row) is tuple and len(row) == {arity + 2}:"):
                     code(f"({', '.join(['name', *(f'x{i}' for i in range(arity)), 'at'])}) = row")
                     with code.block("if type(at) is int:"):
                         code(f"t = at * {MICROSECONDS}")
-                        self._in_order(code, "seconds")
+                        self._in_order(code, clock)
                         kinds = [kind for kind in self.hot if kind[1] == arity]
                         for place, kind in enumerate(kinds):
                             with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
                                 self._run_kind(code, kind, settle)
                         code.depth -= 1
-            code(f"{state}.seconds = seconds")
+            code(f"{state}.seconds = {clock}")
             code(f"yield from {slow}(row)")
-            code(f"seconds = {state}.seconds")
-        with code.block("finally:"), code.block(f"if {state}.seconds < seconds:"):
-            code(f"{state}.seconds = seconds")
+            code(f"{clock} = {state}.seconds")
+        with code.block("finally:"), code.block(f"if {state}.seconds < {clock} < {code.constant(NEVER)}:"):
+            code(f"{state}.seconds = {clock}")
         return self.compiler.finish(code, "run")
 
+    def _clock(self, code: Code) -> str:
+        """Return where `run` keeps its clock: in the state, if someone may look while an event is being processed."""
+        return f"{code.constant(self.state)}.seconds" if self.rules.watched else "seconds"
+
     def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any]) -> None:
-        state = code.constant(self.state)
+        state, clock = code.constant(self.state), self._clock(code)
         parameters = [f"x{i}" for i in range(kind[1])]
         self._convert(code, kind, parameters)
-        code("seconds = at")
+        code(f"{clock} = at")
 
         def hand_out(events: list[str]) -> list[str]:
-            return [f"{state}.seconds = at", *(f"yield {e}" for e in events), f"seconds = {state}.seconds"]
+            return [f"{state}.seconds = {clock}", *(f"yield {e}" for e in events), f"{clock} = {state}.seconds"]
 
         if not self._offer(code, kind, parameters, hand_out):
             with code.block(f"if {code.constant(self.state.queue)}:"):
                 for line in hand_out([]):
                     code(line)
                 code(f"yield from {code.constant(settle)}()")
-                code(f"seconds = {state}.seconds")
+                code(f"{clock} = {state}.seconds")
         code("continue")
 
     def _in_order(self, code: Code, seconds: str) -> None:

@@ -15,7 +15,6 @@ from etalis.language.syntax import Clause
 from etalis.language.syntax import Program as Tree
 from etalis.logic.builtins import PROTECTED
 from etalis.logic.clauses import Database, Key
-from etalis.logic.errors import LogicError
 from etalis.logic.foreign import Function, install
 from etalis.logic.library import new_database
 from etalis.logic.loaders import Rows
@@ -37,6 +36,11 @@ class Knowledge:
     def __bool__(self) -> bool:
         return bool(self._functions or self._facts)
 
+    @property
+    def calls_host(self) -> bool:
+        """Tell whether goals call functions of the host, which may look at the engine."""
+        return bool(self._functions)
+
     def register(self, functions: Iterable[Function]) -> None:
         """Add functions; a predicate that has clauses cannot be a function too."""
         for function in functions:
@@ -51,7 +55,7 @@ class Knowledge:
         """Add facts behind those that there are."""
         key = (name, rows.arity)
         if key in PROTECTED or key in self._functions:
-            raise _unfit(key, rows, "is built in or registered")
+            raise unfit(key, rows, "is built in or registered")
         self._facts.setdefault(key, []).extend(rows.rows)
         return len(rows.rows)
 
@@ -80,19 +84,8 @@ def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if not name.startswith("_")} for row in found]
 
 
-def replace_facts(database: Database, name: str, rows: Rows) -> int:
-    """Put rows in the place of the facts that a predicate has."""
-    key = (name, rows.arity)
-    if not database.calls(*key):
-        raise _unfit(key, rows, "is not part of the program", "reload a relation that the program has or calls")
-    try:
-        database.replace_rows(name, rows.arity, rows.rows)
-    except LogicError:
-        raise _unfit(key, rows, "is made of more than facts") from None
-    return len(rows.rows)
-
-
-def _unfit(key: Key, rows: Rows, reason: str, hint: str = "load the facts under another name") -> InputError:
+def unfit(key: Key, rows: Rows, reason: str, hint: str = "load the facts under another name") -> InputError:
+    """Return the refusal of rows for a predicate that cannot take them."""
     return InputError(Problem("E409", f"{rows.source} cannot be {key[0]}/{key[1]}, which {reason}", hint=hint))
 
 

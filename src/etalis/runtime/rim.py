@@ -36,6 +36,14 @@ def to_interval(at: Any) -> tuple[int, int]:
         raise EventError(Problem("E303", f"{at!r} is not a time", hint=hint)) from error
 
 
+def to_instant(at: Any) -> int:
+    """Turn `at` (seconds or a datetime) into microseconds."""
+    start, end = to_interval(at)
+    if start != end:
+        raise EventError(Problem("E303", f"{at!r} is an interval, not a moment", hint="give seconds or a datetime"))
+    return end
+
+
 def to_int(value: Value) -> Value:
     if isinstance(value, float) and value.is_integer():
         return int(value)

@@ -47,8 +47,10 @@ class RuleSet:
         parts: bool,
         report: Callable[[ConditionError], None],
         history: list[Event] | None = None,
+        watched: bool = False,
     ) -> None:
         self.program = program
+        self.watched = watched or program.knowledge.calls_host
         self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
         self.traced = parts
         self.state = State()

@@ -52,12 +52,21 @@ class State:
     @property
     def now(self) -> int:
         """The time reached. Generated code moves `seconds` alone: whole seconds compare faster than microseconds."""
-        return max(self.reached, self.seconds * MICROSECONDS)
+        return self.reached if self.seconds == NEVER else max(self.reached, self.seconds * MICROSECONDS)
 
     @now.setter
     def now(self, time: int) -> None:
         self.reached = time
-        self.seconds = time // MICROSECONDS
+        if self.seconds != NEVER:
+            self.seconds = time // MICROSECONDS
+
+    def hold(self) -> None:
+        """Make every event take the general way: to generated code none comes after NEVER."""
+        self.reached, self.seconds = self.now, NEVER
+
+    def release(self) -> None:
+        """Open the generated ways again."""
+        self.seconds = self.reached // MICROSECONDS
 
     def schedule(self, due: int, since: int, owner: Owner, payload: Any) -> None:
         """Have something judged at a moment, after the inputs that end then.
