@@ -58,8 +58,8 @@ def _by_semantics(case: Case, policy: str | None) -> Outcome:
 
 def _typed(program: Tree, case: Case) -> list[Event]:
     """Return the events with their attributes in the declared types, as the rim would hand them on."""
+    from etalis.language.attributes import convert
     from etalis.language.rules import declarations
-    from etalis.runtime.rim import convert
 
     types = {kind: declared.attributes for kind, declared in declarations(program).items()}
     return [

@@ -17,8 +17,8 @@ import pyarrow.parquet
 from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.formats.row import Place, Reading, Row
 from etalis.formats.table import Attribute, column_names, open_table
+from etalis.language.attributes import convert_one
 from etalis.logic.term import Value, format_value, to_value
-from etalis.runtime.rim import convert_one
 from etalis.temporal.event import Event
 
 BATCH = 10_000

@@ -14,9 +14,9 @@ from typing import Any, NoReturn
 from etalis.errors import EtalisError
 from etalis.formats.row import Place, Reading, Row, interval_of, parse_time, time_of
 from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
+from etalis.language.attributes import convert_one
 from etalis.language.spelling import suggest
 from etalis.logic.term import Struct, Value, to_value
-from etalis.runtime.rim import convert_one
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 

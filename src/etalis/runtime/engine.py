@@ -12,6 +12,7 @@ from operator import lt
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
+from etalis.language.attributes import convert
 from etalis.language.parser import parse_event
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
@@ -19,7 +20,7 @@ from etalis.logic.term import to_value
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.knowledge import solutions
-from etalis.runtime.rim import arrange, convert, to_instant, to_interval
+from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw
 from etalis.temporal.event import Event, sort_key
@@ -140,9 +141,6 @@ class Engine:
         signature = self._signatures.get(name, ())
         if named:
             args = arrange(name, signature, args, named)
-        if signature and len(args) != len(signature):
-            hint = f"declared: {name}({', '.join(a for a, _ in signature)})"
-            raise EventError(Problem("E302", f"{name} takes {len(signature)} attributes, not {len(args)}", hint=hint))
         return convert(name, signature, args)
 
     def _row(self, row: Any) -> tuple[str, tuple[Any, ...], int, int]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from etalis.language.attributes import convert_one
 from etalis.logic.term import to_value
 from etalis.plan import algebra as p
 from etalis.runtime.code import Code
 from etalis.runtime.network import Entry
-from etalis.runtime.rim import convert_one
 from etalis.runtime.state import NEVER
 from etalis.temporal.interval import MICROSECONDS
 

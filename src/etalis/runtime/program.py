@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.language.attributes import Signature
 from etalis.language.check import check_rules, check_text
 from etalis.language.flags import Settings, settings
 from etalis.language.modules import Reader, read_file
@@ -26,7 +27,6 @@ from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
 from etalis.runtime.engine import Engine
 from etalis.runtime.knowledge import Knowledge
-from etalis.runtime.rim import Signature
 from etalis.runtime.state import Reported
 from etalis.runtime.terms import match_arguments
 

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from etalis.errors import EventError, Problem
+from etalis.language.attributes import CONVERSIONS
 from etalis.logic.term import Struct, Value, format_value
-from etalis.runtime.rim import CONVERSIONS
 from etalis.temporal.event import Event, to_plain
 from etalis.temporal.interval import to_time
 

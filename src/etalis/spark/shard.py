@@ -20,12 +20,12 @@ import pyarrow.compute as pc
 
 from etalis.errors import EventError, InputError, Problem
 from etalis.formats.row import UNITS
+from etalis.language.attributes import convert
 from etalis.language.flags import Settings
 from etalis.language.parser import parse
 from etalis.logic.term import order_key, real
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
-from etalis.runtime.rim import convert
 from etalis.spark.output import Output, encode
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS, to_seconds
