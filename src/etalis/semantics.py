@@ -15,17 +15,18 @@ from dataclasses import dataclass, field
 from etalis import semantics_model
 from etalis.errors import ConditionError, EtalisError, LimitError, Problem
 from etalis.language import syntax as s
+from etalis.language.event_goals import Occur, Step, install_goals
 from etalis.language.flags import Settings, rule_settings, settings
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.rules import knowledge_changes, known_events, labelled_rules
+from etalis.language.rules import declarations, knowledge_changes, known_events, labelled_rules
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value, format_value
 from etalis.semantics_matches import (
     Bindings,
+    Course,
     Deadline,
     Instance,
-    Receiver,
     Scope,
     Solve,
     World,
@@ -34,7 +35,7 @@ from etalis.semantics_matches import (
     match_all,
     whole,
 )  # fmt: skip
-from etalis.semantics_patterns import build, named
+from etalis.semantics_patterns import acting, build, named
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
@@ -50,7 +51,7 @@ def run(
     errors: list[EtalisError] | None = None,
     changes: Iterable[tuple[int, str, bool, tuple[Value, ...]]] = (),
 ) -> list[Event]:
-    """Return all events that a program derives from a finite stream, in the order of making.
+    """Return all events that a program derives from a finite stream, and those that its goals raise, in order.
 
     `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
     conditions are added to `errors`. `changes` are facts from outside: when they come (True) or go (False).
@@ -58,11 +59,13 @@ def run(
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
-    solver = Solver(load_clauses(program))
+    solver, course = Solver(load_clauses(program)), Course()
+    signatures = {name: declared.attributes for (name, _), declared in declarations(program).items()}
+    install_goals(solver.database, course, signatures)
     solve, learn = knowledge(program, solver, errors), _learner(program, solver)
     waiting = sorted(changes, key=lambda change: change[0])
     world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
-    history = _History(world, found.max_derivations, lambda until: _change(solver, waiting, until))
+    history = _History(world, course, found.max_derivations, lambda until: _change(solver, waiting, until))
     for number, rule in enumerate(labelled_rules(program), 1):
         _set_up(rule, rule.label or str(number), found, history)
     ranked = sorted(stream, key=lambda e: (e.end_time, e.start_time))
@@ -123,7 +126,7 @@ def _triggers(pattern: s.Term, event: Event, heads: set[tuple[str, int]]) -> boo
         case s.Const("all_events"):
             return True
         case s.Const("all_defined_events"):
-            return (event.name, len(event.args)) in heads
+            return event.rule is not None and (event.name, len(event.args)) in heads
         case s.Compound("/", (s.Const(name), s.Const(arity))):
             return (event.name, len(event.args)) == (name, arity)
         case s.Const(name):
@@ -140,36 +143,42 @@ class _History:
     """What has happened and what the current round has caused; one step after the other."""
 
     world: World
+    course: Course
     max_derivations: int
     change: Callable[[int], None]
     before: int = 0
+    coming: list[Occur] = field(default_factory=list)
     derived: list[Event] = field(default_factory=list)
     made: set[Event] = field(default_factory=set)
     caused: list[Event] = field(default_factory=list)
 
     def pass_through(self, inputs: list[Event], until: float) -> None:
-        """Take every moment in turn: changes from outside, time points, the inputs that end then, what is due."""
-        points = sorted(self.world.points, key=lambda point: point[0])
-        for now in self._moments(inputs, points):
+        """Take every moment in turn: changes from outside, time points, events that end then, what is due."""
+        for now in self._moments(inputs):
             if now > until:
                 return
+            self.course.now = now
             self.change(now)
-            for _, receive in (p for p in points if p[0] == now):
+            for receive in [receive for time, receive in self.world.points if time == now]:
                 receive(whole(now, now, {}, frozenset()))
                 self.world.let_go()
-                self._rounds([])
+                self._complete([])
+            for step in sorted((c for c in self.coming if c.end == now), key=lambda c: c.start):
+                self._occur(step)
+                self._complete([])
             for event in (e for e in inputs if e.end_time == now):
                 self.before = len(self.derived)
-                self._rounds([event])
+                self._complete([event])
             while any(d.due == now for d in self.world.deadlines):
                 self._fall_due(now)
 
-    def _moments(self, inputs: list[Event], points: list[tuple[int, Receiver]]) -> Iterator[int]:
+    def _moments(self, inputs: list[Event]) -> Iterator[int]:
         """Yield every moment at which something happens, in order; deadlines are set while time passes."""
         now: int | None = None
         while True:
-            coming = [e.end_time for e in inputs] + [t for t, _ in points] + [d.due for d in self.world.deadlines]
-            now = min((t for t in coming if now is None or t > now), default=None)
+            times = [e.end_time for e in inputs] + [t for t, _ in self.world.points]
+            times += [d.due for d in self.world.deadlines] + [c.end for c in self.coming]
+            now = min((t for t in times if now is None or t > now), default=None)
             if now is None:
                 return
             yield now
@@ -183,7 +192,27 @@ class _History:
         for absence in [d for d in taken if d.stands()]:
             absence.fire()
             self.world.let_go()
-        self._rounds([])
+        self._complete([])
+
+    def _complete(self, events: list[Event]) -> None:
+        """Process events and all that they cause, then the steps that their goals asked for."""
+        self._rounds(events)
+        while self.course.steps:
+            self._take(self.course.steps.pop(0))
+
+    def _take(self, step: Step) -> None:
+        """Take one step; an event that ends later waits until time reaches its end (reading 51)."""
+        if self.course.now is not None and step.end > self.course.now:
+            self.coming.append(step)
+        else:
+            self._occur(step)
+
+    def _occur(self, step: Occur) -> None:
+        """Process a raised event like an input; it counts for the input that time has reached (reading 52)."""
+        event = Event.make(step.name, step.args, step.start, step.end)
+        self.derived.append(event)
+        self._bound(event)
+        self._rounds([event])
 
     def _rounds(self, events: list[Event]) -> None:
         """Process the events of a round, then what they caused, until nothing new is caused."""
@@ -199,12 +228,15 @@ class _History:
             self.caused = []
             self.made.update(events)
             self.derived += events
-            if len(self.derived) - self.before > self.max_derivations:
-                raise self._too_many(events[-1])
+            if events:
+                self._bound(events[-1])
 
-    def _too_many(self, event: Event) -> LimitError:
-        message = f"one input caused more than {self.max_derivations} events, at last {event.atom} by rule {event.rule}"
-        return LimitError(Problem("E320", message, hint="bound the recursion of this rule, or raise max_derivations"))
+    def _bound(self, event: Event) -> None:
+        if len(self.derived) - self.before > self.max_derivations:
+            by = "a goal" if event.rule is None else f"rule {event.rule}"
+            message = f"one input caused more than {self.max_derivations} events, at last {event.atom} by {by}"
+            hint = "bound the recursion of this rule, or raise max_derivations"
+            raise LimitError(Problem("E320", message, hint=hint))
 
 
 def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None:
@@ -216,7 +248,8 @@ def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None
     head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
     action = frozenset() if rule.action is None else named([rule.action])
     scope = Scope(history.world, name, POLICIES[policy], None, head | action, head)
-    build(pattern, lambda x: _conclude(rule, x, scope, history), scope)
+    actions = [] if rule.action is None else [rule.action]
+    build(pattern, acting(actions, lambda x: _conclude(rule, x, scope, history), scope), scope)
 
 
 def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> None:

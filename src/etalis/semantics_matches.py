@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, assert_never
 
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language import syntax as s
+from etalis.language.event_goals import Step
 from etalis.logic.term import Struct, Value, real
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds, to_time
@@ -169,6 +170,20 @@ class Deadline:
     since: float
     stands: Callable[[], bool]
     fire: Callable[[], None]
+
+
+@dataclass(slots=True)
+class Course:
+    """Where a run stands, for goals that act on it: the time reached, and the steps that follow the current input."""
+
+    now: int | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    def reached(self) -> int | None:
+        return self.now
+
+    def follow(self, step: Step) -> None:
+        self.steps.append(step)
 
 
 @dataclass(slots=True)

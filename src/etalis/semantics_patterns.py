@@ -62,8 +62,31 @@ def strip(pattern: s.Pattern, scope: Scope) -> tuple[s.Pattern, list[tuple[s.Pat
 def build(pattern: s.Pattern, receive: Receiver, scope: Scope) -> None:
     """Set up the operators of a pattern, leaves from left to right, so that every match is handed to `receive`."""
     core, modifiers, inner = strip(pattern, scope)
+    receive = acting([m.action for m, _ in modifiers if isinstance(m, s.Do)], receive, scope)
     tests = Tests([test for m, around in modifiers for test in _test(m, core, around)], inner.window)
     _build_core(core, modifiers, tests, receive, inner)
+
+
+def acting(actions: list[s.Term], receive: Receiver, scope: Scope) -> Receiver:
+    """Return the receiver that runs actions, in order, for each match before it goes on."""
+
+    def act(x: Instance) -> None:
+        for action in actions:
+            _act(action, x, scope)
+        receive(x)
+
+    return act if actions else receive
+
+
+def _act(action: s.Term, x: Instance, scope: Scope) -> None:
+    """Run an action once; that it fails or raises an error is noted, and the match stands."""
+    try:
+        if not solutions(scope.world.solve, "do", action, x.bindings, x.start, x.end):
+            scope.world.report(f"the action {print_term(action)} failed{_values(x)}", scope.rule)
+    except ConditionError as error:
+        first = error.problems[0]
+        message = f"the action {print_term(action)} raised: {first.message}{_values(x)}"
+        scope.world.report(message, scope.rule, first.hint)
 
 
 def _build_core(
@@ -202,11 +225,15 @@ def _solve(kind: str, goal: s.Term, x: Instance, scope: Scope) -> list[Instance]
     try:
         found = solutions(scope.world.solve, kind, goal, x.bindings, x.start, x.end)
     except ConditionError as error:
-        bound = ", ".join(f"{v} = {format_value(value)}" for v, value in sorted(x.bindings.items()))
-        message = f"the condition {print_term(goal)} raised: {error.problems[0].message}"
-        scope.world.report(f"{message}, with {bound}" if bound else message, scope.rule, error.problems[0].hint)
+        message = f"the condition {print_term(goal)} raised: {error.problems[0].message}{_values(x)}"
+        scope.world.report(message, scope.rule, error.problems[0].hint)
         return []
     return [replace(x, bindings=bindings) for bindings in found]
+
+
+def _values(x: Instance) -> str:
+    bound = ", ".join(f"{v} = {format_value(value)}" for v, value in sorted(x.bindings.items()))
+    return f", with {bound}" if bound else ""
 
 
 def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:

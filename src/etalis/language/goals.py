@@ -89,17 +89,26 @@ ASSERTS = frozenset({("assert", 1), ("asserta", 1), ("assertz", 1)})
 
 CHANGES_CLAUSES = ASSERTS | frozenset({("retract", 1), ("retractall", 1)})
 
-SIDE_EFFECTS = CHANGES_CLAUSES | frozenset(
-    {("abolish", 1), ("write", 1), ("print", 1), ("writeln", 1), ("nl", 0)}
-    | {("write_canonical", 1), ("writeq", 1), ("put_char", 1), ("tab", 1), ("format", 1), ("format", 2), ("event", 1)}
-    | {("ins_event_rule", 1), ("del_event_rule", 1), ("set_flag", 2), ("set_etalis_flag", 2), ("write_log", 2)}
-    | {("incCounter", 1), ("resetCounter", 1), ("flag", 3), ("nb_setval", 2), ("b_setval", 2), ("halt", 0)}
+RAISES = frozenset({("event", 1), ("event", 2)})
+
+# Goals that act on the run itself: what they ask for follows when the current input is complete.
+ENGINE_GOALS = RAISES | frozenset({("ins_event_rule", 1), ("del_event_rule", 1)})
+
+SIDE_EFFECTS = (
+    CHANGES_CLAUSES
+    | ENGINE_GOALS
+    | frozenset(
+        {("abolish", 1), ("write", 1), ("print", 1), ("writeln", 1), ("nl", 0)}
+        | {("write_canonical", 1), ("writeq", 1), ("put_char", 1), ("tab", 1), ("format", 1), ("format", 2)}
+        | {("set_flag", 2), ("set_etalis_flag", 2), ("write_log", 2)}
+        | {("incCounter", 1), ("resetCounter", 1), ("flag", 3), ("nb_setval", 2), ("b_setval", 2), ("halt", 0)}
+    )
 )
 
 
 TIMES = frozenset({("t1", 1), ("t2", 1)})
 
-BUILTINS = frozenset(library().known()) | FORMS | {("ins_event_rule", 1), ("del_event_rule", 1)}
+BUILTINS = frozenset(library().known()) | FORMS | ENGINE_GOALS
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from etalis.language.goals import BUILTINS, CHANGES_CLAUSES, CONTROL, GOAL_ARGUMENTS, SIDE_EFFECTS, TIMES, indicator
+from etalis.language.goals import (
+    BUILTINS,
+    CHANGES_CLAUSES,
+    CONTROL,
+    GOAL_ARGUMENTS,
+    RAISES,
+    SIDE_EFFECTS,
+    TIMES,
+    indicator,
+)
 from etalis.language.syntax import (
     Clause,
     Compound,
@@ -108,8 +117,9 @@ def _trigger(pattern: Term, new: Rename) -> Term:
 
 
 def _goal(goal: Term, new: Rename) -> Term:
-    """Rename the predicates that a goal calls, and those whose clauses it changes."""
+    """Rename the predicates that a goal calls, those whose clauses it changes, and the events it raises."""
     called: set[int] = set()
+    raised: set[int] = set()
     waiting = [goal]
     while waiting:
         node = waiting.pop()
@@ -120,13 +130,22 @@ def _goal(goal: Term, new: Rename) -> Term:
         if isinstance(node, Compound):
             positions = GOAL_ARGUMENTS.get(key) or ((0,) if key in CHANGES_CLAUSES else ())
             waiting.extend(node.args[i] for i in positions)
-    return rewrite_term(goal, lambda old, now: _call(now, new) if id(old) in called else now)
+            raised.update([id(node.args[0])] if key in RAISES else [])
+
+    def rename(old: Term, now: Term) -> Term:
+        if id(old) in raised:
+            return _name(now, new)
+        return _call(now, new) if id(old) in called else now
+
+    return rewrite_term(goal, rename)
 
 
 def _call(term: Term, new: Rename) -> Term:
     key = indicator(term)
-    if key is None or key in _FIXED:
-        return term
+    return term if key is None or key in _FIXED else _name(term, new)
+
+
+def _name(term: Term, new: Rename) -> Term:
     match term:
         case Compound(name=name, args=args):
             return replace(term, name=new(name, len(args)))

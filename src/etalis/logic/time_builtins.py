@@ -76,6 +76,12 @@ def _moment(term: Term) -> _Moment:
     return moment
 
 
+def seconds_since_1970(term: Term) -> Number:
+    """Return the time that a term `datetime(Y, M, D, H, Mi, S)` stands for, in seconds."""
+    moment = _moment(term)
+    return add((moment.day - date(1970, 1, 1).toordinal()) * _DAY, moment.second)
+
+
 def _is_datetime(_machine: Machine, args: Args) -> bool:
     return _read(args[0]) is not None
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from etalis.language.goals import GOAL_ARGUMENTS, SIDE_EFFECTS, calls, indicator
+from etalis.language.goals import ASSERTS, ENGINE_GOALS, GOAL_ARGUMENTS, SIDE_EFFECTS, Call, calls, indicator
 from etalis.language.outline import Outline
 from etalis.language.syntax import Compound, Const, Program, Term, Var
 from etalis.language.traversal import subterms
 from etalis.language.wording import kind
 
 _NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
+_ACTING = frozenset(name for name, _ in ENGINE_GOALS)
 
 
 def find_effects(program: Program) -> tuple[str, ...]:
@@ -32,12 +33,46 @@ def _effects(goal: Term) -> Iterator[str]:
     for call in calls(goal):
         if call.indicator in SIDE_EFFECTS:
             yield kind(*call.indicator)
-        goals = [call.args[i] for i in GOAL_ARGUMENTS.get(call.indicator, ())]
-        if any(isinstance(argument, Var) for argument in goals) or _is_open(call.name, call.args):
+        if _has_variable(call) or _is_open(call.name, call.args):
             yield f"{kind(*call.indicator)} of a goal that is not written down"
     for term in subterms(goal):
         if isinstance(term, Compound) and indicator(term) in SIDE_EFFECTS:
             yield kind(term.name, len(term.args))
+
+
+def acts_on_run(program: Program) -> bool:
+    """Tell whether a goal may raise events or change rules: it is so much as named, or known at run time only."""
+    outline = Outline(program)
+    goals = [goal for goal, _ in outline.goals]
+    terms = [term for written in (*goals, *(clause.head for clause in outline.clauses)) for term in subterms(written)]
+    return any(_name(term) in _ACTING for term in terms) or any(
+        _has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call)
+        for goal in goals
+        for call in calls(goal)
+    )
+
+
+def _name(term: Term) -> str | None:
+    found = indicator(term)
+    return None if found is None else found[0]
+
+
+def _has_variable(call: Call) -> bool:
+    """Tell whether a call has a variable where it needs a goal."""
+    return any(isinstance(call.args[i], Var) for i in GOAL_ARGUMENTS.get(call.indicator, ()))
+
+
+def _adds_unknown(call: Call) -> bool:
+    """Tell whether a call adds a clause that is not written down."""
+    if call.indicator not in ASSERTS:
+        return False
+    match call.args[0]:
+        case Var():
+            return True
+        case Compound(name=":-", args=(_, body)):
+            return isinstance(body, Var) or any(map(_has_variable, calls(body)))
+        case _:
+            return False
 
 
 def _is_open(name: str, args: tuple[Term, ...]) -> bool:

@@ -8,22 +8,24 @@ clock: time comes with events, with `advance`, or from the clock it is given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import heappop
 from operator import lt
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
 from etalis.language.attributes import convert
+from etalis.language.event_goals import Occur, Step, hidden_goal, install_goals
 from etalis.language.parser import parse_event
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.term import to_value
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
-from etalis.runtime.knowledge import solutions
+from etalis.runtime.knowledge import show_history, solutions
 from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw
-from etalis.temporal.event import Event, sort_key
+from etalis.temporal.event import Event, Kind, sort_key
 from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
@@ -50,15 +52,19 @@ class Engine:
         self.errors: list[ConditionError] = []
         self._on_error = on_error
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
-        self._rules = RuleSet(
-            program, policy=policy, parts=parts, report=self._report, history=self._history,
-            watched=on_error is not None,
-        )  # fmt: skip
-        self._state = self._rules.state
         self._signatures = program.signatures
-        self._changes = Changes(self._state, self._rules.conditions.solver.database, self._report)
+        solver = program.solver()
+        install_goals(solver.database, self, self._signatures)
+        if self._history is not None:
+            show_history(solver.database, self._history)
+        self._rules = RuleSet(
+            program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None
+        )
+        self._state = self._rules.state
+        self._changes = Changes(self._state, solver.database, self._report)
         self._callbacks: list[tuple[str | None, Callback]] = []
         self._busy = False
+        self._taking = False
         self._made = 0
         self._pending: list[tuple[str, tuple[Any, ...], int, int]] = []
         self._open_entries()
@@ -125,7 +131,11 @@ class Engine:
     def _advance(self, time: int) -> tuple[Event, ...]:
         out: list[Event] = []
         if time > self._state.now or time > self._state.floor:
-            self._pass_time(time, out, inclusive=True)
+            taking, self._taking = self._taking, True
+            try:
+                self._pass_time(time, out, inclusive=True)
+            finally:
+                self._taking = taking
             self._state.floor = max(self._state.floor, time)
             if time < NEVER:
                 self._state.now = max(self._state.now, time)
@@ -163,20 +173,30 @@ class Engine:
         out: list[Event] = []
         state, rules = self._state, self._rules
         now = state.now
-        if end != now or end <= state.floor:
-            self._move_to(name, now, end, out)
-        self._made = 0
+        taking, self._taking = self._taking, True
+        try:
+            if end != now or end <= state.floor:
+                self._move_to(name, now, end, out)
+            self._made = 0
+            if rules.numbered:
+                state.number += 1
+                state.parts = (state.number,)
+            self._occur(name, values, start, end)
+            if state.queue or state.steps:
+                self._settle(out)
+        finally:
+            self._taking = taking
+        return self._hand_out(out)
+
+    def _occur(self, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
+        """Offer one event to the rules."""
+        rules = self._rules
         if rules.numbered:
-            state.number += 1
-            state.current += 1
-            state.parts = (state.number,)
+            self._state.current += 1
             rules.log_event(name, len(values), start, end)
         process = rules.processors.get((name, len(values)))
         if process is not None:
             process((end, start, None, *values))
-            if state.queue:
-                self._settle(out)
-        return self._hand_out(out)
 
     def _move_to(self, name: str, now: int, end: int, out: list[Event]) -> None:
         state = self._state
@@ -186,42 +206,48 @@ class Engine:
             raise EventError(
                 Problem("E310", f"{name} ends at {to_seconds(end)}, but time has reached {_show(reached)}", hint=hint)
             )
-        if self._rules.ticks or state.due < end or self._changes.next <= end:
+        if self._rules.ticks or state.due < end or min(self._changes.next, state.next_coming()) <= end:
             self._pass_time(end, out, inclusive=False)
         state.now = end
 
     def _pass_time(self, time: int, out: list[Event], *, inclusive: bool) -> None:
-        """Make changes and fire time points up to `time`, deadlines before it (and at it, if inclusive), in order."""
+        """Let all happen up to `time`, in order, but what is due at `time` only if inclusive."""
         state, rules = self._state, self._rules
         while True:
-            tick, change = rules.next_tick(), self._changes.next
-            if change <= tick and change <= state.due and change <= time and change < NEVER:
+            change, tick, coming = self._changes.next, rules.next_tick(), state.next_coming()
+            if change <= min(tick, coming, state.due, time) and change < NEVER:
                 state.now = max(state.now, change)
                 self._changes.make_next()
-            elif tick <= state.due and tick <= time and tick < NEVER:
+            elif tick <= min(coming, state.due, time) and tick < NEVER:
                 state.now = max(state.now, tick)
                 rules.fire_tick()
+            elif coming <= min(state.due, time) and coming < NEVER:
+                state.now = max(state.now, coming)
+                self._raise(heappop(state.coming)[3], out)
             elif state.due < time or (inclusive and state.due <= time and state.due < NEVER):
                 state.now = max(state.now, state.due)
                 state.fall_due()
             else:
                 return
-            if state.queue:
+            if state.queue or state.steps:
                 self._settle(out)
 
     def _settle(self, out: list[Event]) -> None:
-        """Process what was caused, round by round, until nothing new comes."""
-        state = self._state
-        queue = state.queue
-        limit = self.program.settings.max_derivations
+        """Process what was caused, round by round, until nothing new comes; then what goals asked for, in turn."""
+        steps = self._state.steps
+        self._settle_rounds(out)
+        while steps:
+            self._perform(steps.popleft(), out)
+            self._settle_rounds(out)
+
+    def _settle_rounds(self, out: list[Event]) -> None:
+        queue = self._state.queue
         while queue:
             batch = queue[:]
             queue.clear()
             if len(batch) > 1:
                 sort_round(batch)
-            self._made += len(batch)
-            if self._made > limit:
-                self._stop(batch[-1], limit)
+            self._count(len(batch), batch[-1])
             for raw in batch:
                 kind: HeadKind = raw[2]
                 reported = kind.reported
@@ -240,12 +266,48 @@ class Engine:
             state.parts = raw[3 + kind.arity]
         self._rules.log_event(kind.name, kind.arity, raw[1], raw[0])
 
-    def _stop(self, raw: Raw, limit: int) -> None:
+    def _count(self, more: int, last: Raw) -> None:
+        """Count what an input caused, and stop at the limit."""
+        limit = self.program.settings.max_derivations
+        self._made += more
+        if self._made <= limit:
+            return
         self._state.queue.clear()
-        event = Event(raw)
+        self._state.steps.clear()
+        event = Event(last)
+        source = "a goal" if event.rule is None else f"rule {event.rule}"
         hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
-        message = f"one input caused more than {limit} events; the last came from rule {event.rule}: {event!r}"
+        message = f"one input caused more than {limit} events; the last came from {source}: {event!r}"
         raise LimitError(Problem("E320", message, hint=hint))
+
+    # what goals ask for
+
+    def reached(self) -> int | None:
+        """Return the time reached while an event is processed, None else."""
+        return self._state.now if self._taking else None
+
+    def follow(self, step: Step) -> None:
+        """Take a step that a goal asks for, when the current input is complete."""
+        if not self._rules.acts:
+            raise hidden_goal(step)
+        self._state.steps.append(step)
+
+    def _perform(self, step: Step, out: list[Event]) -> None:
+        if step.end > self._state.now:
+            self._state.await_event(step)
+        else:
+            self._raise(step, out)
+
+    def _raise(self, step: Occur, out: list[Event]) -> None:
+        """Let an event occur that a goal raised: an input, but received from nowhere."""
+        kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
+        raw = (step.end, step.start, kind, *step.args)
+        self._count(1, raw)
+        event = Event(raw)
+        if self.program.reports_raised(event):
+            out.append(event)
+        self._state.parts = ()
+        self._occur(step.name, step.args, step.start, step.end)
 
     # out
 

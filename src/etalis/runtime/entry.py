@@ -50,7 +50,7 @@ class EntryWriter:
         """Tell whether the short ways in are exact for this rule set."""
         names = [name for name, _ in self.hot]
         few = len(self.hot) <= MOST_KINDS and sum(map(len, self.leaves.values())) <= MOST_LEAVES
-        return bool(few and names) and len(set(names)) == len(names) and not self.rules.numbered
+        return bool(few and names) and len(set(names)) == len(names) and not (self.rules.numbered or self.rules.acts)
 
     def push(self, general: Callable[..., Any], settle: Callable[[], Any]) -> Callable[..., Any]:
         """Write `push(name, *attributes, at, **named)`; `general` takes what is not plain, `settle` what was caused.

@@ -40,18 +40,18 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class PlannedRule:
-    """A rule in an engine: its number, the generation it came in with, and its plan."""
+    """A rule in an engine: its number, the generation it came in with, its plan, and whether it shares parts."""
 
     number: int
     generation: int
     head: p.Head
+    shares: bool
 
 
 class Wiring:
     """All entries of a rule set, and the leaves in the order in which they are offered an instance."""
 
-    def __init__(self, rules: list[PlannedRule], sharing: bool) -> None:
-        self.sharing = sharing
+    def __init__(self, rules: list[PlannedRule]) -> None:
         self.leaves: list[Entry] = []
         self.entries: list[Entry] = []
         self.shared: dict[Hashable, tuple[Entry, tuple[str, ...]]] = {}
@@ -60,7 +60,7 @@ class Wiring:
 
     def _wire_rule(self, rule: PlannedRule) -> None:
         reader = Reader("head", rule, 0, {})
-        self._wire(rule.head.body, rule, (), reader, count_leaves(rule.head.body) if self.sharing else None)
+        self._wire(rule.head.body, rule, (), reader, count_leaves(rule.head.body) if rule.shares else None)
 
     def _wire(
         self, node: p.Node, rule: PlannedRule, path: tuple[int, ...], reader: Reader, listened: Listened | None

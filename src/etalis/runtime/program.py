@@ -22,6 +22,7 @@ from etalis.logic.foreign import functions, read_register
 from etalis.logic.loaders import load_rows
 from etalis.logic.solver import Solver
 from etalis.plan.drawing import write_svg
+from etalis.plan.effects import acts_on_run, find_effects
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
@@ -29,6 +30,7 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.state import Reported
 from etalis.runtime.terms import match_arguments
+from etalis.temporal.event import Event
 
 
 def compile(  # noqa: A001
@@ -110,6 +112,16 @@ class Program:
         return Solver(self.knowledge.database())
 
     @cached_property
+    def effects(self) -> tuple[str, ...]:
+        """The side effects of the program's goals, in words."""
+        return find_effects(self.tree)
+
+    @cached_property
+    def acts_on_run(self) -> bool:
+        """Whether goals may raise events or change rules."""
+        return acts_on_run(self.tree)
+
+    @cached_property
     def _triggers(self) -> list[Term]:
         return [t.pattern for t in self.tree.items if isinstance(t, Trigger)]
 
@@ -122,6 +134,12 @@ class Program:
             return bool(patterns)
         tests = [_term_test(t) for t in patterns]
         return lambda *values: any(test(*values) for test in tests)
+
+    def reports_raised(self, event: Event) -> bool:
+        """Tell whether a trigger names an event that a goal raised; one for all that rules define does not."""
+        name, arity = event.name, len(event.args)
+        named = [t for t in self._triggers if t != _DEFINED and _names(t, name, arity)]
+        return any(not _is_term(t) or _term_test(t)(*event.args) for t in named)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""
@@ -164,6 +182,9 @@ class Program:
         """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""
         # Spark stands above the runtime, so it is found by name when it is asked for.
         return import_module("etalis.spark").SparkProgram(self, spark)
+
+
+_DEFINED = Const("all_defined_events")
 
 
 def _names(pattern: Term, name: str, arity: int) -> bool:

@@ -18,19 +18,19 @@ from etalis.language.rules import event_rules, knowledge_changes
 from etalis.language.syntax import LabelProperty, Rule
 from etalis.language.syntax import Program as Tree
 from etalis.logic.facts import change_facts
+from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
+from etalis.plan.effects import acts_on_run, find_effects
 from etalis.plan.rules import plan_rule
 from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.entry import EntryWriter
 from etalis.runtime.heads import Heads
-from etalis.runtime.knowledge import show_history
 from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
 from etalis.runtime.state import NEVER, Raw, State
 from etalis.runtime.store import count_instances
-from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -42,11 +42,11 @@ class RuleSet:
     def __init__(
         self,
         program: Program,
+        solver: Solver,
         *,
         policy: str | None,
         parts: bool,
         report: Callable[[ConditionError], None],
-        history: list[Event] | None = None,
         watched: bool = False,
     ) -> None:
         self.program = program
@@ -55,9 +55,6 @@ class RuleSet:
         self.traced = parts
         self.state = State()
         self.memory: dict[Any, Any] = {}
-        solver = program.solver()
-        if history is not None:
-            show_history(solver.database, history)
         self.conditions = Conditions(solver, report)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
         self.rules: list[tuple[PlannedRule, Rule]] = []
@@ -66,20 +63,22 @@ class RuleSet:
         self.learned = knowledge_changes(program.tree)
         self.generation = 0
         self.numbers = 0
+        self.acts = program.acts_on_run
         for rule in program.rules:
-            self._plan(rule)
+            self._plan(rule, not program.effects)
         self.compile()
 
-    def _plan(self, rule: Rule) -> PlannedRule:
+    def _plan(self, rule: Rule, shares: bool) -> PlannedRule:
+        """Plan a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
         head = plan_rule(rule, self.numbers, self.settings, parts=self.traced)
-        planned = PlannedRule(self.numbers, self.generation, head)
+        planned = PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing)
         self.rules.append((planned, rule))
         return planned
 
     def compile(self) -> None:
         """Compile all rules over the state they have."""
-        self.wiring = Wiring([planned for planned, _ in self.rules], self.settings.sharing)
+        self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
         compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
         self.processors = compiler.processors()
@@ -145,7 +144,10 @@ class RuleSet:
         properties = [item for item in self.program.tree.items if isinstance(item, LabelProperty)]
         added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
-        labels = [self._plan(r).head.label for r in added]
+        around = Tree((*self.program.tree.items, parsed))
+        self.acts = self.acts or acts_on_run(around)
+        shares = not find_effects(around)
+        labels = [self._plan(r, shares).head.label for r in added]
         self.compile()
         return labels[0]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
+from etalis.language.event_goals import Occur, Step
 from etalis.temporal.event import Kind
 from etalis.temporal.interval import MICROSECONDS
 
@@ -35,7 +37,20 @@ Timer = tuple[int, int, int, Owner, Any]  # due, -since, sequence, owner, payloa
 class State:
     """The moving parts that generated code and operators share."""
 
-    __slots__ = ("current", "due", "floor", "number", "parts", "queue", "reached", "seconds", "sequence", "timers")
+    __slots__ = (
+        "coming",
+        "current",
+        "due",
+        "floor",
+        "number",
+        "parts",
+        "queue",
+        "reached",
+        "seconds",
+        "sequence",
+        "steps",
+        "timers",
+    )
 
     def __init__(self) -> None:
         self.reached = BEGINNING
@@ -48,6 +63,8 @@ class State:
         self.timers: list[Timer] = []
         self.sequence = 0
         self.due = NEVER
+        self.steps: deque[Step] = deque()
+        self.coming: list[tuple[int, int, int, Occur]] = []
 
     @property
     def now(self) -> int:
@@ -77,6 +94,15 @@ class State:
         self.sequence += 1
         heappush(self.timers, (due, -since, self.sequence, owner, payload))
         self.due = self.timers[0][0]
+
+    def await_event(self, event: Occur) -> None:
+        """Keep an event until time reaches its end."""
+        self.sequence += 1
+        heappush(self.coming, (event.end, event.start, self.sequence, event))
+
+    def next_coming(self) -> int:
+        """Return when the next event that is kept ends."""
+        return self.coming[0][0] if self.coming else NEVER
 
     def fall_due(self) -> None:
         """Judge and fire what is due first, as one step."""
