@@ -69,7 +69,7 @@ def _occurrence(
 ) -> Occur:
     """Read the arguments of `event(Atom)` or `event(Atom, [Start, End])`."""
     name, values = _atom(machine, bound(args[0]))
-    if now is None:
+    if now is None or machine.view is not None:
         raise _refuse("raise", args[0], "E507", "an event can be raised only while another is processed", "push it")
     start, end = _interval(args[1]) if len(args) == 2 else (now, now)
     if end < now:

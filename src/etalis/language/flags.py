@@ -61,6 +61,7 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             ),
             Flag("logging", "off", "every event is written to the log", ON_OFF),
             Flag("store_fired_events", "off", "the engine keeps every event it reported", ON_OFF),
+            Flag("knowledge_horizon", -1, "seconds for which old knowledge can be asked for", number="seconds"),
             Flag("out_of_order", "off", "events may come late", ON_OFF, later=_LATER),
             Flag("ooo_window", -1, "how many seconds an event may be late", number="seconds", later=frozenset("*")),
             Flag(
@@ -107,7 +108,10 @@ PROPERTIES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a program's flags come to; `garbage_window` is in microseconds, None unless garbage_control is general."""
+    """What a program's flags come to; times are in microseconds.
+
+    `garbage_window` is None unless garbage_control is general; a `knowledge_horizon` of 0 keeps nothing old.
+    """
 
     policy: str = DEFAULT_POLICY
     relations: str = "strict"
@@ -116,6 +120,7 @@ class Settings:
     garbage_window: int | None = None
     logging: bool = False
     store_fired_events: bool = False
+    knowledge_horizon: int = 0
 
 
 def settings(program: Program, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
@@ -140,6 +145,7 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         garbage_window=to_time(values["garbage_window"]) if values["garbage_control"] == "general" else None,
         logging=values["logging"] == "on",
         store_fired_events=values["store_fired_events"] == "on",
+        knowledge_horizon=max(0, to_time(values["knowledge_horizon"])),
     )
 
 

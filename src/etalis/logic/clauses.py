@@ -7,6 +7,7 @@ updates): clauses are appended, and erased ones carry the generation at which th
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from etalis.logic.machine import Code, Frame, Machine
 from etalis.logic.relation import FOREVER, Relation, RowHandle
 from etalis.logic.tabling import Store, call_tabled
 from etalis.logic.unify import Term, Variable, copy, deref, undo
+from etalis.logic.versions import Versions
 
 Key = tuple[str, int]
 Match = Callable[[tuple[Term, ...], Any], list[Term] | None]
@@ -35,11 +37,12 @@ class Compiler:
 class Clause:
     """One clause: its terms, when it died, and how it runs (compiled at its first use)."""
 
-    __slots__ = ("args", "body", "code", "died", "match")
+    __slots__ = ("args", "body", "born", "code", "died", "match")
 
-    def __init__(self, args: tuple[Term, ...], body: Term) -> None:
+    def __init__(self, args: tuple[Term, ...], body: Term, born: int = 0) -> None:
         self.args = args
         self.body = body
+        self.born = born
         self.died = FOREVER
         self.match: Match | None = None
         self.code: Code | None = None
@@ -60,7 +63,9 @@ class Predicate:
     """All clauses of one name and arity, in order; a fixed one has code of its own and takes none."""
 
     fixed = False
-    __slots__ = ("_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "relation", "tabled")
+    __slots__ = (
+        "_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "past", "relation", "tabled",
+    )  # fmt: skip
 
     def __init__(self, database: Database, name: str, arity: int) -> None:
         self.database = database
@@ -73,16 +78,18 @@ class Predicate:
         self.dead = 0
         self._index: dict[Any, list[Clause]] | None = None
         self._unkeyed: list[Clause] = []
+        self.past: deque[tuple[int, Predicate]] = deque()
 
     def add(self, args: tuple[Term, ...], body: Term, *, first: bool = False) -> None:
         """Add a clause at the end or at the beginning."""
         self.defined = True
         if self.relation is not None:
             if not first and body == "true" and all(_is_atomic(a) for a in args):
+                self.note_birth(self.relation)
                 self.relation.add(tuple(map(deref, args)))
                 return
             self._leave_relation(self.relation)
-        clause = Clause(args, body)
+        clause = Clause(args, body, self.database.generation)
         if first:
             self.clauses = [clause, *self.clauses]
             self._index = None
@@ -93,6 +100,7 @@ class Predicate:
 
     def _leave_relation(self, relation: Relation) -> None:
         """Turn the rows into clauses, because a clause of another kind comes."""
+        self._keep_version()
         relation.moved = {i: Clause(row, "true") for i, row in enumerate(relation.rows) if i not in relation.died}
         self.clauses = list(relation.moved.values())
         self.relation = None
@@ -129,12 +137,14 @@ class Predicate:
         """Call the predicate; its clauses themselves if a table is being filled."""
         if self.tabled and not filling:
             return call_tabled(machine, self.name, self._fill, args, cont)
+        if machine.view is not None and self.defined and self.database.versions is not None:
+            return machine.view.enter(machine, self, args, cont)
         if self.relation is not None:
             if not self.relation.rows and not self.defined:
                 return self._undefined(machine, args, cont)
             return _enter_rows(machine, self, self.relation, args, cont)
         clauses = self.select(args)
-        return _try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
+        return try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
 
     def _fill(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         return self.enter(machine, args, cont, filling=True)
@@ -151,7 +161,28 @@ class Predicate:
 
     def clear(self) -> None:
         """Begin anew as an empty relation."""
+        self._keep_version()
         self.relation, self.clauses, self.dead, self._index = Relation(self.arity), [], 0, None
+
+    def note_birth(self, relation: Relation) -> None:
+        """Note that rows come, where old versions are kept."""
+        versions = self.database.versions
+        if versions is not None:
+            relation.note_birth(self.database.generation, versions.oldest)
+
+    def _keep_version(self) -> None:
+        """Keep what is about to be replaced as a whole, for views of the generations before this one."""
+        database = self.database
+        if database.versions is not None:
+            old = Predicate(database, self.name, self.arity)
+            old.relation, old.clauses, old._index, old._unkeyed = (
+                self.relation,
+                self.clauses,
+                self._index,
+                self._unkeyed,
+            )
+            self.past.append((database.generation, old))
+            database.versions.replaced(database.generation, self)
 
     def twin(self, database: Database) -> Predicate:
         """Return the same predicate for another database."""
@@ -173,13 +204,14 @@ class Predicate:
 
     def erase(self, handle: Any) -> bool:
         """Take a clause away by its handle; False if it is gone already."""
-        self.database.generation += 1
+        self.database.begin_change()
         while isinstance(handle, RowHandle) and handle.relation.moved is not None:
             handle = handle.relation.moved.get(handle.number)
         if isinstance(handle, RowHandle):
             relation = handle.relation
             gone = relation.erase(handle.number, self.database.generation)
             if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
+                self._keep_version()
                 self.relation = relation.compacted()
             return gone
         if not isinstance(handle, Clause) or handle.died != FOREVER:
@@ -187,6 +219,7 @@ class Predicate:
         handle.died = self.database.generation
         self.dead += 1
         if self.dead > max(_COMPACT_AT, len(self.clauses) // 2):
+            self._keep_version()
             self.clauses = [c for c in self.clauses if c.died == FOREVER]
             self.dead, self._index = 0, None
         return True
@@ -197,7 +230,7 @@ def _is_atomic(term: Term) -> bool:
     return term.__class__ is not Variable and not (term.__class__ is tuple and term)
 
 
-def _try_clauses(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | None:
+def try_clauses(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | None:
     """Try clauses in turn; the alternatives left wait as a choice while one runs."""
     database, clauses, i, n, generation, args = state
     choices, trail = machine.choices, machine.trail
@@ -215,7 +248,7 @@ def _try_clauses(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame
             frame[len(args)] = barrier
             if i == n:
                 return clause.code(machine, frame, cont)  # type: ignore[no-any-return]
-            choices.append((mark, (_try_clauses, (database, clauses, i, n, generation, args), cont)))
+            choices.append((mark, (try_clauses, (database, clauses, i, n, generation, args), cont)))
             following = clause.code(machine, frame, cont)
             if following is not None:
                 return following  # type: ignore[no-any-return]
@@ -256,10 +289,10 @@ def _enter_rows(
         if len(numbers) == 1:
             return cont
     state = (relation, numbers, 0, len(numbers), predicate.database.generation, args)
-    return _try_rows(machine, state, cont)
+    return try_rows(machine, state, cont)
 
 
-def _try_rows(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | None:
+def try_rows(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | None:
     """Unify the arguments with rows in turn."""
     relation, numbers, i, n, generation, args = state
     trail = machine.trail
@@ -280,7 +313,7 @@ def _try_rows(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | 
                 break
         else:
             if i < n:
-                machine.choices.append((mark, (_try_rows, (relation, numbers, i, n, generation, args), cont)))
+                machine.choices.append((mark, (try_rows, (relation, numbers, i, n, generation, args), cont)))
             return cont
     return None
 
@@ -297,7 +330,18 @@ class Database:
         self.base = base
         self.memory: dict[tuple[str, Term], Term] = {}
         self.tables = Store()
+        self.versions: Versions | None = None
         self._predicates: dict[Key, Predicate] = {}
+
+    def keep_versions(self, horizon: int, clock: Callable[[], int]) -> None:
+        """Keep old versions for a time (0: none) before what the clock, which never goes back, shows."""
+        self.versions = Versions(horizon, clock) if horizon > 0 else None
+
+    def begin_change(self) -> None:
+        """Begin a new generation: what was seen so far stays what it was."""
+        if self.versions is not None:
+            self.versions.begin(self.generation)
+        self.generation += 1
 
     def compile(self, clause: Clause) -> Match:
         """Compile a clause at its first use."""
@@ -358,7 +402,7 @@ class Database:
 
     def table(self, name: str, arity: int) -> None:
         """Keep the answers of a predicate in tables (`table`)."""
-        self.generation += 1
+        self.begin_change()
         self.writable(name, arity).tabled = True
 
     def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
@@ -373,14 +417,16 @@ class Database:
         head, body = split_clause(copy(clause))
         name, args = (head, ()) if isinstance(head, str) else (head[0], head[1:])
         predicate = self.writable(name, len(args))
-        self.generation += 1
+        self.begin_change()
         predicate.add(args, body, first=first)
 
     def add_rows(self, name: str, arity: int, rows: Iterable[tuple[Term, ...]]) -> None:
         """Add many ground facts at once; those over atoms and numbers stay rows."""
         predicate = self.writable(name, arity)
-        self.generation += 1
+        self.begin_change()
         predicate.defined = True
+        if predicate.relation is not None:
+            predicate.note_birth(predicate.relation)
         for row in rows:
             if predicate.relation is None or any(x.__class__ is tuple and x for x in row):
                 predicate.add(row, "true")
@@ -392,6 +438,7 @@ class Database:
         predicate = self.writable(name, arity)
         if not predicate.is_facts():
             raise permission_error("modify", "rules", ("/", name, arity))
+        self.begin_change()
         predicate.clear()
         self.add_rows(name, arity, rows)
 

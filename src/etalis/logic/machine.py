@@ -19,6 +19,7 @@ from etalis.logic.unify import MAX_CELLS, Term, Trail, copy, undo, unify
 
 if TYPE_CHECKING:
     from etalis.logic.clauses import Database
+    from etalis.logic.past import View
     from etalis.logic.tabling import Tabling
 
 Frame: TypeAlias = tuple[Any, Any, Any]
@@ -62,6 +63,7 @@ class Machine:
         "steps",
         "tabling",
         "trail",
+        "view",
     )
 
     def __init__(
@@ -76,6 +78,7 @@ class Machine:
         self.extra = extra
         self.host = host
         self.tabling: Tabling | None = None
+        self.view: View | None = None
         self.choices: list[tuple[int, Frame]] = []
         self.trail = Trail()
         self.trail.steps = limits.steps

@@ -6,6 +6,7 @@ A row that was erased stays for the goals that were already looking at it (the l
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -29,7 +30,7 @@ class RowHandle:
 class Relation:
     """Rows in their written order, as a bag."""
 
-    __slots__ = ("_indexes", "arity", "died", "moved", "rows")
+    __slots__ = ("_births", "_counts", "_indexes", "arity", "died", "moved", "rows")
 
     def __init__(self, arity: int) -> None:
         self.arity = arity
@@ -37,6 +38,8 @@ class Relation:
         self.died: dict[int, int] = {}
         self.moved: dict[int, Any] | None = None
         self._indexes: dict[tuple[int, ...], Index] = {}
+        self._births: list[int] = []  # generations at which rows came, noted only where old versions are kept,
+        self._counts: list[int] = []  # and how many rows there were before
 
     def __len__(self) -> int:
         return len(self.rows) - len(self.died)
@@ -81,6 +84,22 @@ class Relation:
     def live(self, number: int, generation: int) -> bool:
         """Tell whether a row is seen by a goal that began at a generation."""
         return self.died.get(number, FOREVER) > generation
+
+    def note_birth(self, generation: int, oldest: int) -> None:
+        """Note that rows come at a generation; what was there at the oldest one is not told apart any more."""
+        births = self._births
+        if births and births[-1] == generation:
+            return
+        births.append(generation)
+        self._counts.append(len(self.rows))
+        half = len(births) // 2
+        if births[half] <= oldest:
+            del births[: half + 1], self._counts[: half + 1]
+
+    def born(self, generation: int) -> int:
+        """Return how many rows had come by a generation: the first ones."""
+        later = bisect_right(self._births, generation)
+        return self._counts[later] if later < len(self._counts) else len(self.rows)
 
     def compacted(self) -> Relation:
         """Return the relation without its dead rows."""

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from etalis.logic.clauses import Database, Key
 from etalis.logic.compile import Query, compile_query
 from etalis.logic.host import Clock, Host
 from etalis.logic.lookup import Goal, Prepared, find_fact
 from etalis.logic.machine import DONE, Limits, Machine
+from etalis.logic.past import View, view
 from etalis.logic.term import Real, Value
 from etalis.logic.unify import Term, Variable, from_value, to_value
 
@@ -45,6 +47,19 @@ class Solver:
         self.limits = limits or Limits()
         self.written: deque[str] = deque(maxlen=_KEPT_PIECES)
         self.host = Host(output or self.written.append, clock)
+        self.view: View | None = None
+
+    @contextmanager
+    def as_of(self, time: int) -> Iterator[None]:
+        """Let goals that begin inside see the database as of a moment, all changes of that moment included.
+
+        The moment lies within the horizon (`Database.keep_versions`). Such goals change nothing.
+        """
+        before, self.view = self.view, view(self.database, time)
+        try:
+            yield
+        finally:
+            self.view = before
 
     def solve(
         self, goal: Goal, bindings: Mapping[str, Value] | None = None, extra: Mapping[Key, Value] | None = None
@@ -62,7 +77,10 @@ class Solver:
         query = self._compile(goal, inputs, outputs)
         keys = tuple(extra)
         first = self._first_simple(query, len(inputs)) if query.simple else self._first(query, len(inputs), keys)
-        return find_fact(self.database, goal, inputs, outputs, first) or first
+        fact = find_fact(self.database, goal, inputs, outputs, first)
+        if fact is None or self.database.versions is None:
+            return fact or first
+        return lambda *values: (fact if self.view is None else first)(*values)
 
     def _first_simple(self, query: Query, count: int) -> Prepared:
         """Run a goal that only tests: it calls nothing, so one machine serves all runs."""
@@ -122,7 +140,9 @@ class Solver:
         extra = dict(zip(keys, terms[count:], strict=True)) if keys else None
         registers = [*terms[:count], *query.rest]
         registers[count] = 0
-        return Machine(self.database, self.limits, extra, self.host), registers
+        machine = Machine(self.database, self.limits, extra, self.host)
+        machine.view = self.view
+        return machine, registers
 
 
 def _terms(values: Sequence[Value]) -> list[Term]:

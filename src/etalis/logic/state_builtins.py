@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from etalis.logic.clauses import Key
-from etalis.logic.iso_errors import existence_error, instantiation_error
+from etalis.logic.iso_errors import existence_error, instantiation_error, permission_error
 from etalis.logic.machine import Machine, Test
 from etalis.logic.unify import Term, copy, is_ground, unify
 
@@ -20,6 +20,8 @@ Args = tuple[Term, ...]
 def _name(machine: Machine, kind: str, term: Term) -> tuple[str, Term]:
     if not is_ground(term):
         raise instantiation_error()
+    if machine.view is not None:
+        raise permission_error("access", f"{kind}_as_of_the_past", term)
     return kind, copy(term, machine.limits.size, machine.trail)
 
 

@@ -144,8 +144,8 @@ def call_tabled(machine: Machine, name: str, run: Code, args: tuple[Term, ...], 
 
 
 def _complete(machine: Machine, tabling: Tabling) -> Store:
-    """Return the complete tables; those that may depend on the values of one call stay with its machine."""
-    store = tabling.store if machine.extra else machine.database.tables
+    """Return the complete tables; those that may depend on values or the time of one call stay with its machine."""
+    store = tabling.store if machine.extra or machine.view is not None else machine.database.tables
     return store.at(machine.database.generation)
 
 

@@ -13,6 +13,7 @@ from etalis.logic.arguments import bound, natural
 from etalis.logic.clauses import Key, Predicate, is_callable, split_clause
 from etalis.logic.iso_errors import permission_error, type_error
 from etalis.logic.machine import Code, Frame, Machine, Test
+from etalis.logic.past import View
 from etalis.logic.unify import Term, Variable, copy, deref, undo, unify
 
 Args = tuple[Term, ...]
@@ -32,17 +33,23 @@ def _writable(machine: Machine, head: Term) -> Predicate:
     """Return the predicate of a head whose clauses a goal may change."""
     name, args = _split(head)
     database = machine.database
+    _refuse_past(machine, name, len(args))
     if database.provides(name, len(args)) and not database.overrides(name, len(args)):
         raise permission_error("modify", "static_procedure", ("/", name, len(args)))
     return database.writable(name, len(args))
+
+
+def _refuse_past(machine: Machine, name: str, arity: int) -> None:
+    if machine.view is not None:
+        raise permission_error("modify", "past", ("/", name, arity))
 
 
 def _split(head: Term) -> tuple[str, Args]:
     return (head, ()) if isinstance(head, str) else (head[0], head[1:])
 
 
-def _candidates(predicate: Predicate, args: Args) -> Iterator[Term]:
-    for handle, head, body in predicate.entries(args):
+def _candidates(predicate: Predicate, args: Args, view: View | None = None) -> Iterator[Term]:
+    for handle, head, body in predicate.entries(args) if view is None else view.entries(predicate, args):
         yield copy(("clause", handle, body, *head))
 
 
@@ -87,7 +94,7 @@ def _clause(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     name, parts = _split(head)
     if machine.database.provides(name, len(parts)) and not machine.database.overrides(name, len(parts)):
         raise permission_error("access", "private_procedure", ("/", name, len(parts)))
-    candidates = _candidates(machine.database.predicate(name, len(parts)), parts)
+    candidates = _candidates(machine.database.predicate(name, len(parts)), parts, machine.view)
     return machine.choose(("clause", Variable(), body, *parts), candidates, cont)
 
 
@@ -102,6 +109,7 @@ def _dynamic(machine: Machine, args: Args) -> bool:
             name, arity = bound(spec[1]), natural(spec[2])
             if not isinstance(name, str):
                 raise type_error("atom", name)
+            _refuse_past(machine, name, arity)
             machine.database.declare(name, arity)
         elif spec != ():
             raise type_error("predicate_indicator", spec)

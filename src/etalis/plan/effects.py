@@ -17,16 +17,19 @@ _ACTING = frozenset(name for name, _ in ENGINE_GOALS)
 def find_effects(program: Program) -> tuple[str, ...]:
     """Say of every goal of conditions, actions and clauses that changes or tells something what it is.
 
-    A goal that is only known at run time counts, since it may be anything. So do events that change facts: whoever
-    asks for a fact must have received them all.
+    A goal that is only known at run time counts, since it may be anything.
     """
-    outline = Outline(program)
-    found = dict.fromkeys(f"{kind(*event)} changes facts that conditions see" for event in outline.learned)
-    for goal, role in outline.goals:
+    found: dict[str, None] = {}
+    for goal, role in Outline(program).goals:
         if role != "directive":
             where = {"clause": "a clause", "action": "an action"}.get(role, "a condition")
             found.update(dict.fromkeys(f"{what} in {where} has a side effect" for what in _effects(goal)))
     return tuple(found)
+
+
+def find_lessons(program: Program) -> tuple[str, ...]:
+    """Say of every kind of event that changes facts that it does: whoever asks for a fact must have received all."""
+    return tuple(f"{kind(*event)} changes facts that conditions see" for event in Outline(program).learned)
 
 
 def _effects(goal: Term) -> Iterator[str]:

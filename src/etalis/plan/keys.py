@@ -16,7 +16,7 @@ from typing import TypeAlias
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.syntax import Program as Tree
 from etalis.plan import algebra as p
-from etalis.plan.effects import find_effects
+from etalis.plan.effects import find_effects, find_lessons
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -85,7 +85,8 @@ def find_partitioning(heads: Sequence[p.Head], tree: Tree | None = None) -> Part
     """Find the keys of planned rules; `tree` holds the knowledge whose side effects keep everything together."""
     parts = [part for head in heads for part in _parts(head)]
     nodes = [(part, node) for part in parts for node in p.walk(part.body)]
-    obstacles = [*_whole_program(nodes), *(() if tree is None else (Reason(None, t) for t in find_effects(tree)))]
+    told = () if tree is None else (*find_effects(tree), *find_lessons(tree))
+    obstacles = [*_whole_program(nodes), *(Reason(None, text) for text in told)]
     makers = _Makers(parts)
     return Partitioning(
         tuple(_group(group, makers) for group in _connect(parts, makers)),

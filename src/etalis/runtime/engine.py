@@ -357,12 +357,21 @@ class Engine:
 
     # knowledge
 
-    def query(self, goal: str) -> list[dict[str, Any]]:
+    def query(self, goal: str, *, at: Any = None) -> list[dict[str, Any]]:
         """Return all solutions of a goal over the knowledge as it is now: the values of its variables.
 
+        With `at`, a moment within the flag `knowledge_horizon`, over the knowledge as it was after that moment.
         With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
         """
-        return solutions(self._rules.conditions.solver, goal)
+        solver = self._rules.conditions.solver
+        if at is None:
+            return solutions(solver, goal)
+        time = to_instant(at)
+        if time > self._state.now:
+            message = f"what is known at {to_seconds(time)} cannot be told: time has reached {_show(self._state.now)}"
+            raise EventError(Problem("E311", message, hint="ask for a moment that has come"))
+        with solver.as_of(time):
+            return solutions(solver, goal)
 
     def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:
         """Put the rows of a source in the place of a relation; return how many.
@@ -428,4 +437,6 @@ def sort_round(batch: list[Raw]) -> None:
 
 
 def _show(time: int) -> str:
+    if time == BEGINNING:
+        return "no event yet"
     return "the end of the stream" if time >= NEVER else str(to_seconds(time))

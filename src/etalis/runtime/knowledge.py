@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from etalis.errors import InputError, Problem, ProgramError
@@ -93,7 +95,10 @@ def show_history(database: Database, history: list[Event]) -> None:
     """Make `stored_event(event(Atom, [Start, End]))` a predicate over the events kept so far."""
 
     def enter(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
-        return machine.choose(args[0], _stored(history, _wanted(args[0])), cont)
+        known = history
+        if machine.view is not None:
+            known = history[: bisect_right(history, machine.view.time, key=attrgetter("end_time"))]
+        return machine.choose(args[0], _stored(known, _wanted(args[0])), cont)
 
     install(database, "stored_event", 1, enter)
 

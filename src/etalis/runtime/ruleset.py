@@ -50,11 +50,13 @@ class RuleSet:
         watched: bool = False,
     ) -> None:
         self.program = program
-        self.watched = watched or program.knowledge.calls_host
         self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
         self.traced = parts
         self.state = State()
         self.memory: dict[Any, Any] = {}
+        horizon = program.settings.knowledge_horizon
+        self.watched = watched or program.knowledge.calls_host or horizon > 0
+        solver.database.keep_versions(horizon, lambda: self.state.now)
         self.conditions = Conditions(solver, report)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
         self.rules: list[tuple[PlannedRule, Rule]] = []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis.errors import EventError, InputError
+from etalis.errors import ConditionError, EventError, InputError
 from etalis.runtime.engine import Engine
 
 TEXT = "d(X) <- a(X) where p(X). :- dynamic p/1."
@@ -147,3 +147,45 @@ def test_what_cannot_be_made_any_more_is_reported() -> None:
     engine.push("b", at=1)
     assert ends(engine.push("a", 3, at=4)) == [4]
     assert "made of more than facts" in str(engine.errors[0])
+
+
+HISTORY = """
+:- set_flag(knowledge_horizon, 10).
+:- set_flag(store_fired_events, on).
+:- knowledge p/1 - q/1.
+d(X) <- a(X) where (p(X), assertz(seen(X))).
+e(X) <- b(X) do retract(seen(X)).
+:- dynamic seen/1.
+"""
+
+
+@pytest.mark.parametrize("run", [True, False])
+@pytest.mark.parametrize("stored", ["on", "off"])
+def test_questions_about_the_past(run: bool, stored: str) -> None:
+    """What events, conditions, actions and the host changed has its time, by the generated ways in too."""
+    engine = start(HISTORY.replace("store_fired_events, on", f"store_fired_events, {stored}"))
+    engine.assert_fact("p", 9, at=4)
+    rows = [("p", 1, 1), ("a", 1, 2), ("a", 2, 3), ("q", 1, 4), ("b", 1, 5), ("x", 1, 6)]
+    if run:
+        _ = list(engine.run(rows))
+    else:
+        for name, x, at in rows:
+            engine.push(name, x, at=at)
+    assert [[r["X"] for r in engine.query("p(X)", at=t)] for t in range(7)] == [[], [1], [1], [1], [9], [9], [9]]
+    assert [len(engine.query("seen(X)", at=t)) for t in range(7)] == [0, 0, 1, 1, 1, 0, 0]
+    assert engine.query("seen(X)", at=4.999999) == [{"X": 1}]
+    if stored == "on":
+        assert [len(engine.query("stored_event(E)", at=t)) for t in range(7)] == [0, 0, 1, 1, 1, 2, 2]
+    with pytest.raises(EventError, match="time has reached 6"):
+        engine.query("p(X)", at=7)
+    engine.advance(to=15)
+    assert engine.query("p(X)", at=5) == [{"X": 9}]
+    with pytest.raises(ConditionError, match="as of 4 is not kept"):
+        engine.query("p(X)", at=4)
+
+
+def test_no_question_about_the_past_without_a_horizon() -> None:
+    engine = start()
+    engine.push("a", 1, at=3)
+    with pytest.raises(ConditionError, match="is not kept"):
+        engine.query("p(X)", at=2)
