@@ -1,6 +1,7 @@
 """Date and time: `datetime(Year, Month, Day, Hour, Minute, Second)`, with a counter behind if one is wanted.
 
-Calendar and arithmetic are those of UTC: every day has 86,400 seconds. A second may have a fraction.
+Calendar and arithmetic are those of UTC: every day has 86,400 seconds. A second may have a fraction. Where a moment is
+taken, a number will do: seconds since 1970, as `t1` and `t2` give them.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ class _Moment:
         return (_NAME, day.year, day.month, day.day, hour, minute, second, *self.counter)
 
 
+_EPOCH = _Moment(date(1970, 1, 1).toordinal(), 0)
+
+
 def _read(term: Term) -> _Moment | None:
     """Return the moment that a term stands for, None if it is none."""
     term = deref(term)
@@ -68,7 +72,8 @@ def _read(term: Term) -> _Moment | None:
 
 
 def _moment(term: Term) -> _Moment:
-    moment = _read(bound(term))
+    given = bound(term)
+    moment = _EPOCH.plus(given) if isinstance(given, int | float) else _read(given)
     if moment is None:
         if variables(deref(term)[1:7] if isinstance(deref(term), tuple) else term):
             raise instantiation_error()
@@ -79,7 +84,7 @@ def _moment(term: Term) -> _Moment:
 def seconds_since_1970(term: Term) -> Number:
     """Return the time that a term `datetime(Y, M, D, H, Mi, S)` stands for, in seconds."""
     moment = _moment(term)
-    return add((moment.day - date(1970, 1, 1).toordinal()) * _DAY, moment.second)
+    return add((moment.day - _EPOCH.day) * _DAY, moment.second)
 
 
 def _is_datetime(_machine: Machine, args: Args) -> bool:
@@ -122,7 +127,7 @@ def _now(machine: Machine, args: Args) -> bool:
     now = clock()
     if isinstance(now, datetime):
         now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
-    moment = _Moment(date(1970, 1, 1).toordinal(), 0).plus(int(now // 1))
+    moment = _EPOCH.plus(int(now // 1))
     return unify(args[0], moment.term(), machine.trail)
 
 
@@ -134,5 +139,6 @@ TIME_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("datetime_plus_sec", 3): _shift(add),
         ("datetime_minus_sec", 3): _shift(subtract),
         ("datetime_minus_datetime", 3): _difference,
+        ("datime_minus_datime", 3): _difference,  # its name in the original's own programs
     }
 )
