@@ -14,8 +14,14 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis.logic.term import Struct
+from etalis import semantics
+from etalis.errors import EtalisError
+from etalis.formats import Row
+from etalis.logic.loaders import load_rows
+from etalis.logic.term import Struct, format_value
+from etalis.logic.unify import to_value
 from etalis.temporal.event import Event
+from treatments import reverse_rules
 
 FOLDER = Path(__file__).parents[1] / "examples" / "flower_shop"
 SHOP = runpy.run_path(str(FOLDER / "shop.py"))
@@ -171,12 +177,39 @@ def test_every_rule_and_scenario_is_used() -> None:
     assert {path.parent.name for path in FOLDER.rglob("stream.events")} == set(SHOP["SCENARIOS"])
 
 
+def facts(scenario: str) -> str:
+    """Return the tables of a scenario as clauses, for the meaning, which takes a text alone."""
+    clauses = []
+    for name, (file, columns) in SHOP["TABLES"].items():
+        for row in load_rows(FOLDER / scenario / file, columns).rows:
+            clauses.append(f"{format_value(Struct(name, map(to_value, row)))}.")
+    return "\n".join(clauses)
+
+
+@pytest.mark.parametrize(("ranking", "activity"), VERSIONS)
+@pytest.mark.parametrize("scenario", SHOP["SCENARIOS"])
+def test_engine_and_meaning_agree(scenario: str, ranking: str, activity: str) -> None:
+    tree = etalis.compile(SHOP["program_text"](ranking, activity) + facts(scenario)).tree
+    stream = [item.event for item in SHOP["read_stream"](scenario) if isinstance(item, Row)]
+    errors: list[EtalisError] = []
+    assert semantics.reported(tree, semantics.run(tree, stream, errors=errors)) == play(scenario, ranking, activity)
+    assert not errors
+
+
+@pytest.mark.parametrize(("ranking", "activity"), VERSIONS)
+@pytest.mark.parametrize("scenario", SHOP["SCENARIOS"])
+def test_the_order_of_the_rules_makes_no_difference(scenario: str, ranking: str, activity: str) -> None:
+    text = reverse_rules(SHOP["program_text"](ranking, activity) + facts(scenario))
+    found = list(SHOP["feed"](etalis.compile(text).engine(), SHOP["read_stream"](scenario)))
+    assert found == play(scenario, ranking, activity)
+
+
 def test_it_runs_on_the_clock_of_a_host() -> None:
     program, rows = SHOP["load_program"]("late", "events", "events"), SHOP["read_stream"]("late")
     now = [0.0]
     engine = program.engine(clock=lambda: now[0])
     found = []
-    for event in (row.event for row in rows if hasattr(row, "event")):
+    for event in (row.event for row in rows if isinstance(row, Row)):
         now[0] = event.end
         found += engine.push(event.name, *event.args)
     assert [*found, *engine.close()] == play("late", "events", "events")

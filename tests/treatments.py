@@ -130,16 +130,20 @@ def _as_rows(case: Case, policy: str | None) -> Outcome:
 
 
 def _permuted(case: Case, policy: str | None) -> Outcome:
-    """The engine on the rules in reverse order; what is no rule stays in its place."""
+    """The engine on the rules in reverse order."""
+    return _pushed(replace(case, program=reverse_rules(case.program)), policy)
+
+
+def reverse_rules(program: str) -> str:
+    """Return a program with its rules in reverse order; what is no rule stays in its place."""
     from etalis.language.parser import parse
     from etalis.language.printer import print_program
     from etalis.language.syntax import Program as Tree
     from etalis.language.syntax import Rule
 
-    items = parse(case.program).items
+    items = parse(program).items
     rules = iter([item for item in reversed(items) if isinstance(item, Rule)])
-    text = print_program(Tree(tuple(next(rules) if isinstance(item, Rule) else item for item in items)))
-    return _pushed(replace(case, program=text), policy)
+    return print_program(Tree(tuple(next(rules) if isinstance(item, Rule) else item for item in items)))
 
 
 def _reparsed(case: Case, policy: str | None) -> Outcome:
