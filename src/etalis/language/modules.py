@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from etalis.errors import EtalisError, InputError, Problem, ProgramError, Span
-from etalis.language.graph import number_components
 from etalis.language.parser import parse_collect
 from etalis.language.renaming import rename_items
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Export, Import, Item, Program, SetFlag
 from etalis.language.wording import kind, listing
+from etalis.logic.components import number_components
 
 Indicator = tuple[str, int]
 Reader: TypeAlias = Callable[[str], str | None]

@@ -18,7 +18,6 @@ from typing import assert_never
 from etalis.errors import Problem
 from etalis.language.bindings import bindings
 from etalis.language.goals import BINDS_NOTHING, CONTROL, Call, Indicator, calls, conjuncts, indicator, strip_wrappers
-from etalis.language.graph import number_components
 from etalis.language.outline import Outline
 from etalis.language.rules import events_in
 from etalis.language.syntax import (
@@ -47,6 +46,7 @@ from etalis.language.syntax import (
 )
 from etalis.language.traversal import fold, names, postorder, rewrite, subterms, variables
 from etalis.language.wording import kind, listing, written
+from etalis.logic.components import number_components
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation, relations
 
