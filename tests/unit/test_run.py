@@ -97,4 +97,5 @@ def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
     }
     assert set(project["dependencies"]) <= asked["core"]
     assert set(extras["dev"]) <= asked["core"] | asked["test"]
+    assert set(extras["rdf"]) <= asked["test"]
     assert set(extras["spark"]) <= asked["spark"]

@@ -442,6 +442,11 @@ class Database:
         predicate.clear()
         self.add_rows(name, arity, rows)
 
+    def is_replaceable(self, name: str, arity: int) -> bool:
+        """Tell whether a predicate is the program's own and has nothing but facts."""
+        own = self._predicates.get((name, arity))
+        return (name, arity) not in self.compiler.protected and (own is None or (not own.fixed and own.is_facts()))
+
     def install(self, predicate: Predicate) -> None:
         """Take a predicate that brings its own code."""
         self._predicates[predicate.name, predicate.arity] = predicate

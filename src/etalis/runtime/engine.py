@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heappop
 from operator import lt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
 from etalis.language.attributes import convert
@@ -30,6 +30,7 @@ from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
     from etalis.language.syntax import Rule
+    from etalis.logic.rdf import RdfOptions
     from etalis.runtime.program import Program
 
 Callback = Callable[[Event], object]
@@ -52,6 +53,7 @@ class Engine:
         self.errors: list[ConditionError] = []
         self._on_error = on_error
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
+        self._graphs = program.graphs.copied()
         self._signatures = program.signatures
         solver = program.solver()
         install_goals(solver.database, self, self._signatures)
@@ -381,6 +383,16 @@ class Engine:
         rows = load_rows(source, columns)
         self._change(Change("replace", name, rows), at)
         return len(rows.rows)
+
+    def reload_rdf(self, source: Any, *, at: Any = None, **options: Unpack[RdfOptions]) -> int:
+        """Put RDF in the place of all that `load_rdf` loaded, `at` as for `reload`; return how many triples.
+
+        The options are those of `Program.load_rdf`; what is not given is as it was there.
+        """
+        changes = self._graphs.reload(self._rules.conditions.solver.database, source, options)
+        for change in changes:
+            self._change(change, at)
+        return len(changes[0].rows.rows)
 
     def assert_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
         """Make a fact known, for later events or, with `at`, for matches that end at a moment to come or later."""

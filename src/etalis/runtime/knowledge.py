@@ -53,13 +53,15 @@ class Knowledge:
                 raise ProgramError(Problem("E231", message, hint="give the function another name, or its arity"))
             self._functions[key] = function
 
-    def load(self, name: str, rows: Rows) -> int:
-        """Add facts behind those that there are."""
-        key = (name, rows.arity)
-        if key in PROTECTED or key in self._functions:
-            raise unfit(key, rows, "is built in or registered")
-        self._facts.setdefault(key, []).extend(rows.rows)
-        return len(rows.rows)
+    def load(self, *relations: tuple[str, Rows]) -> int:
+        """Add facts behind those that there are, all or none; return how many the first relation has."""
+        for name, rows in relations:
+            key = (name, rows.arity)
+            if key in PROTECTED or key in self._functions:
+                raise unfit(key, rows, "is built in or registered")
+        for name, rows in relations:
+            self._facts.setdefault((name, rows.arity), []).extend(rows.rows)
+        return len(relations[0][1].rows)
 
     def database(self) -> Database:
         """Return all of it, for one engine."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
@@ -20,6 +20,7 @@ from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
 from etalis.logic.foreign import functions, read_register
 from etalis.logic.loaders import load_rows
+from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
 from etalis.plan.drawing import write_svg
 from etalis.plan.effects import acts_on_run, find_effects
@@ -27,6 +28,7 @@ from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
 from etalis.runtime.engine import Engine
+from etalis.runtime.graphs import Graphs
 from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.state import Reported
 from etalis.runtime.terms import match_arguments
@@ -72,6 +74,7 @@ class Program:
         self.settings = settings
         self.rules: tuple[Rule, ...] = event_rules(tree)
         self.knowledge = Knowledge(tree)
+        self.graphs = Graphs()
         self._problems = problems
 
     @property
@@ -95,7 +98,16 @@ class Program:
         The source is a file (CSV, JSON lines, Parquet, Arrow), a table of Arrow or pandas, a pair of a DB-API
         connection and a query, a cursor, or rows. `columns` says which columns, in which order; numbers count from 0.
         """
-        return self.knowledge.load(name, load_rows(source, columns))
+        return self.knowledge.load((name, load_rows(source, columns)))
+
+    def load_rdf(self, source: Any, **options: Unpack[RdfOptions]) -> int:
+        """Add the triples of RDF as facts `rdf(S, P, O)`, in engines made from now on; return how many.
+
+        The source is a file (Turtle, N-Triples, RDF/XML, N-Quads, TriG), an open one with its `format`, or a list of
+        these; needs `etalis[rdf]`. `prefixes` says how IRIs are named, `entailment="rdfs"` and `transitive` what is
+        added, `relations` which properties and classes are relations too, `language` which texts are taken.
+        """
+        return self.graphs.load(self.knowledge, source, options)
 
     @cached_property
     def signatures(self) -> Mapping[str, Signature]:
