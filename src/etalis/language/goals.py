@@ -15,6 +15,7 @@ from types import MappingProxyType
 from etalis.errors import Span
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
+from etalis.logic.builtins import EFFECTS
 from etalis.logic.control import FORMS
 from etalis.logic.library import library
 
@@ -67,6 +68,10 @@ GOAL_ARGUMENTS: Mapping[Indicator, tuple[int, ...]] = MappingProxyType(
         ("aggregate_all", 3): (1,),
         ("^", 2): (1,),
         ("catch", 3): (0, 2),
+        ("with_output_to", 2): (1,),
+        ("call_cleanup", 2): (0, 1),
+        ("setup_call_cleanup", 3): (0, 1, 2),
+        ("assertion", 1): (0,),
         (":-", 2): (0, 1),
     }
 )
@@ -94,16 +99,7 @@ RAISES = frozenset({("event", 1), ("event", 2)})
 # Goals that act on the run itself: what they ask for follows when the current input is complete.
 ENGINE_GOALS = RAISES | frozenset({("ins_event_rule", 1), ("del_event_rule", 1)})
 
-SIDE_EFFECTS = (
-    CHANGES_CLAUSES
-    | ENGINE_GOALS
-    | frozenset(
-        {("abolish", 1), ("write", 1), ("print", 1), ("writeln", 1), ("nl", 0)}
-        | {("write_canonical", 1), ("writeq", 1), ("put_char", 1), ("tab", 1), ("format", 1), ("format", 2)}
-        | {("set_flag", 2), ("set_etalis_flag", 2), ("write_log", 2)}
-        | {("incCounter", 1), ("resetCounter", 1), ("flag", 3), ("nb_setval", 2), ("b_setval", 2), ("halt", 0)}
-    )
-)
+SIDE_EFFECTS = EFFECTS | ENGINE_GOALS | frozenset({("set_etalis_flag", 2), ("write_log", 2), ("halt", 0)})
 
 
 TIMES = frozenset({("t1", 1), ("t2", 1)})

@@ -8,10 +8,12 @@ from __future__ import annotations
 from typing import assert_never
 
 from etalis.errors import Problem, ProgramError, Span
+from etalis.language.parser import parse_term
 from etalis.language.syntax import Clause, Compound, Const, Declare, KnowledgeDeclaration, ListTerm, Program, Term, Var
 from etalis.logic import unify
 from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError
+from etalis.logic.iso_errors import syntax_error
 from etalis.logic.library import new_database
 from etalis.logic.lookup import Goal
 
@@ -45,9 +47,19 @@ def to_term(term: Term, variables: dict[str, unify.Variable]) -> unify.Term:
             assert_never(term)
 
 
+def read_term(text: str) -> tuple[unify.Term, dict[str, unify.Variable]]:
+    """Read a term for a goal: the term and its variables by name; text that is none is a syntax error of the goal."""
+    try:
+        goal = to_logic(parse_term(text))
+    except ProgramError as error:
+        raise syntax_error(error.problems[0].message) from None
+    return goal.term, dict(goal.variables)
+
+
 def load_clauses(program: Program, database: Database | None = None) -> Database:
     """Return the program's background knowledge: its clauses and facts in their written order."""
     knowledge = new_database() if database is None else database
+    knowledge.reader = read_term
     problems = []
     for item in program.items:
         try:

@@ -15,7 +15,7 @@ def _either(test: Term, then: Term, otherwise: Term) -> Term:
 
 def apply_clauses() -> tuple[Term, ...]:
     """Return the clauses."""
-    return (*_filter_clauses(), *_fold_clauses(), *_sort_clauses())
+    return (*_filter_clauses(), *_fold_clauses(), *_sort_clauses(), *_control_clauses())
 
 
 def _filter_clauses() -> tuple[Term, ...]:
@@ -33,11 +33,42 @@ def _filter_clauses() -> tuple[Term, ...]:
     )
 
 
+def _control_clauses() -> tuple[Term, ...]:
+    """`setup_call_cleanup/3`, `call_cleanup/2`, `assertion/1`, `partition/6` and `map_list_to_pairs/3`."""
+    setup, goal, cleanup, error, order = (Variable() for _ in range(5))
+    h, t, less, equal, more, a, b, c, key = (Variable() for _ in range(9))
+    rethrow = _either(("nonvar", error), ("throw", error), "true")
+    held = (",", ("ignore", cleanup), rethrow)
+    caught = ("catch", goal, error, "true")
+    step = (",", ("call", goal, h, order), ("$partition", order, h, less, equal, more, a, b, c))
+    whole = (",", step, ("$partition", t, goal, a, b, c))
+    keyed = (",", ("call", goal, h, key), ("$keyed", t, goal, a))
+    asserted = _either(("\\+", ("\\+", goal)), "true", ("throw", _failed(goal)))
+    return (
+        (":-", ("setup_call_cleanup", setup, goal, cleanup), (",", ("once", setup), ("call_cleanup", goal, cleanup))),
+        (":-", ("call_cleanup", goal, cleanup), _either(caught, held, (",", ("ignore", cleanup), "fail"))),
+        (":-", ("assertion", goal), asserted),
+        (":-", ("partition", goal, t, less, equal, more), ("$partition", t, goal, less, equal, more)),
+        ("$partition", (), goal, (), (), ()),
+        (":-", ("$partition", _cons(h, t), goal, less, equal, more), whole),
+        ("$partition", "<", h, _cons(h, a), b, c, a, b, c),
+        ("$partition", "=", h, a, _cons(h, b), c, a, b, c),
+        ("$partition", ">", h, a, b, _cons(h, c), a, b, c),
+        (":-", ("map_list_to_pairs", goal, t, a), ("$keyed", t, goal, a)),
+        ("$keyed", (), goal, ()),
+        (":-", ("$keyed", _cons(h, t), goal, _cons(("-", key, h), a)), keyed),
+    )
+
+
+def _failed(goal: Term) -> Term:
+    return ("error", ("assertion_failed", goal), "goal")
+
+
 def _fold_clauses() -> tuple[Term, ...]:
-    """`foldl/5` and `foldl/6`."""
+    """`foldl/5`, `foldl/6` and `foldl/7`."""
     goal, start, end, middle = (Variable() for _ in range(4))
     clauses: list[Term] = []
-    for count in (2, 3):
+    for count in (2, 3, 4):
         name = f"$foldl{count}"
         lists, heads, tails = ([Variable() for _ in range(count)] for _ in range(3))
         cells = [_cons(h, t) for h, t in zip(heads, tails, strict=True)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.iso_errors import domain_error, instantiation_error, type_error
 from etalis.logic.machine import Machine
-from etalis.logic.term import format_float
+from etalis.logic.term import Rational
 from etalis.logic.unify import Term, Variable, deref, split_list
-from etalis.logic.write import decimal_text
+from etalis.logic.write import number_text
 
 
 def bound(term: Term) -> Term:
@@ -62,10 +62,8 @@ def text(term: Term, machine: Machine) -> str:
     if isinstance(term, str):
         machine.trail.charge(len(term) >> 5)
         return term
-    if isinstance(term, float):
-        return format_float(float(term))
-    if isinstance(term, int):
-        return decimal_text(term)
+    if isinstance(term, int | float | Rational):
+        return number_text(term)
     if term == ():
         return "[]"
     raise type_error("atomic", term)
@@ -80,4 +78,5 @@ def sized(result: str, machine: Machine) -> str:
     """Return a new atom, unless it is longer than the machine's limit of size."""
     if len(result) > machine.limits.size:
         raise LogicLimitError("size", machine.limits.size)
+    machine.trail.charge(len(result) >> 4)
     return result

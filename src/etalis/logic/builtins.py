@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from etalis.logic.assoc_builtins import ASSOC_CODES, ASSOC_TESTS
+from etalis.logic.character_builtins import CHARACTER_CODES
 from etalis.logic.clauses import Key
 from etalis.logic.control import FORMS, call_goal, catch, throw
+from etalis.logic.inspection_builtins import INSPECTION_CODES, INSPECTION_TESTS
 from etalis.logic.list_builtins import LIST_CODES, LIST_TESTS
 from etalis.logic.machine import Code, Frame, Machine, Test
-from etalis.logic.output_builtins import OUTPUT_TESTS
+from etalis.logic.ordered_builtins import ORDERED_TESTS
+from etalis.logic.output_builtins import OUTPUT_CODES, OUTPUT_TESTS
+from etalis.logic.reading_builtins import READING_TESTS
 from etalis.logic.set_builtins import SET_TESTS
+from etalis.logic.shape_builtins import SHAPE_TESTS
 from etalis.logic.solution_builtins import SOLUTION_CODES
 from etalis.logic.state_builtins import STATE_TESTS
 from etalis.logic.term_builtins import TERM_CODES, TERM_TESTS
@@ -43,6 +49,19 @@ def _fail(_machine: Machine, _args: tuple[Term, ...]) -> bool:
     return False
 
 
+# What a program may define itself, taken together.
+_ADDED_TESTS: Mapping[Key, Test] = MappingProxyType(
+    {
+        **SHAPE_TESTS,
+        **READING_TESTS,
+        **ORDERED_TESTS,
+        **ASSOC_TESTS,
+        **INSPECTION_TESTS,
+    }
+)
+_ADDED_CODES: Mapping[Key, Code] = MappingProxyType(
+    {**OUTPUT_CODES, **ASSOC_CODES, **CHARACTER_CODES, **INSPECTION_CODES}
+)
 TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("true", 0): _hold,
@@ -58,6 +77,7 @@ TESTS: Mapping[Key, Test] = MappingProxyType(
         **SET_TESTS,
         **STATE_TESTS,
         **TIME_TESTS,
+        **_ADDED_TESTS,
     }
 )
 CODES: Mapping[Key, Code] = MappingProxyType(
@@ -71,6 +91,7 @@ CODES: Mapping[Key, Code] = MappingProxyType(
         **LIST_CODES,
         **TEXT_CODES,
         **UPDATE_CODES,
+        **_ADDED_CODES,
     }
 )
 _REPLACEABLE = frozenset(
@@ -84,6 +105,20 @@ _REPLACEABLE = frozenset(
         *TIME_TESTS,
         *((name, 3) for name in ("min", "max", "plus", "aggregate_all")),
         ("otherwise", 0),
+        ("repeat", 0),
+        *_ADDED_TESTS,
+        *_ADDED_CODES,
+    )
+)
+# What changes the world or tells it something.
+EFFECTS: frozenset[Key] = frozenset(
+    (
+        *(key for key in OUTPUT_TESTS if key != ("format", 3)),
+        *(key for key in UPDATE_TESTS if key != ("dynamic", 1)),
+        ("retract", 1),
+        *(key for key in STATE_TESTS if key[0] not in ("counter", "get_flag", "nb_getval", "b_getval")),
+        ("listing", 1),
+        ("abolish", 1),
     )
 )
 PROTECTED: frozenset[Key] = (frozenset(CODES) | FORMS | {(":-", 2), (":-", 1)}) - _REPLACEABLE

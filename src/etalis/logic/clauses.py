@@ -12,8 +12,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.logic.iso_errors import instantiation_error, permission_error, type_error, unknown_predicate
+from etalis.logic.host import Reader
+from etalis.logic.iso_errors import (
+    instantiation_error,
+    permission_error,
+    refused_predicate,
+    type_error,
+    unknown_predicate,
+)
 from etalis.logic.machine import Code, Frame, Machine
+from etalis.logic.refusals import REFUSALS
 from etalis.logic.relation import FOREVER, Relation, RowHandle
 from etalis.logic.tabling import Store, call_tabled
 from etalis.logic.unify import Term, Variable, copy, deref, undo
@@ -153,11 +161,20 @@ class Predicate:
         value = (machine.extra or {}).get((self.name, self.arity))
         if value is not None:
             return machine.choose(args[0], (value,), cont)
+        reason = REFUSALS.get((self.name, self.arity))
+        if reason is not None:
+            raise refused_predicate(self.name, self.arity, reason)
         raise unknown_predicate(self.name, self.arity, machine.database.known())
 
     def is_facts(self) -> bool:
         """Tell whether the predicate is made of facts alone, which others may replace."""
         return self.relation is not None or all(c.body == "true" for c in self.clauses if c.died == FOREVER)
+
+    def is_inhabited(self) -> bool:
+        """Tell whether there is a clause, or code in place of clauses."""
+        if self.relation is not None:
+            return len(self.relation) > 0
+        return self.fixed or any(c.died == FOREVER for c in self.clauses)
 
     def clear(self) -> None:
         """Begin anew as an empty relation."""
@@ -321,7 +338,8 @@ def try_rows(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame | N
 class Database:
     """Predicates by name and arity; what is not here is looked for in `base`, the library.
 
-    `memory` holds the counters, flags and global values of goals, by kind and name.
+    `memory` holds the counters, flags and global values of goals, by kind and name; `reader` is how goals read a term
+    from a text, lent by the language.
     """
 
     def __init__(self, compiler: Compiler, base: Database | None = None) -> None:
@@ -329,6 +347,7 @@ class Database:
         self.compiler = compiler
         self.base = base
         self.memory: dict[tuple[str, Term], Term] = {}
+        self.reader: Reader | None = None
         self.tables = Store()
         self.versions: Versions | None = None
         self._predicates: dict[Key, Predicate] = {}
@@ -390,9 +409,13 @@ class Database:
             predicate = self._predicates[key] = Predicate(self, name, arity)
         return predicate
 
+    def defined(self) -> list[Predicate]:
+        """Return the program's own predicates."""
+        return [p for (name, _), p in self._predicates.items() if p.defined and not name.startswith("$")]
+
     def known(self) -> list[Key]:
         """Return name and arity of all that can be called."""
-        mine = [k for k, predicate in self._predicates.items() if predicate.defined and not k[0].startswith("$")]
+        mine = [(predicate.name, predicate.arity) for predicate in self.defined()]
         return [*mine, *(self.base.known() if self.base is not None else ()), *self.compiler.codes]
 
     def declare(self, name: str, arity: int) -> None:
@@ -455,6 +478,7 @@ class Database:
         """Return a database of its own with the same clauses."""
         twin = Database(self.compiler, self.base)
         twin.memory.update(self.memory)
+        twin.reader = self.reader
         for predicate in self._predicates.values():
             if predicate.defined or predicate.tabled:
                 twin.install(predicate.twin(twin))

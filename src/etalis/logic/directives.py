@@ -12,11 +12,13 @@ from etalis.logic.arithmetic import evaluate
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.iso_errors import domain_error, representation_error
 from etalis.logic.machine import Machine
-from etalis.logic.term import format_float
+from etalis.logic.term import decimal_text, format_float
 from etalis.logic.unify import Term, deref
-from etalis.logic.write import decimal_text, print_term
+from etalis.logic.write import Style, print_term
 
 _DIRECTIVE = re.compile(r"~(?:(?P<number>\d+)|(?P<star>\*)|`(?P<char>.))?(?P<kind>.)", re.DOTALL)
+WRITTEN = Style(quoted=False, numbered=True)
+PRINTED = Style(numbered=True)
 _MAX_NUMBER = 100_000
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -177,9 +179,9 @@ def _radix(term: Term, number: int | None, _machine: Machine) -> str:
 
 _RENDER: Mapping[str, Callable[[Term, int | None, Machine], str]] = MappingProxyType(
     {
-        "w": lambda term, _number, _machine: print_term(term, quoted=False),
-        "p": lambda term, _number, _machine: print_term(term),
-        "q": lambda term, _number, _machine: print_term(term),
+        "w": lambda term, _number, _machine: print_term(term, WRITTEN),
+        "p": lambda term, _number, _machine: print_term(term, PRINTED),
+        "q": lambda term, _number, _machine: print_term(term, PRINTED),
         "a": lambda term, _number, machine: text(term, machine),
         "d": lambda term, number, _machine: _decimal(term, number),
         "D": lambda term, number, _machine: _decimal(term, number, ","),

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from etalis.logic.arithmetic import BINARY, COMPARISONS, UNARY, Number, evaluate
+from etalis.logic.arithmetic import evaluate
+from etalis.logic.functions import BINARY, COMPARISONS, UNARY, Number
 from etalis.logic.iso_errors import instantiation_error
 from etalis.logic.unify import Term, Variable, deref
 

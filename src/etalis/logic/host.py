@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from etalis.logic.unify import Term, Variable
+
 Clock = Callable[[], float | datetime]
+Reader = Callable[[str], tuple[Term, Mapping[str, Variable]]]  # a text to its term and the term's variables by name
 
 
 def _discard(_text: str) -> object:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from etalis.logic.arithmetic import BINARY, CONSTANTS, UNARY
+from etalis.logic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
 from etalis.logic.inline_source import (
     HELPERS,
     Apply,
@@ -241,7 +241,7 @@ class _Inliner:
             return Constant(term), "int" if isinstance(term, int) else "float"
         if not (isinstance(term, tuple) and len(term) in (2, 3)):
             raise _DeclinedError
-        if term[0] not in (BINARY if len(term) == 3 else UNARY):
+        if term[0] not in (BINARY if len(term) == 3 else UNARY) or term[0] in MAKES_RATIONALS:
             raise _DeclinedError
         operands = [self.number(part, types) for part in term[1:]]
         return self._apply(term[0], [node for node, _ in operands], [kind for _, kind in operands])

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias, assert_never
 
-from etalis.logic.arithmetic import BINARY, UNARY, evaluate, numbers_equal
-from etalis.logic.arithmetic import Number as Numeric
+from etalis.logic.arithmetic import evaluate
+from etalis.logic.functions import BINARY, UNARY, numbers_equal
+from etalis.logic.functions import Number as Numeric
 from etalis.logic.term import Real, Value
-from etalis.logic.unify import from_value
+from etalis.logic.unify import from_value, rim_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def write(node: Node, names: Names, constant: ConstantNames) -> str:
         case Apply(function=function, args=args):
             return f"{function}({', '.join(write(arg, names, constant) for arg in args)})"
         case Bind(name=name, value=value):
-            return f"(({names[name]} := {write(value, names, constant)}) is not None)"
+            return f"(({names[name]} := {_write_result(value, names, constant)}) is not None)"
         case Both(first=first, second=second):
             return f"({write(first, names, constant)} and {write(second, names, constant)})"
         case Either(first=first, second=second):
@@ -150,10 +151,38 @@ def write(node: Node, names: Names, constant: ConstantNames) -> str:
             assert_never(node)
 
 
-def _write_sum(node: Sum, names: Names, constant: ConstantNames) -> str:
+def _write_result(node: Node, names: Names, constant: ConstantNames) -> str:
+    """Write what a variable is bound to; computed from a value of no declared type it may be a rational."""
+    match node:
+        case Sum():
+            return _write_sum(node, names, constant, rim=True)
+        case Number(name=name):
+            x = names[name]
+            return f"({x} if {x}.__class__ in logic_numbers else logic_rim(logic_number({x})))"
+        case Apply(args=args) if any(map(_is_undeclared, args)):
+            return f"logic_rim({write(node, names, constant)})"
+        case _:
+            return write(node, names, constant)
+
+
+def _is_undeclared(node: Node) -> bool:
+    match node:
+        case Number():
+            return True
+        case Apply(args=args):
+            return any(map(_is_undeclared, args))
+        case Sum(left=left, right=right) | Infix(left=left, right=right):
+            return _is_undeclared(left) or _is_undeclared(right)
+        case _:
+            return False
+
+
+def _write_sum(node: Sum, names: Names, constant: ConstantNames, *, rim: bool = False) -> str:
     guards = [f"{names[x.name]}.__class__ is int" for x in (node.left, node.right) if isinstance(x, Number)]
     plain = [write(Local(x.name) if isinstance(x, Number) else x, names, constant) for x in (node.left, node.right)]
     checked = write(Apply(helper(node.operator, 2), (node.left, node.right)), names, constant)
+    if rim:
+        checked = f"logic_rim({checked})"
     return f"({plain[0]} {node.operator} {plain[1]} if {' and '.join(guards)} else {checked})"
 
 
@@ -191,6 +220,7 @@ HELPERS: Mapping[str, Any] = MappingProxyType(
         "logic_numbers": frozenset((int, float, Real)),
         "logic_number": number,
         "logic_equal": numbers_equal,
+        "logic_rim": rim_number,
         **{helper(name, 2): function for name, function in BINARY.items()},
         **{helper(name, 1): function for name, function in UNARY.items()},
     }

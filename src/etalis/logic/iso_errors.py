@@ -89,6 +89,13 @@ def permission_error(action: str, kind: str, culprit: Any) -> LogicError:
     return _iso(("permission_error", action, kind, culprit), "E507", text)
 
 
+def refused_predicate(name: str, arity: int, reason: str) -> LogicError:
+    """Return the error for a predicate of other Prologs that goals cannot have here."""
+    culprit = ("/", name, arity)
+    text = f"{name}/{arity} is refused: {reason}"
+    return _iso(("permission_error", "access", "private_procedure", culprit), "E507", text)
+
+
 def representation_error(kind: str) -> LogicError:
     """Return the error for something that cannot be represented."""
     return _iso(("representation_error", kind), "E504", f"out of range: {kind.replace('_', ' ')}")

@@ -50,8 +50,15 @@ def _list_clauses() -> tuple[Term, ...]:
         _if(("selectchk", x, y, r), ("select", x, y, r), "!"),
         ("nextto", x, y, _cons(x, _cons(y, z))),
         _if(("nextto", x, y, _cons(h, t)), ("nextto", x, y, t)),
-        ("permutation", (), ()),
-        _if(("permutation", z, _cons(h, t)), ("select", h, z, r), ("permutation", r, t)),
+        _if(("permutation", x, y), _same_lengths(x, y, z), ("$permutation", x, y)),
+        ("$permutation", (), ()),
+        _if(("$permutation", z, _cons(h, t)), ("select", h, z, r), ("$permutation", r, t)),
+        ("same_length", (), ()),
+        _if(("same_length", _cons(x, t), _cons(y, r)), ("same_length", t, r)),
+        ("subseq", (), (), ()),
+        _if(("subseq", _cons(h, t), _cons(h, r), z), ("subseq", t, r, z)),
+        _if(("subseq", _cons(h, t), r, _cons(h, z)), ("subseq", t, r, z)),
+        _if(("nth", x, y, z), ("nth1", x, y, z)),
         ("subtract", (), z, ()),
         _if(
             ("subtract", _cons(h, t), z, r),
@@ -69,11 +76,17 @@ def _list_clauses() -> tuple[Term, ...]:
     )
 
 
+def _same_lengths(x: Term, y: Term, size: Term) -> Term:
+    """Return the goal that gives two lists the same length, known from whichever has one."""
+    lengths = (",", ("length", x, size), ("length", y, size))
+    return (";", ("->", ("is_list", x), lengths), (",", ("length", y, size), ("length", x, size)))
+
+
 def _apply_clauses() -> tuple[Term, ...]:
-    """`maplist/2` to `maplist/5` and `foldl/4`."""
+    """`maplist/2` to `maplist/7` and `foldl/4`."""
     goal, x, y, z = (Variable() for _ in range(4))
     clauses: list[Term] = []
-    for count in range(1, 5):
+    for count in range(1, 7):
         name = f"$maplist{count}"
         lists, heads, tails = ([Variable() for _ in range(count)] for _ in range(3))
         cells = [_cons(h, t) for h, t in zip(heads, tails, strict=True)]

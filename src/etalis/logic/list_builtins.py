@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from etalis.logic.arguments import bound, integer, natural, optional_integer, proper_list
-from etalis.logic.arithmetic import Number, add, evaluate, larger, smaller
+from etalis.logic.arithmetic import evaluate
 from etalis.logic.clauses import Key
 from etalis.logic.errors import LogicLimitError
+from etalis.logic.functions import Number, add, larger, smaller
 from etalis.logic.iso_errors import domain_error, instantiation_error, type_error
 from etalis.logic.machine import Code, Frame, Machine, Test
 from etalis.logic.order import compare, sort_key
@@ -29,36 +30,85 @@ def _length(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     if size is not None:
         if size < len(items):
             return None
-        if size > machine.limits.size:
-            raise LogicLimitError("size", machine.limits.size)
-        return cont if unify(tail, _open_list(size - len(items)), machine.trail) else None
+        return cont if unify(tail, _sized_list(size - len(items), (), machine), machine.trail) else None
     if tail is deref(args[1]):
         raise type_error("list", args[0])
-    return machine.choose(("-", tail, args[1]), _longer_lists(len(items), machine), cont)
+    return _lengthen(machine, (tail, len(items), args[1]), cont)
 
 
-def _open_list(size: int) -> Term:
-    return make_list(Variable() for _ in range(size))
+def _lengthen(machine: Machine, args: tuple[Variable, int, Term], cont: Frame) -> Frame | None:
+    """End a list at its open end; on backtracking it goes on by one more element."""
+    tail, size, length = args
+    machine.choices.append((len(machine.trail), (_add_element, args, cont)))
+    return cont if unify(tail, (), machine.trail) and unify(length, size, machine.trail) else None
 
 
-def _longer_lists(size: int, machine: Machine) -> Iterator[Term]:
-    extra = 0
-    while True:
-        machine.trail.charge(extra)
-        yield ("-", _open_list(extra), size + extra)
-        extra += 1
+def _add_element(machine: Machine, args: tuple[Variable, int, Term], cont: Frame) -> Frame | None:
+    tail, size, length = args
+    if size > machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    end = Variable()
+    unify(tail, make_list((Variable(),), end), machine.trail)
+    return _lengthen(machine, (end, size + 1, length), cont)
 
 
 def _nth(first: int) -> Code:
-    """`nth0/3` and `nth1/3`."""
+    """`nth0/3` and `nth1/3`; a list without an end grows as far as it must."""
 
     def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
-        items = proper_list(args[1], machine)
-        if not isinstance(deref(args[0]), Variable):
-            index = natural(args[0]) - first
-            return cont if 0 <= index < len(items) and unify(args[2], items[index], machine.trail) else None
-        pairs = (("-", i, item) for i, item in enumerate(items, first))
-        return machine.choose(("-", args[0], args[2]), pairs, cont)
+        items, tail = split_list(args[1])
+        machine.trail.charge(len(items))
+        if not isinstance(tail, Variable) and tail != ():
+            raise type_error("list", args[1])
+        if isinstance(deref(args[0]), Variable):
+            known = (("-", i, item, tail) for i, item in enumerate(items, first))
+            more = _grown(len(items) + first, machine) if isinstance(tail, Variable) else ()
+            return machine.choose(("-", args[0], args[2], tail), itertools.chain(known, more), cont)
+        index = natural(args[0]) - first
+        if 0 <= index < len(items):
+            return cont if unify(args[2], items[index], machine.trail) else None
+        if index < 0 or not isinstance(tail, Variable):
+            return None
+        between = _sized_list(index - len(items), make_list((args[2],), Variable()), machine)
+        return cont if unify(tail, between, machine.trail) else None
+
+    return run
+
+
+def _grown(index: int, machine: Machine) -> Iterator[Term]:
+    """Yield the element behind the known ones, then the next, each with the tail that holds it."""
+    extra = 0
+    while True:
+        item = Variable()
+        yield ("-", index + extra, item, _sized_list(extra, make_list((item,), Variable()), machine))
+        extra += 1
+
+
+def _sized_list(size: int, tail: Term, machine: Machine) -> Term:
+    """Return a list of new variables."""
+    if size > machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    machine.trail.charge(size)
+    return make_list((Variable() for _ in range(size)), tail)
+
+
+def _nth_rest(first: int) -> Code:
+    """`nth0/4` and `nth1/4`: the element, and the list without it."""
+
+    def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+        index, whole = deref(args[0]), split_list(args[1])
+        if whole[1] == ():
+            items = whole[0]
+            machine.trail.charge(len(items))
+            places = range(len(items)) if isinstance(index, Variable) else (natural(index) - first,)
+            found = (
+                ("-", i + first, items[i], make_list(items[:i] + items[i + 1 :])) for i in places if 0 <= i < len(items)
+            )
+            return machine.choose(("-", index, args[2], args[3]), found, cont)
+        rest = proper_list(args[3], machine)
+        places = range(len(rest) + 1) if isinstance(index, Variable) else (natural(index) - first,)
+        made = (("-", i + first, make_list([*rest[:i], args[2], *rest[i:]])) for i in places if 0 <= i <= len(rest))
+        return machine.choose(("-", index, args[1]), made, cont)
 
     return run
 
@@ -93,6 +143,13 @@ def _sum_list(items: list[Term]) -> Number:
     for item in items:
         total = add(total, evaluate(item))
     return total
+
+
+def _proper_length(machine: Machine, args: Args) -> bool:
+    """`proper_length(List, Length)`: fails on what is no list with an end."""
+    items, tail = split_list(args[0])
+    machine.trail.charge(len(items))
+    return bool(tail == ()) and unify(args[1], len(items), machine.trail)
 
 
 def _last(machine: Machine, args: Args) -> bool:
@@ -184,9 +241,18 @@ LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("max_list", 2): lambda machine, args: _fold(larger, machine, args),
         ("min_list", 2): lambda machine, args: _fold(smaller, machine, args),
         ("last", 2): _last,
+        ("proper_length", 2): _proper_length,
         ("numlist", 3): _numlist,
         ("memberchk", 2): _member_once,
         ("append", 2): _append_lists,
     }
 )
-LIST_CODES: Mapping[Key, Code] = MappingProxyType({("length", 2): _length, ("nth0", 3): _nth(0), ("nth1", 3): _nth(1)})
+LIST_CODES: Mapping[Key, Code] = MappingProxyType(
+    {
+        ("length", 2): _length,
+        ("nth0", 3): _nth(0),
+        ("nth1", 3): _nth(1),
+        ("nth0", 4): _nth_rest(0),
+        ("nth1", 4): _nth_rest(1),
+    }
+)

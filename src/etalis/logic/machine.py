@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.host import NO_HOST, Host
-from etalis.logic.unify import MAX_CELLS, Term, Trail, copy, undo, unify
+from etalis.logic.unify import MAX_CELLS, Term, Trail, Variable, copy, undo, unify
 
 if TYPE_CHECKING:
     from etalis.logic.clauses import Database
@@ -33,12 +33,14 @@ _AUDIT_INTERVAL = 65_536
 class Limits:
     """What one goal may use: steps of the machine, pending frames and alternatives, compound terms in a copied term.
 
-    Depth and memory are looked at every 65,536 steps, so a goal may overshoot them by what it does between.
+    `memory` counts blocks of the interpreter, one for about every compound, variable or number: 10 million are some
+    800 MB. Depth and memory are looked at every 65,536 steps, so a goal may overshoot them by what it does between.
     """
 
     steps: int = 5_000_000
     depth: int = 2_000_000
     size: int = MAX_CELLS
+    memory: int = 10_000_000
 
 
 def _finish(_machine: Machine, _args: Any, _cont: Any) -> Frame | None:
@@ -58,6 +60,7 @@ class Machine:
         "choices",
         "database",
         "extra",
+        "globals",
         "host",
         "limits",
         "steps",
@@ -79,9 +82,11 @@ class Machine:
         self.host = host
         self.tabling: Tabling | None = None
         self.view: View | None = None
+        self.globals: dict[Term, Variable] | None = None  # the values of `b_setval/2`
         self.choices: list[tuple[int, Frame]] = []
         self.trail = Trail()
         self.trail.steps = limits.steps
+        self.trail.memory = limits.memory
         self.steps = 0
         self._next_depth_check = 0
         self._interval = min(_AUDIT_INTERVAL, limits.steps)
@@ -117,6 +122,7 @@ class Machine:
         if self.steps >= self._next_depth_check:
             self._next_depth_check = self.steps + self._measure_depth(frame)
         self._trim_trail()
+        self.trail.check_memory()
         self._interval = min(_AUDIT_INTERVAL, self.limits.steps - self.steps)
         self._ticks = iter(range(self._interval))
 
@@ -156,6 +162,8 @@ class Machine:
             undo(self.trail, mark)
             if self.tabling is not None:
                 self.tabling.abandon(frame)
+            if frame[0] is restore_host:
+                restore_host(self, frame[1], frame[2])
             if frame[0] is _catch_failed and id(frame[1]) in active:
                 catcher, recovery = frame[1]
                 if unify(copy(error.term, self.limits.size, self.trail), catcher, self.trail):
@@ -203,6 +211,12 @@ def leave_catch(machine: Machine, cell: Any, cont: Frame) -> Frame:
     if choices and choices[-1][1][1] is cell:
         choices.pop()
     return cont
+
+
+def restore_host(machine: Machine, host: Host, _cont: Frame) -> Frame | None:
+    """Give the goals behind the host back that they had: a goal with an output of its own failed or raised."""
+    machine.host = host
+    return None
 
 
 def fail(_machine: Machine, _args: Any, _cont: Any) -> Frame | None:

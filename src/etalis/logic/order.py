@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from fractions import Fraction
 from typing import Any
 
 from etalis.logic.errors import LogicLimitError
@@ -56,6 +57,8 @@ def _rank(term: Term) -> tuple[Any, ...]:
         return (1, float(term), 0)
     if isinstance(term, int):
         return (1, term, 1)
+    if isinstance(term, Fraction):
+        return (1, Fraction(term), 1)  # a plain fraction, which compares by value with floats, too
     if isinstance(term, Variable):
         if not term.age:
             term.age = next(_AGES)

@@ -15,7 +15,7 @@ from etalis.logic.iso_errors import type_error
 from etalis.logic.machine import Machine, Test
 from etalis.logic.order import compare, sort_key
 from etalis.logic.solution_builtins import distinct
-from etalis.logic.unify import Term, Variable, copy, deref, make_list, split_list, undo, unify, variables
+from etalis.logic.unify import Term, Variable, deref, flatten_key, make_list, split_list, undo, unify, variables
 
 Args = tuple[Term, ...]
 
@@ -54,11 +54,11 @@ class _Elements:
             if variables(item):
                 self.open.append(item)
             else:
-                self.ground.add(copy(item))
+                self.ground.add(flatten_key(item))
 
     def has(self, item: Term, machine: Machine) -> bool:
         if not variables(item):
-            return copy(item) in self.ground
+            return flatten_key(item, machine.trail) in self.ground
         return any(compare(item, other, machine.trail) == 0 for other in self.open)
 
 

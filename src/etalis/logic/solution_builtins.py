@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from etalis.logic.arguments import bound
-from etalis.logic.arithmetic import Number, add, evaluate, larger, smaller
+from etalis.logic.arithmetic import evaluate
 from etalis.logic.clauses import Key
 from etalis.logic.control import call_goal
+from etalis.logic.functions import Number, add, larger, smaller
 from etalis.logic.iso_errors import domain_error, type_error
 from etalis.logic.machine import Code, Frame, Machine, collect
 from etalis.logic.order import compare, sort_key
-from etalis.logic.unify import Term, Trail, Variable, copy, deref, make_list, split_list, unify, variables
+from etalis.logic.unify import Term, Trail, Variable, deref, flatten_key, make_list, split_list, unify, variables
 
 Args = tuple[Term, ...]
 Finish = Callable[[Machine, list[Term], Frame], Frame | None]
@@ -74,24 +75,10 @@ def _group(found: list[Term]) -> list[tuple[Term, list[Term]]]:
     """Group pairs by their keys, in the standard order of keys; keys that are variants of each other are made one."""
     groups: dict[Term, tuple[Term, list[Term]]] = {}
     for pair in found:
-        key, group = groups.setdefault(_canonical(pair[1]), (pair[1], []))
+        key, group = groups.setdefault(flatten_key(pair[1]), (pair[1], []))
         unify(key, pair[1], Trail())  # both are copies of our own, so nobody needs this undone
         group.append(pair[2])
     return sorted(groups.values(), key=lambda entry: sort_key(entry[0]))
-
-
-def _canonical(witness: Term) -> Term:
-    """Return the values of a witness with every variable replaced by its number."""
-    names = {v: ("$VAR", i) for i, v in enumerate(dict.fromkeys(variables(witness)))}
-    if not names:
-        return tuple(split_list(witness)[0])
-    trail = Trail()
-    for variable, name in names.items():
-        unify(variable, name, trail)
-    ground = copy(witness)
-    for variable in trail:
-        variable.ref = None
-    return ground
 
 
 def distinct(items: Iterable[Term]) -> list[Term]:

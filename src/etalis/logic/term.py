@@ -34,6 +34,20 @@ class Real(float):
     __hash__ = float.__hash__
 
 
+class Rational(Fraction):
+    """A fraction that is no integer: equal to its like alone, never to the float of its value.
+
+    It lives inside the logic machine; outside it is the expression `N rdiv D` (`unify.to_value`).
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fraction) and Fraction.__eq__(self, other)
+
+    __hash__ = Fraction.__hash__
+
+
 class Struct:
     """A ground compound term `name(arg, ...)`, hashed once."""
 
@@ -149,10 +163,19 @@ def format_value(value: Value) -> str:
     if isinstance(value, float):
         return format_float(float(value))
     if isinstance(value, int):
-        return str(value)
+        return decimal_text(value)
     if isinstance(value, tuple):
         return "[" + ",".join(map(format_value, value)) + "]"
     return f"{format_atom(value.name)}({','.join(map(format_value, value.args))})"
+
+
+def decimal_text(number: int) -> str:
+    """Write an integer of any size (Python refuses str() of very long ones)."""
+    if number.bit_length() < 10_000:
+        return str(number)
+    sign, number, digits = "-" if number < 0 else "", abs(number), 1 << (number.bit_length().bit_length() - 3)
+    high, low = divmod(number, 10**digits)
+    return sign + decimal_text(high) + decimal_text(low).zfill(digits)
 
 
 def format_float(number: float) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from etalis.logic.arguments import bound, integer, is_atomic, natural, proper_list
-from etalis.logic.arithmetic import COMPARISONS, add, evaluate, larger, smaller, subtract
+from etalis.logic.arithmetic import evaluate
 from etalis.logic.clauses import Key, is_callable
+from etalis.logic.functions import COMPARISONS, add, larger, smaller, subtract
 from etalis.logic.iso_errors import (
     domain_error,
     instantiation_error,
@@ -16,10 +17,11 @@ from etalis.logic.iso_errors import (
 )
 from etalis.logic.machine import Code, Frame, Machine, Test
 from etalis.logic.order import compare
+from etalis.logic.term import Rational
 from etalis.logic.unify import Term, Variable, copy, deref, is_ground, make_list, split_list, undo, unify, variables
 
 Args = tuple[Term, ...]
-_MAX_ARITY = 100_000
+MAX_ARITY = 100_000
 
 
 def _check(holds: Callable[[Term], bool]) -> Test:
@@ -90,7 +92,7 @@ def _functor(machine: Machine, args: Args) -> bool:
         name, arity = bound(args[1]), natural(args[2])
         if not is_atomic(name):
             raise type_error("atomic", name)
-        if arity > _MAX_ARITY:
+        if arity > MAX_ARITY:
             raise representation_error("max_arity")
         if arity and not isinstance(name, str):
             raise type_error("callable", name)
@@ -150,6 +152,11 @@ def _count_from(number: int) -> Iterator[int]:
         number += 1
 
 
+def _repeat(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+    machine.choices.append((len(machine.trail), (_repeat, args, cont)))
+    return cont
+
+
 def _successor(machine: Machine, args: Args) -> bool:
     if not isinstance(deref(args[0]), Variable):
         number = natural(args[0])
@@ -189,7 +196,7 @@ TERM_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("var", 1): _check(lambda x: isinstance(x, Variable)),
         ("nonvar", 1): _check(lambda x: not isinstance(x, Variable)),
         ("atom", 1): _check(lambda x: isinstance(x, str) or x == ()),
-        ("number", 1): _check(lambda x: isinstance(x, int | float)),
+        ("number", 1): _check(lambda x: isinstance(x, int | float | Rational)),
         ("integer", 1): _check(lambda x: isinstance(x, int)),
         ("float", 1): _check(lambda x: isinstance(x, float)),
         ("atomic", 1): _check(is_atomic),
@@ -198,6 +205,7 @@ TERM_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("is_list", 1): _check(_is_list),
         ("ground", 1): _check(is_ground),
         ("acyclic_term", 1): _check(_is_acyclic),
+        ("cyclic_term", 1): _check(_is_cyclic),
         ("==", 2): _order(lambda sign: sign == 0),
         ("\\==", 2): _order(lambda sign: sign != 0),
         ("@<", 2): _order(lambda sign: sign < 0),
@@ -220,4 +228,4 @@ TERM_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("max", 3): _extreme(larger),
     }
 )
-TERM_CODES: Mapping[Key, Code] = MappingProxyType({("arg", 3): _arg, ("between", 3): _between})
+TERM_CODES: Mapping[Key, Code] = MappingProxyType({("arg", 3): _arg, ("between", 3): _between, ("repeat", 0): _repeat})

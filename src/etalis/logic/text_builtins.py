@@ -21,6 +21,7 @@ from etalis.logic.arguments import (
 )
 from etalis.logic.clauses import Key
 from etalis.logic.errors import LogicLimitError
+from etalis.logic.functions import BINARY, MAX_BITS, Number
 from etalis.logic.iso_errors import (
     domain_error,
     instantiation_error,
@@ -29,19 +30,20 @@ from etalis.logic.iso_errors import (
     type_error,
 )
 from etalis.logic.machine import Code, Frame, Machine, Test
-from etalis.logic.term import real
+from etalis.logic.term import Rational, real
 from etalis.logic.unify import Term, Variable, deref, make_list, unify, variables
 
 Args = tuple[Term, ...]
 _NUMBER = re.compile(
     r"\s*(?P<sign>[-+]?)"
-    r"(?:(?P<float>[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?)|(?P<radix>0[xob][0-9a-fA-F]+)|(?P<int>[0-9]+))"
+    r"(?:(?P<float>[0-9]+\.[0-9]+(?:[eE][-+]?[0-9]+)?)|(?P<radix>0[xob][0-9a-fA-F]+)|(?P<over>[0-9]+)r(?P<under>[0-9]+)"
+    r"|(?P<int>[0-9]+))"
 )
 _CHARACTER = re.compile(r"\s*(?P<sign>[-+]?)0'(?:\\\\|''|[^\\'])", re.DOTALL)
 _MAX_DIGITS = 4_000
 
 
-def parse_number(source: str) -> int | float | None:
+def parse_number(source: str) -> Number | None:
     """Read a number as Prolog writes it; None if the text is none.
 
     >>> parse_number("0x1F"), parse_number(" -2.5e3"), parse_number("1.")
@@ -57,15 +59,22 @@ def parse_number(source: str) -> int | float | None:
         value = float(found["float"])
         return None if value == float("inf") else real(sign * value)
     if found["radix"]:
+        if len(found["radix"]) > MAX_BITS // 4:
+            raise LogicLimitError("bits of an integer", MAX_BITS)
         try:
             return sign * int(found["radix"], 0)
         except ValueError:
             return None
+    if found["over"]:
+        over, under = _read_decimal(found["over"]), _read_decimal(found["under"])
+        return BINARY["rdiv"](sign * over, under) if under else None
     return sign * _read_decimal(found["int"])
 
 
 def _read_decimal(digits: str) -> int:
     """Read an integer of any length (Python refuses very long ones)."""
+    if 3 * len(digits) > MAX_BITS:
+        raise LogicLimitError("bits of an integer", MAX_BITS)
     number = 0
     for i in range(0, len(digits), _MAX_DIGITS):
         part = digits[i : i + _MAX_DIGITS]
@@ -156,7 +165,7 @@ def _spelled(write: Callable[[str], Term], read: Callable[[str], Term]) -> Test:
     return run
 
 
-def _read_number(characters: str) -> int | float:
+def _read_number(characters: str) -> Number:
     number = parse_number(characters)
     if number is None:
         raise syntax_error("illegal_number")
@@ -187,7 +196,7 @@ def _atom_number(machine: Machine, args: Args) -> bool:
     characters = optional_text(args[0], machine)
     if characters is None:
         number = bound(args[1])
-        if not isinstance(number, int | float):
+        if not isinstance(number, int | float | Rational):
             raise type_error("number", number)
         return unify(args[0], text(number, machine), machine.trail)
     value = parse_number(characters)
@@ -218,6 +227,14 @@ def _same_text(machine: Machine, args: Args) -> bool:
         return unify(args[0], text(args[1], machine), machine.trail)
     other = optional_text(args[1], machine)
     return unify(args[1], given, machine.trail) if other is None else given == other
+
+
+def _text_to_string(machine: Machine, args: Args) -> bool:
+    """`text_to_string(Text, String)`; the text may be a list of characters or codes, too."""
+    given = bound(args[0])
+    if isinstance(given, tuple) and given:
+        return unify(args[1], "".join(map(_character, proper_list(given, machine))), machine.trail)
+    return unify(args[1], "" if given == () else text(given, machine), machine.trail)
 
 
 def _number_string(machine: Machine, args: Args) -> bool:
@@ -261,7 +278,10 @@ TEXT_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("atom_number", 2): _atom_number,
         ("atomic_list_concat", 2): _join,
         ("atomic_list_concat", 3): _join,
+        ("concat_atom", 2): _join,
+        ("concat_atom", 3): _join,
         ("split_string", 4): _split,
+        ("text_to_string", 2): _text_to_string,
         ("atom_string", 2): _same_text,
         ("string_to_atom", 2): _same_text,
         ("number_string", 2): _number_string,

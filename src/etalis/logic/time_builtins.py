@@ -13,8 +13,9 @@ from datetime import UTC, date, datetime
 from types import MappingProxyType
 
 from etalis.logic.arguments import bound
-from etalis.logic.arithmetic import Number, add, evaluate, subtract
+from etalis.logic.arithmetic import evaluate
 from etalis.logic.clauses import Key
+from etalis.logic.functions import Number, add, subtract
 from etalis.logic.iso_errors import evaluation_error, instantiation_error, permission_error, type_error
 from etalis.logic.machine import Machine, Test
 from etalis.logic.term import real

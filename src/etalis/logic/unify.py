@@ -9,17 +9,19 @@ Python's recursion limit; past `MAX_CELLS` it is a limit error. Walks charge the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from operator import is_
 from typing import Any, TypeAlias
 
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.term import MAX_DEPTH, Struct, Value
+from etalis.logic.term import MAX_DEPTH, Rational, Struct, Value
 
 Term: TypeAlias = Any  # str | int | float | tuple[Term, ...] | Variable
 
 MAX_CELLS = 2_000_000
 LIST = "[|]"
+_LOOK = 50_000
 _STRETCH = 255  # a mask: walks report their work every 256 cells
 
 
@@ -31,16 +33,34 @@ class Variable:
 
 
 class Trail(list[Variable]):
-    """The variables bound so far, to be undone on backtracking; also the meter of work that takes more than a step."""
+    """The variables bound so far, to be undone on backtracking; also the meter of work that takes more than a step.
+
+    `memory` is how many more blocks of memory the interpreter may hold than when it was first looked at; it is looked
+    at every `_LOOK` cells of work, and by the machine at every audit.
+    """
 
     work = 0
     steps = 1 << 60
+    memory = 1 << 60
+    _next_look = 0
+    _blocks = 0
 
     def charge(self, cells: int) -> None:
-        """Count cells walked or built; 16 of them are worth a step."""
+        """Count cells walked or built; 4 of them are worth a step."""
         self.work += cells
-        if self.work > 16 * self.steps:
-            raise LogicLimitError("steps", self.steps)
+        if self.work > self._next_look:
+            self._next_look = self.work + _LOOK
+            if self.work > 4 * self.steps:
+                raise LogicLimitError("steps", self.steps)
+            self.check_memory()
+
+    def check_memory(self) -> None:
+        """Refuse to go on when the goal holds too much memory."""
+        blocks = sys.getallocatedblocks()
+        if not self._blocks:
+            self._blocks = blocks
+        elif blocks - self._blocks > self.memory:
+            raise LogicLimitError("memory blocks", self.memory)
 
 
 def deref(term: Term) -> Term:
@@ -150,6 +170,30 @@ def variables(term: Term) -> list[Variable]:
     return found
 
 
+def flatten_key(term: Term, meter: Trail | None = None) -> tuple[Any, ...]:
+    """Return a flat key, equal for terms that differ in the names of variables only.
+
+    A nested tuple cannot be the key of a dictionary: Python hashes it by recursion, without a limit.
+    """
+    key: list[Any] = []
+    numbers: dict[Variable, tuple[int]] = {}
+    todo = [term]
+    while todo:
+        x = deref(todo.pop())
+        if x.__class__ is tuple and x:
+            key.append((x[0], len(x)))
+            if len(key) > MAX_CELLS:
+                raise LogicLimitError("size", MAX_CELLS)
+            if meter is not None:
+                meter.charge(1)
+            todo.extend(x[:0:-1])
+        elif x.__class__ is Variable:
+            key.append(numbers.setdefault(x, (len(numbers),)))
+        else:
+            key.append(x)
+    return tuple(key)
+
+
 def is_ground(term: Term) -> bool:
     """Tell whether a term has no unbound variable."""
     return not variables(term)
@@ -211,13 +255,22 @@ def _to_value(term: Term, depth: int, budget: list[int]) -> Value | None:
     if term.__class__ is Variable:
         return None
     if term.__class__ is not tuple or not term:
-        return term
+        return rim_number(term) if term.__class__ is Rational else term
     if depth > MAX_DEPTH:
         raise LogicLimitError("nesting of a value", MAX_DEPTH)
     if len(term) == 3 and term[0] == LIST:
         return _list_value(term, depth, budget)
     args = _values(term[1:], depth, budget)
     return None if args is None else Struct(term[0], args)
+
+
+def rim_number(number: Any) -> Value:
+    """Return a number as it leaves the machine: a rational as the expression that gives it.
+
+    >>> rim_number(Rational(2, 6))
+    rdiv(1,3)
+    """
+    return Struct("rdiv", (number.numerator, number.denominator)) if number.__class__ is Rational else number
 
 
 def _values(terms: Iterable[Term], depth: int, budget: list[int]) -> list[Value] | None:

@@ -22,14 +22,14 @@ Args = tuple[Term, ...]
 def _assert(*, first: bool) -> Test:
     def run(machine: Machine, args: Args) -> bool:
         head, _ = split_clause(args[0])
-        _writable(machine, head)
+        writable(machine, head)
         machine.database.add(args[0], first=first)
         return True
 
     return run
 
 
-def _writable(machine: Machine, head: Term) -> Predicate:
+def writable(machine: Machine, head: Term) -> Predicate:
     """Return the predicate of a head whose clauses a goal may change."""
     name, args = _split(head)
     database = machine.database
@@ -55,7 +55,7 @@ def _candidates(predicate: Predicate, args: Args, view: View | None = None) -> I
 
 def _retract(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     head, body = split_clause(args[0])
-    predicate = _writable(machine, head)
+    predicate = writable(machine, head)
     _, parts = _split(head)
     handle = Variable()
     candidates = _candidates(predicate, parts)
@@ -71,7 +71,7 @@ def _retract_all(machine: Machine, args: Args) -> bool:
     head = bound(args[0])
     if not is_callable(head):
         raise type_error("callable", head)
-    predicate = _writable(machine, head)
+    predicate = writable(machine, head)
     predicate.defined = True
     _, parts = _split(head)
     mark = len(machine.trail)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.logic.arithmetic import COMPARISONS, evaluate
+from etalis.logic.arithmetic import evaluate
 from etalis.logic.errors import LogicError, LogicLimitError
+from etalis.logic.functions import COMPARISONS
 from etalis.logic.library import new_database
 from etalis.logic.lookup import Goal
 from etalis.logic.machine import Limits
