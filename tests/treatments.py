@@ -123,10 +123,14 @@ def _push_all(engine: Engine, case: Case) -> Iterator[Event]:
 
 
 def _as_rows(case: Case, policy: str | None) -> Outcome:
-    """The engine, the whole stream as one iterable."""
+    """The engine, the whole stream as one iterable, with moments as numbers, which generated code takes."""
     engine = _engine(case, policy)
-    rows = [(step.name, *step.args, (step.start, step.end)) for step in case.steps if isinstance(step, Event)]
+    rows = [(step.name, *step.args, _at(step)) for step in case.steps if isinstance(step, Event)]
     return _outcome(engine, [*engine.run(rows), *engine.close()])
+
+
+def _at(event: Event) -> object:
+    return event.end if event.start == event.end else (event.start, event.end)
 
 
 def _permuted(case: Case, policy: str | None) -> Outcome:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -17,11 +18,14 @@ from etalis.language.parser import parse
 from etalis.language.printer import print_program
 from etalis.language.rules import event_rules
 from etalis.language.traversal import postorder
+from etalis.logic.term import Value
+from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
 from properties.programs import policies, programs, streams
 
 pytestmark = pytest.mark.property
 
+Change = tuple[int, str, bool, tuple[Value, ...]]
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
 
@@ -35,32 +39,40 @@ def moment(event: Event) -> Any:
     return event.end if event.start == event.end else (event.start, event.end)
 
 
-def pushed(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
-    """The engine, event by event."""
+def started(tree: s.Program, policy: str, changes: Sequence[Change]) -> Engine:
+    """An engine that has been told what will change."""
     engine = compiled(print_program(tree)).engine(policy=policy)
+    for at, name, known, args in changes:
+        (engine.assert_fact if known else engine.retract_fact)(name, *args, at=Fraction(at, 1_000_000))
+    return engine
+
+
+def pushed(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+    """The engine, event by event."""
+    engine = started(tree, policy, changes)
     found = [e for x in stream for e in engine.push(x.name, *x.args, at=moment(x))]
     return [*found, *engine.close()]
 
 
-def as_rows(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+def as_rows(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The engine, the whole stream as one iterable."""
-    engine = compiled(print_program(tree)).engine(policy=policy)
+    engine = started(tree, policy, changes)
     return [*engine.run((x.name, *x.args, moment(x)) for x in stream), *engine.close()]
 
 
-def unshared(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+def unshared(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """No two rules sharing a part."""
-    return pushed(s.Program((s.SetFlag("rule_sharing", s.Const("off")), *tree.items)), stream, policy)
+    return pushed(s.Program((s.SetFlag("rule_sharing", s.Const("off")), *tree.items)), stream, policy, changes)
 
 
-def reversed_rules(tree: s.Program, stream: list[Event], policy: str) -> list[Event]:
+def reversed_rules(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The rules from last to first; knowledge keeps its order."""
     rules = iter([item for item in tree.items[::-1] if isinstance(item, s.Rule)])
     items = tuple(next(rules) if isinstance(item, s.Rule) else item for item in tree.items)
-    return pushed(s.Program(items), stream, policy)
+    return pushed(s.Program(items), stream, policy, changes)
 
 
-TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str], list[Event]]] = {
+TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str, Sequence[Change]], list[Event]]] = {
     "pushed": pushed,
     "as rows": as_rows,
     "unshared": unshared,
@@ -74,24 +86,29 @@ def is_free_of_order(tree: s.Program) -> bool:
     return sum(map(len, moments)) == len(set().union(*moments))
 
 
-def meaning(text: str, stream: list[Event], policy: str) -> list[Event] | None:
+def meaning(text: str, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event] | None:
     """What a program means; None if one input causes too much."""
     try:
-        return semantics.run(parse(text), stream, policy=policy, max_derivations=MOST)
+        return semantics.run(parse(text), stream, policy=policy, max_derivations=MOST, changes=changes)
     except LimitError:
         return None
 
 
 @given(programs(), streams(), policies())
 def test_engine_gives_the_meaning(tree: s.Program, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+def agree(tree: s.Program, stream: list[Event], policy: str, changed: Sequence[Change]) -> None:
+    """Run a program every way, and compare with what it means."""
     text = print_program(tree)
-    note(f"{policy}\n{text}\n{stream}")
-    expected = meaning(text, stream, policy)
+    note(f"{policy}\n{text}\n{stream}\n{changed}")
+    expected = meaning(text, stream, policy, changed)
     for name, treat in TREATMENTS.items():
         if name == "reversed" and not is_free_of_order(tree):
             continue
         try:
-            found = treat(tree, stream, policy)
+            found = treat(tree, stream, policy, changed)
         except LimitError:
             assert expected is None, f"{name}: stopped, though nothing causes too much"
         else:
