@@ -226,7 +226,10 @@ class Predicate:
             handle = handle.relation.moved.get(handle.number)
         if isinstance(handle, RowHandle):
             relation = handle.relation
-            gone = relation.erase(handle.number, self.database.generation)
+            versions = self.database.versions
+            gone = relation.erase(
+                handle.number, self.database.generation, None if versions is None else versions.oldest
+            )
             if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
                 self._keep_version()
                 self.relation = relation.compacted()

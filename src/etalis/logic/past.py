@@ -7,7 +7,7 @@ of an index; the dead among them are told by their generation. Clauses know thei
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -63,8 +63,7 @@ class View:
         positions, key = bound_positions(args)
         if positions is None:
             return (), 0
-        numbers = relation.find(positions, key)
-        return numbers, bisect_left(numbers, relation.born(self.generation))
+        return relation.find_at(positions, key, self.generation)
 
 
 def view(database: Database, time: int) -> View:

@@ -6,8 +6,9 @@ A row that was erased stays for the goals that were already looking at it (the l
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -15,8 +16,42 @@ from typing import Any
 from etalis.logic.unify import Term
 
 Row = tuple[Term, ...]
-Index = dict[Any, int | list[int]]  # a key's only row stands bare: a list for each would double an index's memory
 FOREVER = 1 << 62
+_CLEAN_AT = 16
+
+
+class Numbers(list[int]):
+    """The rows under one key, in order: those that live, and some that died since the list was last cleaned.
+
+    `past` holds the lists that were cleaned, each with the generation before which it tells what there was.
+    """
+
+    __slots__ = ("dead", "past")
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        super().__init__(numbers)
+        self.dead = 0
+        self.past: deque[tuple[int, Numbers]] | None = None
+
+    def cleaned(self, died: Mapping[int, int], generation: int, oldest: int | None) -> Numbers:
+        """Return the list without the dead; the old one is kept for views from the oldest generation on, if any."""
+        fresh = Numbers(number for number in self if number not in died)
+        if oldest is not None:
+            fresh.past, self.past = self.past or deque(), None
+            fresh.past.append((generation, self))
+            while fresh.past[0][0] <= oldest:
+                fresh.past.popleft()
+        return fresh
+
+    def at(self, generation: int) -> Numbers:
+        """Return the list that has all rows there were at a generation, perhaps among others."""
+        if self.past is None:
+            return self
+        place = bisect_right(self.past, generation, key=itemgetter(0))
+        return self.past[place][1] if place < len(self.past) else self
+
+
+Index = dict[Any, int | Numbers]  # a key's only row stands bare: a list for each would double an index's memory
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,12 +109,26 @@ class Relation:
         self._indexes[positions] = index
         return index
 
-    def erase(self, number: int, generation: int) -> bool:
-        """Let a row die; False if it was dead already."""
+    def erase(self, number: int, generation: int, oldest: int | None = None) -> bool:
+        """Let a row die; False if it was dead already. `oldest` is the first generation that can be asked for later."""
         if number in self.died:
             return False
         self.died[number] = generation
+        for positions, index in self._indexes.items():
+            key = _key(self.rows[number], positions)
+            held = index[key]
+            if isinstance(held, Numbers):
+                held.dead += 1
+                if held.dead > max(_CLEAN_AT, len(held) // 2):
+                    index[key] = held.cleaned(self.died, generation, oldest)
         return True
+
+    def find_at(self, positions: tuple[int, ...], key: Any, generation: int) -> tuple[Sequence[int], int]:
+        """Return what `find` returns of an old generation, with how many of them had come by then."""
+        numbers = self.find(positions, key)
+        if isinstance(numbers, Numbers):
+            numbers = numbers.at(generation)
+        return numbers, bisect_left(numbers, self._born(generation))
 
     def live(self, number: int, generation: int) -> bool:
         """Tell whether a row is seen by a goal that began at a generation."""
@@ -96,7 +145,7 @@ class Relation:
         if births[half] <= oldest:
             del births[: half + 1], self._counts[: half + 1]
 
-    def born(self, generation: int) -> int:
+    def _born(self, generation: int) -> int:
         """Return how many rows had come by a generation: the first ones."""
         later = bisect_right(self._births, generation)
         return self._counts[later] if later < len(self._counts) else len(self.rows)
@@ -115,10 +164,10 @@ def _file(index: Index, key: Any, number: int) -> None:
     held = index.get(key)
     if held is None:
         index[key] = number
-    elif isinstance(held, list):
+    elif isinstance(held, Numbers):
         held.append(number)
     else:
-        index[key] = [held, number]
+        index[key] = Numbers((held, number))
 
 
 def _key(row: Row, positions: tuple[int, ...]) -> Any:

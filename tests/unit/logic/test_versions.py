@@ -212,3 +212,37 @@ def test_an_index_serves_the_past() -> None:
         assert before is not None
         assert before._indexes.keys() == {(0,)}
     assert goal(7) is None
+
+
+@pytest.mark.parametrize("horizon", [0, 20, 10_000])
+def test_a_fact_that_comes_and_goes_stays_quick_to_find(horizon: int) -> None:
+    """A large relation is seldom compacted, so a busy key's own list is cleaned, and its old lists serve the past."""
+    timed = Timed(horizon)
+    timed.database.add_rows("p", 2, [(i, i) for i in range(2_000)])
+    first = timed.solver.prepare(to_logic(parse_term("p(X, Y)")), ("X",), ("Y",))
+    known: dict[int, int] = {}
+    for step in range(1, 500):
+        timed.now = step
+        forget(timed.database, "p", (7, step - 1 if step > 1 else 7))
+        learn(timed.database, "p", (7, step))
+        known[step] = step
+        assert first(7) == (step,)
+    relation = timed.database.predicate("p", 2).relation
+    assert relation is not None
+    assert len(relation.find((0,), 7)) < 50
+    for moment in range(max(1, timed.now - horizon), timed.now + 1) if horizon else ():
+        with timed.solver.as_of(moment):
+            assert first(7) == (known[moment],)
+            assert first(8) == (8,)
+
+
+def test_a_goal_under_way_outlives_the_cleaning_of_its_list() -> None:
+    timed = Timed(0)
+    timed.database.add_rows("p", 2, [(i, i) for i in range(1_000)])
+    timed.database.add_rows("p", 2, [(-1, i) for i in range(100)])
+    running = timed.solver.solve(to_logic(parse_term("p(-1, Y)")))
+    assert next(running)["Y"] == 0
+    timed.do("forall(between(0, 98, Y), retract(p(-1, Y)))")
+    timed.do("assertz(p(-1, 100))")
+    assert [r["Y"] for r in running] == list(range(1, 100))
+    assert [r["Y"] for r in timed.all("p(-1, Y)")] == [99, 100]
