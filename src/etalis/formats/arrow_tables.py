@@ -18,6 +18,7 @@ from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.formats.row import Place, Reading, Row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.language.attributes import convert_one
+from etalis.logic.columns import to_list
 from etalis.logic.term import Value, format_value, to_value
 from etalis.temporal.event import Event
 
@@ -51,22 +52,11 @@ def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Re
     table = open_table(names, reading, source, _read_cell)
     number = 0
     for batch in batches:
-        columns = [_to_list(column) for column in batch.columns]
+        columns = [to_list(column) for column in batch.columns]
         for cells in zip(*columns, strict=True):
             number += 1
             place = Place(source, number)
             yield Row(table.event(cells, place), place)
-
-
-def _to_list(column: Any) -> list[Any]:
-    """Return a column as Python objects; nanoseconds are rounded to the microseconds that datetimes have."""
-    if pa.types.is_timestamp(column.type) and column.type.unit == "ns":
-        nanoseconds = column.cast(pa.int64()).to_pylist()
-        micro = [None if n is None else (n + 500) // 1_000 for n in nanoseconds]
-        column = pa.array(micro, pa.int64()).cast(pa.timestamp("us", column.type.tz))
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return column.to_pylist()  # type: ignore[no-any-return]
 
 
 def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:

@@ -1,8 +1,8 @@
 """Tables as facts: rows of terms from files, data frames and queries, converted a column at a time.
 
-A source is a file named by its ending (CSV, TSV, JSON lines, Parquet, Arrow), an Arrow table, a pandas data frame, a
-pair (DB-API connection, query), an executed cursor, or an iterable of tuples or dicts. What a row cannot hold is
-refused with its file and line.
+A source is a file named by its ending (CSV, TSV, JSON lines, Parquet, Arrow), an Arrow table or what gives one, a
+pandas data frame, a pair (DB-API connection, query), an executed cursor, or an iterable of tuples or dicts. What a row
+cannot hold is refused with its file and line.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
-from etalis.logic.term import to_value
-from etalis.logic.unify import Term, from_value
+from etalis.logic.cells import to_term
+from etalis.logic.columns import to_list
+from etalis.logic.unify import Term
 
 BATCH = 50_000
 Columns = Sequence[str | int] | None
@@ -108,7 +109,7 @@ def _terms(table: _Table, cells: Sequence[Any], lines: Sequence[int], column: in
     terms = []
     for cell, line in zip(cells, lines, strict=True):
         try:
-            terms.append(from_value(to_value(cell)))
+            terms.append(to_term(cell))
         except EtalisError as error:
             first = error.problems[0]
             name = table.names[column] if table.names else f"column {column}"
@@ -133,6 +134,8 @@ def _open(source: Any, columns: Columns) -> _Table:
         return _arrow(source, "the table")
     if hasattr(source, "itertuples") and hasattr(source, "columns"):
         return _frame(source)
+    if hasattr(source, "__arrow_c_stream__"):
+        return _arrow(import_module("pyarrow").table(source), "the table")
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return _records(source, columns, "the rows", "row")
     hint = "give a file, a table of Arrow or pandas, (connection, query), a cursor, or rows"
@@ -256,7 +259,14 @@ def _arrow(table: Any, source: str) -> _Table:
     else:
         names = table.schema.names
         batches = table.to_batches(BATCH) if hasattr(table, "to_batches") else [table]
-    return _Table(source, "row", names, _numbered([c.to_pylist() for c in batch.columns] for batch in batches))
+    return _Table(source, "row", names, _numbered([_cells(c, source) for c in batch.columns] for batch in batches))
+
+
+def _cells(column: Any, source: str) -> list[Any]:
+    try:
+        return to_list(column)
+    except (ValueError, OverflowError) as error:
+        raise InputError(Problem("E405", f"{source}: {error}", hint="a time must lie in the years 1 to 9999")) from None
 
 
 def _frame(frame: Any) -> _Table:

@@ -6,15 +6,20 @@ import sqlite3
 import subprocess
 import sys
 import time
+from datetime import date, datetime, timedelta, timezone
+from datetime import time as time_of_day
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from etalis.errors import InputError
 from etalis.logic.library import new_database
 from etalis.logic.loaders import Columns, load_rows
-from etalis.logic.term import Real
+from etalis.logic.term import Real, Struct
+from etalis.logic.unify import to_value
 
 ROWS = [("a", 1, Real(2.0)), ("b c", -3, 0.5)]
 
@@ -63,6 +68,118 @@ def test_every_source_gives_the_same_facts(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_columns_are_chosen_by_name(kind: str, tmp_path: Path) -> None:
     assert load_rows(sources(tmp_path)[kind], ["n", "name"]).rows == [(1, "a"), (-3, "b c")]
+
+
+NOON = datetime(2026, 3, 2, 12, 0, 0, 500_000)
+MOMENTS = {
+    "moment": (NOON, 1772452800.5),
+    "zoned": (NOON.replace(microsecond=0, tzinfo=timezone(timedelta(hours=1))), 1772449200),
+    "day": (date(2026, 3, 2), 1772409600),
+    "clock": (time_of_day(1, 0, 0, 250_000), 3600.25),
+    "length": (timedelta(minutes=-1), -60),
+    "price": (Decimal("2.50"), 2.5),
+    "whole": (Decimal(3), Real(3.0)),
+    "key": (UUID(int=7), "00000000-0000-0000-0000-000000000007"),
+    "list": ([date(1970, 1, 2), None], ("[|]", 86400, ("[|]", "null", ()))),
+    "struct": ({"a": date(1970, 1, 2), "b": [1]}, None),
+}
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_times_and_decimals_are_numbers(name: str) -> None:
+    cell, expected = MOMENTS[name]
+    ((found,),) = load_rows([(cell,)]).rows
+    if name == "struct":
+        assert to_value(found) == (Struct("-", ("a", 86400)), Struct("-", ("b", (1,))))
+    else:
+        assert found == expected
+        assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize("cell", [b"x", object(), [object()], {1}, float("nan")])
+def test_a_cell_that_is_no_value_is_refused_with_its_place(cell: Any) -> None:
+    with pytest.raises(InputError, match="the rows, row 2: column 0") as caught:
+        load_rows([(1,), (cell,)])
+    assert caught.value.code == "E405"
+
+
+def test_times_of_numpy_are_rounded_to_microseconds() -> None:
+    np = pytest.importorskip("numpy")
+    cells = [np.datetime64("1970-01-01T00:00:01.000000501"), np.datetime64("1970-01-02"), np.timedelta64(3, "h")]
+    assert load_rows([(c,) for c in [*cells, np.datetime64("NaT")]]).rows == [
+        (1.000001,),
+        (86400,),
+        (10800,),
+        ("null",),
+    ]
+
+
+def test_times_of_arrow_columns(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet
+
+    types = {
+        "ns": (pa.timestamp("ns"), [1_000_000_501, None], [1.000001, "null"]),
+        "ms": (pa.timestamp("ms", "Europe/Zurich"), [1_500, 2_000], [1.5, 2]),
+        "length": (pa.duration("ns"), [1_500_000_000, None], [1.5, "null"]),
+        "clock": (pa.time64("ns"), [2_000_000_000, None], [2, "null"]),
+        "day": (pa.date32(), [1, None], [86400, "null"]),
+        "price": (pa.decimal128(10, 2), [Decimal("1.25"), None], [1.25, "null"]),
+        "days": (pa.list_(pa.date32()), [[1], []], [("[|]", 86400, ()), ()]),
+    }
+    table = pa.table({name: pa.array(cells, kind) for name, (kind, cells, _) in types.items()})
+    expected = list(zip(*(column for _, _, column in types.values()), strict=True))
+    assert load_rows(table).rows == expected
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    assert load_rows(tmp_path / "t.parquet").rows == expected
+    with pytest.raises(InputError, match="the table: ") as caught:
+        load_rows(pa.table({"far": pa.array([1 << 60], pa.timestamp("s"))}))
+    assert caught.value.code == "E405"
+
+
+def test_queries_of_duckdb() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    shop = duckdb.connect()
+    shop.execute(
+        "create table stock (item text, pieces int, price decimal(5, 2), since timestamp, day date, tags text[])"
+    )
+    shop.execute("insert into stock values ('rose', 20, 2.50, '2026-03-02 12:00:00.5', '2026-03-02', ['red'])")
+    shop.execute("insert into stock values ('tulip', null, 1.25, null, '1970-01-01', [])")
+    query = "select * from stock order by item"
+    rows = [
+        ("rose", 20, 2.5, 1772452800.5, 1772409600, ("[|]", "red", ())),
+        ("tulip", "null", 1.25, "null", 0, ()),
+    ]
+    assert load_rows((shop, query)).rows == rows
+    assert load_rows(shop.execute(query)).rows == rows
+    assert load_rows(shop.sql(query)).rows == rows
+    assert load_rows(shop.sql(query), ["price", "item"]).rows == [(2.5, "rose"), (1.25, "tulip")]
+    structs = load_rows((shop, "select {'a': 1, 'b': 'x'} as s, uuid() as u, interval 90 seconds as i, true as t")).rows
+    assert to_value(structs[0][0]) == (Struct("-", ("a", 1)), Struct("-", ("b", "x")))
+    assert (len(structs[0][1]), *structs[0][2:]) == (36, 90, "true")
+    with pytest.raises(InputError) as caught:
+        load_rows((shop, "select * from nowhere"))
+    assert caught.value.code == "E402"
+
+
+def test_whatever_has_an_arrow_stream() -> None:
+    pa = pytest.importorskip("pyarrow")
+
+    class Frame:
+        """What Polars, DuckDB and others have."""
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            names = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b"], pa.string_view()))
+            return pa.table({"name": names, "n": [1, None]}).__arrow_c_stream__(requested_schema)
+
+    assert load_rows(Frame(), ["n", "name"]).rows == [(1, "a"), ("null", "b")]
+
+
+def test_a_data_frame_has_times() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"t": pd.to_datetime(["2026-03-02T12:00:00.5", None]), "d": pd.to_timedelta([60, 1.5], "s")})
+    frame["c"] = pd.Series(["x", "y"], dtype="category")
+    assert load_rows(frame).rows == [(1772452800.5, 60, "x"), ("null", 1.5, "y")]
 
 
 def test_a_data_frame_has_missing_values() -> None:
