@@ -39,11 +39,13 @@ class Graph:
 
     def add(self, triple: Triple) -> bool:
         """Add a triple; False if it is there already."""
-        if triple in self.triples:
+        triples = self.triples
+        count = len(triples)
+        triples[triple] = None
+        if len(triples) == count:
             return False
-        if len(self.triples) >= self.limit:
+        if count >= self.limit:
             raise too_many(self.limit)
-        self.triples[triple] = None
         held = self.by_property.get(triple[1])
         if held is None:
             self.by_property[triple[1]] = [triple]
@@ -75,7 +77,12 @@ def entail(graph: Graph, *, rdfs: bool, transitive: Iterable[str] = ()) -> None:
     while True:
         for name in closed:
             _close(graph, name)
-        if not rdfs or not _Round(graph, frozenset((*closed, DOMAIN, RANGE))).run():
+        if not rdfs:
+            return
+        watched = (*closed, DOMAIN, RANGE)
+        before = [len(graph.by_property.get(name, ())) for name in watched]
+        _Round(graph).run()
+        if before == [len(graph.by_property.get(name, ())) for name in watched]:
             return
 
 
@@ -99,8 +106,6 @@ class _Round:
     """One look at every triple; the hierarchies, closed before, stay as they are meanwhile."""
 
     graph: Graph
-    watched: frozenset[str]
-    again: bool = False
     above: Mapping[Node, list[Node]] = field(init=False)
     classes: Mapping[Node, list[Node]] = field(init=False)
     domains: Mapping[Node, list[Node]] = field(init=False)
@@ -110,23 +115,18 @@ class _Round:
         self.above, self.classes = _edges(self.graph, SUBPROPERTY), _edges(self.graph, SUBCLASS)
         self.domains, self.ranges = _edges(self.graph, DOMAIN), _edges(self.graph, RANGE)
 
-    def run(self) -> bool:
-        """Add what the triples entail; True if that calls for another round."""
+    def run(self) -> None:
+        """Add what the triples entail."""
         for name in [name for name in self.graph.by_property if name != TYPE]:
             self._inherit(name)
         self._inherit_types()
-        return self.again
-
-    def _add(self, triple: Triple) -> None:
-        if self.graph.add(triple) and triple[1] in self.watched:
-            self.again = True
 
     def _inherit(self, name: str) -> None:
         """Hand the triples of a property to the properties above it, and their ends to classes."""
         triples = list(self.graph.by_property[name])
         for above in self._properties_above(name):
             for s, _, o in triples:
-                self._add((s, above, o))
+                self.graph.add((s, above, o))
         subject_classes, object_classes = self._implied(name, self.domains), self._implied(name, self.ranges)
         if subject_classes:
             for s in dict.fromkeys(s for s, _, _ in triples):
@@ -137,19 +137,23 @@ class _Round:
 
     def _inherit_types(self) -> None:
         """Do the same for `rdf:type`, whose triples grow meanwhile, and hand them up the hierarchy of classes."""
-        above = self._properties_above(TYPE)
+        add, classes, above = self.graph.add, self.classes, self._properties_above(TYPE)
         subject_classes, object_classes = self._implied(TYPE, self.domains), self._implied(TYPE, self.ranges)
+        is_plain = not (above or subject_classes or object_classes)
         for s, _, o in self.graph.by_property.get(TYPE, []):
-            self._add_types(s, self.classes.get(o, ()))
+            for c in classes.get(o, ()):
+                add((s, TYPE, c))
+            if is_plain:
+                continue
             self._add_types(s, subject_classes)
             self._add_types(o, object_classes)
             for name in above:
-                self._add((s, name, o))
+                add((s, name, o))
 
     def _add_types(self, node: Node, classes: Iterable[Node]) -> None:
         if isinstance(node, str):  # a literal is no subject
             for c in classes:
-                self._add((node, TYPE, c))
+                self.graph.add((node, TYPE, c))
 
     def _properties_above(self, name: str) -> list[str]:
         """Return the other properties above one; only an IRI can be a property."""

@@ -23,6 +23,7 @@ from etalis.logic.columns import to_list
 from etalis.logic.unify import Term
 
 BATCH = 50_000
+_PIECE = 1 << 16
 Columns = Sequence[str | int] | None
 Block = tuple[Sequence[Sequence[Any]], Sequence[int]]  # columns, and the line of each row
 _PLAIN = frozenset((int, str))
@@ -220,7 +221,8 @@ class _Numbered:
 
 def _parquet(path: Path, _columns: Columns) -> _Table:
     parquet = import_module("pyarrow.parquet")
-    return _arrow_file(path, "a Parquet file", lambda: parquet.ParquetFile(path))
+    # Read piece by piece: a file held whole beside its rows would cost memory for nothing.
+    return _arrow_file(path, "a Parquet file", lambda: parquet.ParquetFile(path, pre_buffer=False, buffer_size=_PIECE))
 
 
 def _feather(path: Path, _columns: Columns) -> _Table:

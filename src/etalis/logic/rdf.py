@@ -46,7 +46,6 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
     }
 )
 _POSITION = re.compile(r"Parser error at line \d+ (between )?columns? \d+( and \d+)?: ")
-_STRING = XSD + "string"
 
 
 class RdfOptions(TypedDict, total=False):
@@ -261,8 +260,6 @@ class _UnfitError(Exception):
 def _value(node: Any) -> Term:
     """Return the value of a literal."""
     text, datatype = node.value, node.datatype.value
-    if datatype == _STRING:
-        return text
     try:
         return literal(text, datatype)
     except ValueError:
