@@ -24,6 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 import etalis
+from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError
 from etalis.formats import FORMATS, STANDARD_INPUT, Item, Reading, Row, feed, read, write
 from etalis.formats.row import UNITS
@@ -122,10 +123,16 @@ def run(
     output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
+    facts: Facts = None,
+    rdf: Rdf = None,
+    prefix: Prefix = None,
+    relation: Relation = None,
+    entailment: Entailment = None,
+    transitive: Transitive = None,
 ) -> None:
     """Run a program on a stream of events and show the complex events it detects."""
     with reporting():
-        compiled = load(program)
+        compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
         engine = compiled.engine(policy=policy)
         reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit)
         items = read(events, reading, format=format_)
@@ -146,10 +153,17 @@ def check(
     *,
     output: Annotated[Output, typer.Option(help="text, or json: one object per problem.")] = Output.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+    facts: Facts = None,
+    rdf: Rdf = None,
+    prefix: Prefix = None,
+    relation: Relation = None,
+    entailment: Entailment = None,
+    transitive: Transitive = None,
 ) -> None:
     """Report every problem of a program: code, place, hint."""
     with reporting():
-        problems = [(path, problem) for path in programs for problem in find_problems(path)]
+        given = Given(facts, rdf, prefix, relation, entailment, transitive)
+        problems = [(path, problem) for path in programs for problem in find_problems(path, given)]
         for _, problem in problems:
             print(json.dumps(describe(problem), ensure_ascii=False) if output is Output.JSON else problem)
         wrong = sum(problem.is_error for _, problem in problems)
@@ -172,7 +186,7 @@ def explain(
 ) -> None:
     """Show how a program is run: its plan as text or picture, the code it becomes."""
     with reporting():
-        compiled = load(program)
+        compiled = load(program, NOTHING)
         for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
             if path is not None:
                 write_picture(draw(policy=policy), path)
@@ -215,9 +229,9 @@ def refuse(error: EtalisError, exit_code: ExitCode) -> typer.Exit:
     return typer.Exit(exit_code)
 
 
-def load(path: Path) -> etalis.Program:
-    """Compile a program; its warnings go to standard error."""
-    compiled = etalis.compile(read_program(path), name=str(path))
+def load(path: Path, given: Given) -> etalis.Program:
+    """Compile a program and add what it is given to know; its warnings go to standard error."""
+    compiled = given.add_to(etalis.compile(read_program(path), name=str(path)))
     for problem in compiled.problems:
         print(problem, file=sys.stderr)
     return compiled
@@ -233,10 +247,10 @@ def read_program(path: Path) -> str:
         raise InputError(Problem("E401", f"cannot read {path}: {error.strerror}", hint="check its name")) from None
 
 
-def find_problems(path: Path) -> tuple[Problem, ...]:
-    """Return the errors and warnings of a program."""
+def find_problems(path: Path, given: Given) -> tuple[Problem, ...]:
+    """Return the errors and warnings of a program that is given some knowledge."""
     try:
-        return tuple(etalis.compile(read_program(path), name=str(path)).problems)
+        return given.add_to(etalis.compile(read_program(path), name=str(path))).problems
     except ProgramError as error:
         return error.problems
 

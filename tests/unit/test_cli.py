@@ -132,6 +132,68 @@ def test_wrong_calls(arguments: list[str]) -> None:
     assert call(*arguments).exit_code == ExitCode.USAGE
 
 
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A program with the tables and RDF it asks for."""
+    (tmp_path / "links.csv").write_text("to,from\nsteel,ore\ncars,steel\n")
+    (tmp_path / "bare.csv").write_text("ore,steel\n")
+    schema = "@prefix : <http://shop.example/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
+    (tmp_path / "schema.ttl").write_text(schema + ":Rose rdfs:subClassOf :Flower . :bed :partOf :yard .\n")
+    (tmp_path / "data.ttl").write_text(schema + ":rose a :Rose ; :partOf :bed .\n")
+    (tmp_path / "broken.ttl").write_text(schema + ":rose a .\n")
+    path = tmp_path / "shop.etalis"
+    path.write_text("f(X, Y) <- a(X) event_multiply (flower(X), partOf(X, Y)). g(X, Y) <- a(X) where linked(X, Y).")
+    return path
+
+
+def test_run_takes_tables_and_rdf(shop: Path) -> None:
+    folder = shop.parent
+    rdf = ("--rdf", folder / "data.ttl", "--rdf", folder / "schema.ttl", "--entailment", "rdfs")
+    facts = ("--facts", f"linked(from, to)={folder / 'links.csv'}")
+    events = '["a", "rose", 1]\n["a", "ore", 2]\n'
+    result = call("run", shop, *rdf, *facts, "--relation", "all", "--transitive", "partOf", stdin=events)
+    assert result.stdout == "f(rose, bed) [1, 1]\nf(rose, yard) [1, 1]\ng(ore, steel) [2, 2]\n"
+    assert (result.exit_code, result.stderr) == (ExitCode.OK, "")
+    named = ("--prefix", "=http://shop.example/", "--relation", "flower=Flower", "--relation", "partOf=partOf")
+    bare = ("--facts", f"linked(0,1)={folder / 'bare.csv'}")
+    result = call("run", shop, *rdf, *bare, *named, stdin=events)
+    assert result.stdout == "f(rose, bed) [1, 1]\ng(ore, steel) [2, 2]\n"
+
+
+def test_check_knows_what_a_program_is_given(shop: Path) -> None:
+    folder = shop.parent
+    assert call("check", shop).stdout.count("W207") == 3
+    facts = ("--facts", f"linked={folder / 'links.csv'}")
+    result = call("check", shop, *facts, "--rdf", folder / "schema.ttl", "--relation", "all", "--strict")
+    assert (result.exit_code, result.stdout) == (ExitCode.OK, "1 program: 0 errors, 0 warnings\n")
+
+
+def test_bad_knowledge_is_told_with_file_and_line(shop: Path) -> None:
+    folder = shop.parent
+    for command in ("run", "check"):
+        result = call(command, shop, "--rdf", folder / "broken.ttl")
+        assert result.exit_code == ExitCode.INPUT
+        assert f"{folder / 'broken.ttl'}, line 2: not Turtle" in result.stderr
+    result = call("run", shop, "--facts", f"linked={folder / 'none.csv'}")
+    assert (result.exit_code, "E401" in result.stderr) == (ExitCode.INPUT, True)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--facts", "linked"],
+        ["--facts", "=x.csv"],
+        ["--prefix", "geo"],
+        ["--relation", "some"],
+        ["--entailment", "owl", "--rdf", "x.ttl"],
+        ["--entailment", "rdfs"],
+        ["--relation", "all", "--relation", "a=b", "--rdf", "x.ttl"],
+    ],
+)
+def test_knowledge_given_in_a_wrong_way(options: list[str], shop: Path) -> None:
+    assert call("run", shop, *options, stdin="").exit_code == ExitCode.USAGE
+
+
 def test_errors_of_conditions_are_told_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "p.etalis"
     path.write_text("half(Y) <- a(X) where Y is 1 / X.")

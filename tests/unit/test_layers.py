@@ -31,11 +31,11 @@ API = {"__init__", "__main__", "api", "program"}
 
 
 def layer_of(module: str) -> str:
-    """Return the layer of `etalis.x.y`; the modules of the executable meaning all begin with its name."""
+    """Return the layer of `etalis.x.y`; the modules of the meaning and of the command line begin with its name."""
     parts = module.split(".")
     if len(parts) == 1 or parts[1] in API:
         return "api"
-    return "semantics" if parts[1].startswith("semantics") else parts[1]
+    return next((layer for layer in ("semantics", "cli") if parts[1].startswith(layer)), parts[1])
 
 
 def modules() -> Iterator[tuple[str, Path]]:
