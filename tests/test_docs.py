@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import etalis
+from etalis.cli_knowledge import NOTHING, Given
 from etalis.formats import Reading, feed, read
 
 pytestmark = pytest.mark.docs
@@ -20,11 +21,22 @@ FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_W
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 MODULES = [m.name for m in pkgutil.walk_packages(etalis.__path__, "etalis.") if not m.name.startswith("etalis.spark")]
 EXAMPLES = {
+    "cold_chain/cold_chain.etalis": "cold_chain/journey.csv",
     "deliveries/deliveries.etalis": "deliveries/day.events",
     "fraud/fraud.etalis": "fraud/withdrawals.csv",
     "sensors/sensors.etalis": "sensors/shift.csv",
     "stock/rises.etalis": "stock/ticks.csv",
     "supply/supply.etalis": "supply/orders.jsonl",
+}
+COLD_CHAIN = ROOT / "examples" / "cold_chain"
+KNOWLEDGE = {
+    "cold_chain/cold_chain.etalis": Given(
+        facts=[f"limit={COLD_CHAIN / 'limits.csv'}"],
+        rdf=[COLD_CHAIN / "goods.ttl"],
+        relation=["type=rdf:type", "partOf=partOf", "customsArea=CustomsArea"],
+        entailment="rdfs",
+        transitive=["partOf"],
+    )
 }
 
 
@@ -59,6 +71,7 @@ def test_example(program: str, events: str) -> None:
     """The matches of an example are those written down beside it."""
     folder = ROOT / "examples"
     compiled = etalis.compile((folder / program).read_text(encoding="utf-8"), name=program)
+    KNOWLEDGE.get(program, NOTHING).add_to(compiled)
     assert not compiled.problems
     matches = feed(compiled.engine(), read(folder / events, Reading(schema=compiled.signatures)))
     expected = (folder / program).with_suffix(".expected").read_text(encoding="utf-8").splitlines()
