@@ -220,8 +220,9 @@ def test_it_runs_on_the_clock_of_a_host() -> None:
 
 def test_only_the_newest_position_counts_and_only_for_an_hour() -> None:
     shop = Shop({"moved": 7, "left": 7, "silent": 7, "here": 7})
-    shop.at(0, *(("gps_location", driver, CENTER) for driver in ("moved", "left", "silent", "here")))
-    shop.at(50, ("gps_location", "moved", NORTH), ("gps_location", "left", NOWHERE), ("gps_location", "here", CENTER))
+    shop.at(0, ("gps_location", "silent", CENTER))
+    shop.at(10, *(("gps_location", driver, CENTER) for driver in ("moved", "left", "here")))
+    shop.at(50, ("gps_location", "moved", NORTH), ("gps_location", "left", NOWHERE))
     assert shop.request(61, due=90).close("bid_request") == ["01:01 bid_request(1, here, quick, 50N 10W, 01:30)"]
 
 
@@ -277,6 +278,11 @@ def test_the_store_gets_the_five_best_and_may_choose_no_other() -> None:
     ]
 
 
+def test_a_choice_for_another_request_is_none_for_this() -> None:
+    shop = ready({"a": 6}, "choosy").at(2, bid("a")).at(3.5, ("store_select_delivery_bid", 2, "a", clock(10)))
+    assert shop.close("assignment", "no_choice_alert") == ["00:04 no_choice_alert(1)"]
+
+
 # delivery
 
 
@@ -293,6 +299,14 @@ def test_flowers_that_change_hands_need_not_be_fetched_twice() -> None:
     shop = ready({"a": 6, "b": 6}).at(2, bid("a")).at(9, ("pick_up_confirmation", 1, "a", clock(9)))
     shop.at(12, ("handover", 1, "a", "b"))
     assert shop.close("pick_up_alert", "delivery_alert") == ["01:10 delivery_alert(1, quick, b, 01:00)"]
+
+
+def test_who_has_handed_a_delivery_over_is_not_to_blame() -> None:
+    shop = ready({"a": 6, "b": 6}).at(2, bid("a")).at(4, ("handover", 1, "a", "b"))
+    assert shop.close("pick_up_alert", "delivery_alert") == [
+        "00:15 pick_up_alert(1, quick, b, 00:10)",
+        "01:10 delivery_alert(1, quick, b, 01:00)",
+    ]
 
 
 def test_a_delivery_can_be_handed_on_again_but_only_by_who_has_it() -> None:
@@ -383,8 +397,10 @@ def test_report(activity: str) -> None:
 
 
 @pytest.mark.parametrize("activity", SHOP["VERSIONS"])
-def test_equal_drivers_are_neither_strong_nor_weak(activity: str) -> None:
-    found = month({3: {"a": 2, "b": 2}}, activity)
+@pytest.mark.parametrize("other", [2, 0])
+def test_who_is_near_the_average_is_neither_strong_nor_weak(other: int, activity: str) -> None:
+    """Equal drivers are at the average, two different ones are one standard deviation away."""
+    found = month({3: {"a": 2, "b": other}}, activity)
     assert (found["consistentWeakDriver"], found["consistentStrongDriver"]) == ([], [])
 
 
