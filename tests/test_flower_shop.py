@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import runpy
 import subprocess
@@ -163,7 +164,8 @@ def test_there_is_nothing_to_warn_of(ranking: str, activity: str) -> None:
 @pytest.mark.parametrize("scenario", SHOP["SCENARIOS"])
 def test_it_runs_from_the_command_line(scenario: str) -> None:
     command = [sys.executable, str(FOLDER / "shop.py"), scenario, "--ranking", "events", "--activity", "events"]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60, check=False)
+    own = {"PYTHONPATH": str(FOLDER.parents[1] / "src"), "PYTHONUTF8": "1"}
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=os.environ | own, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "=>" in done.stdout
     assert "◆" in done.stdout

@@ -96,7 +96,7 @@ def main() -> int:
     parser.add_argument("--ranking", choices=VERSIONS, default="counters", help="version of phase 4")
     parser.add_argument("--activity", choices=VERSIONS, default="counters", help="version of phase 5")
     chosen = parser.parse_args()
-    console = Console(width=min(max(Console().width, 100), 160))
+    console = Console(width=min(max(Console().width, 80), 140))
     engine = load_program(chosen.scenario, chosen.ranking, chosen.activity).engine()
     items = read_stream(chosen.scenario)
     received = [item.event for item in items if isinstance(item, Row)]
