@@ -54,7 +54,7 @@ class RdfOptions(TypedDict, total=False):
     relations: Relations
     prefixes: Mapping[str, str] | None
     entailment: str | None
-    transitive: Sequence[str]
+    transitive: Sequence[str]  # one name, or several
     language: str | None
     format: str | None
     base: str | None
@@ -97,7 +97,8 @@ def load_graph(
     if prefixes is None and reader.trouble is not None:
         raise refuse(reader.trouble, "say what prefixes mean: prefixes={...}")
     names = Names(reader.prefixes if prefixes is None else prefixes)
-    entail(reader.graph, rdfs=entailment is not None, transitive=[names.expand(name) for name in transitive])
+    chosen = [transitive] if isinstance(transitive, str) else transitive
+    entail(reader.graph, rdfs=entailment is not None, transitive=[names.expand(name) for name in chosen])
     wanted = name_relations(find_parts(reader.graph), relations, names, complete=complete) if relations else []
     origin = ", ".join(map(_name_of, files))
     found = [("rdf", Rows(origin, 3, _triples(reader.graph, names)))]
@@ -112,16 +113,16 @@ def _triples(graph: Graph, names: Names) -> list[tuple[Term, ...]]:
 
 
 def _relations(
-    graph: Graph, wanted: Iterable[tuple[str, int, str]], names: Names
+    graph: Graph, wanted: Sequence[tuple[str, int, str]], names: Names
 ) -> Iterator[tuple[str, int, list[tuple[Term, ...]]]]:
     """Yield name, arity and rows of a property's or a class's relation."""
-    members: dict[Node, list[tuple[Term, ...]]] = {}
-    if any(arity == 1 for _, arity, _ in wanted):
+    members: dict[Node, list[tuple[Term, ...]]] = {iri: [] for _, arity, iri in wanted if arity == 1}
+    if members:
         for s, o in graph.pairs(TYPE):
-            members.setdefault(o, []).append((names.atom(s),))
+            if o in members:
+                members[o].append((names.atom(s),))
     for name, arity, iri in wanted:
-        rows = members.get(iri, []) if arity == 1 else [(names.atom(s), names.term(o)) for s, o in graph.pairs(iri)]
-        yield name, arity, rows
+        yield name, arity, members[iri] if arity == 1 else [(names.atom(s), names.term(o)) for s, o in graph.pairs(iri)]
 
 
 def _import_pyoxigraph() -> Any:

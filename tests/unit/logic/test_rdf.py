@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import etalis
 from etalis import EtalisError, InputError
@@ -179,6 +181,7 @@ def test_a_literal_and_an_iri_may_share_an_atom() -> None:
         (":a :2020 :c .", {"relations": True}, "E410", "gives no name for a relation"),
         (":a :b :c .", {"prefixes": {}, "transitive": ["b"]}, "E410", "'b' has no prefix"),
         (":x:a :b <x:a> .", {}, "E410", "would both be the atom x:a"),
+        (":a :in :b . :b :in :c .", {"transitive": "in", "max_triples": 2}, "E411", "more than 2 triples"),
         (":a :b :c .", {"entailment": "owl"}, "E407", "unknown entailment 'owl'"),
         (":a :b :c .", {"format": "n3"}, "E407", "unknown format of RDF 'n3'"),
         (":a :b :c .", {"base": "here"}, "E407", "Invalid base IRI 'here'"),
@@ -214,6 +217,38 @@ def test_what_is_no_rdf_xml_is_refused_with_its_line(text: str, words: str) -> N
     with pytest.raises(InputError) as caught:
         read(text, "rdfxml")
     assert words in str(caught.value)
+
+
+SAMPLES = (("turtle", TURTLE), ("ntriples", TRIPLES), ("rdfxml", XML), ("nquads", QUADS), ("trig", TRIG))
+
+
+@pytest.mark.property
+@given(st.sampled_from(SAMPLES), st.integers(0, 700), st.integers(0, 20), st.binary(max_size=4), st.booleans())
+def test_odd_files_are_read_or_refused(sample: tuple[str, str], at: int, cut: int, put: bytes, all_: bool) -> None:
+    kind, text = sample
+    odd = text.encode()
+    odd = odd[:at] + put + odd[at + cut :]
+    code, told = outcome(io.BytesIO(odd), format=kind, relations=all_, entailment="rdfs")
+    assert code in ("read", "E402", "E405", "E410")
+    assert code in ("read", "E410") or "the RDF text, line " in told
+
+
+def outcome(source: io.BytesIO, **options: Any) -> tuple[str, str]:
+    """Return the code and text of a refusal, if there is one."""
+    try:
+        found = load_graph(source, **options)
+    except EtalisError as error:
+        return error.code, str(error)
+    return "read", found.source
+
+
+def test_a_long_line_is_one_line() -> None:
+    for sign in "xé漢😀":
+        wrong = '"x"^^<http://www.w3.org/2001/XMLSchema#int>'
+        text = f'<a:b> <a:c> "{sign * 20_000}" .\n<a:b> <a:c> 1 .\n<a:b> <a:c> {wrong} .\n'
+        for source in (io.StringIO(text), io.BytesIO(text.encode())):
+            with pytest.raises(InputError, match="line 3: 'x' is no xsd:int"):
+                load_graph(source, format="turtle")
 
 
 def test_what_is_no_file_of_rdf_is_refused(tmp_path: Path) -> None:
