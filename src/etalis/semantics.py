@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from etalis import semantics_model
-from etalis.errors import ConditionError, EtalisError, LimitError, Problem
+from etalis.errors import ConditionError, EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.event_goals import Occur, Step, install_goals
 from etalis.language.flags import Settings, rule_settings, settings
@@ -39,6 +39,8 @@ from etalis.semantics_patterns import acting, build, named
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
+
+_EVER = 1 << 200
 
 
 def run(
@@ -74,8 +76,39 @@ def run(
 
 
 def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
-    """Return the events that a program derives under `unrestricted`, by a naive fixpoint without steps and stores."""
-    return semantics_model.least_model(program, stream, knowledge(program, Solver(load_clauses(program)), []))
+    """Return the events that a program derives under `unrestricted`, by a naive fixpoint without steps and stores.
+
+    Conditions see the knowledge as of their match's end, all changes of that moment included. So it is what `run`
+    makes where no change shares its moment with another input or a time point.
+    """
+    events, solver = list(stream), Solver(load_clauses(program))
+    solve = knowledge(program, solver, [])
+    if knowledge_changes(program):
+        _remember(program, solver, events)
+        return semantics_model.least_model(program, events, lambda end: _solve_as_of(solver, end, solve))
+    return semantics_model.least_model(program, events, lambda _: solve)
+
+
+def _remember(program: s.Program, solver: Solver, events: Iterable[Event]) -> None:
+    """Make all changes of a stream, and keep every version."""
+    changing = knowledge_changes(program)
+    for head in (rule.head for rule in labelled_rules(program)):
+        if (head.name, len(head.args)) in changing:
+            message = f"the least model is not defined here for facts that rules derive: {head.name}"
+            raise ProgramError(Problem("E207", message, head.span, "use semantics.run"))
+    learn, now = _learner(program, solver), -_EVER
+    solver.database.keep_versions(_EVER, lambda: now)
+    for event in sorted(events, key=lambda e: (e.end_time, e.start_time)):
+        now = event.end_time
+        learn(event)
+
+
+def _solve_as_of(solver: Solver, end: int, solve: Solve) -> Solve:
+    def solve_then(goal: s.Term, bindings: Bindings, times: Mapping[tuple[str, int], Value]) -> Iterator[Bindings]:
+        with solver.as_of(end):
+            yield from solve(goal, bindings, times)
+
+    return solve_then
 
 
 def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError]) -> Solve:

@@ -9,14 +9,14 @@ stratified.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
-from etalis.language.rules import expand_any, knowledge_changes, labelled_rules
+from etalis.language.rules import expand_any, labelled_rules
 from etalis.language.traversal import postorder
 from etalis.logic.term import Value
 from etalis.semantics_matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
@@ -34,11 +34,11 @@ class Match(NamedTuple):
     bindings: frozenset[tuple[str, Value]]
 
 
-def least_model(program: s.Program, stream: Iterable[Event], solve: Solve) -> set[Event]:
-    """Return the set of events that a program derives from a finite stream under `unrestricted`."""
-    if knowledge_changes(program):
-        message = "the least model is not defined here for knowledge that events change"
-        raise ProgramError(Problem("E207", message, hint="use semantics.run"))
+def least_model(program: s.Program, stream: Iterable[Event], solve: Callable[[int], Solve]) -> set[Event]:
+    """Return the set of events that a program derives from a finite stream under `unrestricted`.
+
+    `solve` gives by the end of a match how its conditions are solved.
+    """
     found = settings(program)
     rules = []
     for rule in labelled_rules(program):
@@ -58,7 +58,7 @@ class _Model:
 
     rules: list[tuple[s.Rule, s.Pattern]]
     relations: dict[str, Relation]
-    solve: Solve
+    solve: Callable[[int], Solve]
     inputs: list[Event]
     now: int = 0
     derived: set[Event] = field(default_factory=set)
@@ -168,7 +168,7 @@ class _Model:
 
     def _solutions(self, kind: str, goal: s.Term, m: Match) -> list[Match]:
         try:
-            found = solutions(self.solve, kind, goal, dict(m.bindings), m.start, m.end)
+            found = solutions(self.solve(m.end), kind, goal, dict(m.bindings), m.start, m.end)
         except ConditionError:
             return []
         return [m._replace(bindings=frozenset(bindings.items())) for bindings in found]
