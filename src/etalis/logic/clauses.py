@@ -8,10 +8,11 @@ updates): clauses are appended, and erased ones carry the generation at which th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from etalis.logic.closure import Closure, Edge, Links, find_closure, ground_arguments
 from etalis.logic.host import Reader
 from etalis.logic.iso_errors import (
     instantiation_error,
@@ -23,13 +24,15 @@ from etalis.logic.iso_errors import (
 from etalis.logic.machine import Code, Frame, Machine
 from etalis.logic.refusals import REFUSALS
 from etalis.logic.relation import FOREVER, Relation, RowHandle
-from etalis.logic.tabling import Store, call_tabled
-from etalis.logic.unify import Term, Variable, copy, deref, undo
+from etalis.logic.tables import Store
+from etalis.logic.tabling import call_tabled
+from etalis.logic.unify import Term, Variable, copy, deref, is_ground, undo
 from etalis.logic.versions import Versions
 
 Key = tuple[str, int]
 Match = Callable[[tuple[Term, ...], Any], list[Term] | None]
 _COMPACT_AT = 16
+_MANY = 1_000  # facts at once, from which on an index is rather filled anew than told of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class Predicate:
 
     fixed = False
     __slots__ = (
-        "_index", "_unkeyed", "arity", "clauses", "database", "dead", "defined", "name", "past", "relation", "tabled",
+        "_index", "_recognised", "_unkeyed", "arity", "clauses", "closure", "database", "dead", "defined", "name",
+        "past", "relation", "special", "tabled", "watchers",
     )  # fmt: skip
 
     def __init__(self, database: Database, name: str, arity: int) -> None:
@@ -81,12 +85,16 @@ class Predicate:
         self.arity = arity
         self.defined = False
         self.tabled = False
+        self.special = True  # calls may be answered otherwise than by running clauses
+        self.closure: Closure | None = None
+        self.watchers: list[Links] = []
         self.relation: Relation | None = Relation(arity)
         self.clauses: list[Clause] = []
         self.dead = 0
         self._index: dict[Any, list[Clause]] | None = None
         self._unkeyed: list[Clause] = []
         self.past: deque[tuple[int, Predicate]] = deque()
+        self._recognised = False
 
     def add(self, args: tuple[Term, ...], body: Term, *, first: bool = False) -> None:
         """Add a clause at the end or at the beginning."""
@@ -94,17 +102,50 @@ class Predicate:
         if self.relation is not None:
             if not first and body == "true" and all(_is_atomic(a) for a in args):
                 self.note_birth(self.relation)
-                self.relation.add(tuple(map(deref, args)))
+                self.add_row(self.relation, tuple(map(deref, args)))
                 return
             self._leave_relation(self.relation)
         clause = Clause(args, body, self.database.generation)
         if first:
             self.clauses = [clause, *self.clauses]
             self._index = None
-            return
-        self.clauses.append(clause)
-        if self._index is not None:
-            self._file(clause, self._index)
+        else:
+            self.clauses.append(clause)
+            if self._index is not None:
+                self._file(clause, self._index)
+        self._note(clause, known=True)
+
+    def add_row(self, relation: Relation, row: tuple[Term, ...]) -> None:
+        """Add a fact over atoms and numbers."""
+        relation.add(row)
+        if self.watchers or self.database.tables.answers:
+            self._note_row(row, known=True)
+
+    def _note_row(self, row: tuple[Term, ...], *, known: bool) -> None:
+        """Tell those who keep conclusions from facts that one has come or gone."""
+        for links in self.watchers:
+            links.change(self.name, row, known=known)
+        self.database.tables.forget(self, index_key(row[0]) if row else None)
+
+    def _note(self, clause: Clause, *, known: bool) -> None:
+        """Tell those who keep conclusions from clauses that one has come or gone."""
+        self._renew()
+        if clause.body == "true" and all(map(is_ground, clause.args)):
+            self._note_row(clause.args, known=known)
+        else:
+            self.note_all(clause.key())
+
+    def note_all(self, key: Any = None) -> None:
+        """Tell those who keep conclusions that more than a ground fact has changed, under one index key or none."""
+        for links in self.watchers:
+            links.reset()
+        self.database.tables.forget(self, key)
+
+    def _renew(self) -> None:
+        """Look anew, at the next call, whether the predicate is a closure."""
+        if self.closure is not None:
+            self.closure.valid = False
+        self.special, self._recognised, self.closure = True, False, None
 
     def _leave_relation(self, relation: Relation) -> None:
         """Turn the rows into clauses, because a clause of another kind comes."""
@@ -143,16 +184,37 @@ class Predicate:
 
     def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame, filling: bool = False) -> Frame | None:
         """Call the predicate; its clauses themselves if a table is being filled."""
-        if self.tabled and not filling:
-            return call_tabled(machine, self.name, self._fill, args, cont)
+        if self.special and not filling:
+            return self._enter_specially(machine, args, cont)
         if machine.view is not None and self.defined and self.database.versions is not None:
             return machine.view.enter(machine, self, args, cont)
+        if machine.tabling is not None:
+            machine.tabling.note_call(self, index_key(deref(args[0])) if args else None)
         if self.relation is not None:
             if not self.relation.rows and not self.defined:
                 return self._undefined(machine, args, cont)
             return _enter_rows(machine, self, self.relation, args, cont)
         clauses = self.select(args)
         return try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
+
+    def _enter_specially(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        """Answer a call by reachability or from a table, where that can be done."""
+        closure = self.find_closure()
+        ground = None if closure is None else ground_arguments(args)
+        if closure is not None and ground is not None:
+            answer = closure.answer(machine, self, *ground)
+            if answer is not None:
+                return cont if answer else None
+        if self.tabled:
+            return call_tabled(machine, self.name, self._fill, args, cont)
+        return self._fill(machine, args, cont)
+
+    def find_closure(self) -> Closure | None:
+        """Return what the predicate is a closure of, if it is one."""
+        if not self._recognised:
+            self._recognised, self.closure = True, find_closure(self)
+            self.special = self.tabled or self.closure is not None
+        return self.closure
 
     def _fill(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         return self.enter(machine, args, cont, filling=True)
@@ -176,10 +238,20 @@ class Predicate:
             return len(self.relation) > 0
         return self.fixed or any(c.died == FOREVER for c in self.clauses)
 
+    def is_ground_facts(self) -> bool:
+        """Tell whether the predicate is made of facts without variables alone."""
+        return all(body == "true" and all(map(is_ground, args)) for args, body in self.live())
+
+    def live(self) -> Iterator[tuple[tuple[Term, ...], Term]]:
+        """Yield the arguments and the body of every clause."""
+        return ((c.args, c.body) for c in self.clauses if c.died == FOREVER)
+
     def clear(self) -> None:
         """Begin anew as an empty relation."""
         self._keep_version()
         self.relation, self.clauses, self.dead, self._index = Relation(self.arity), [], 0, None
+        self._renew()
+        self.note_all()
 
     def note_birth(self, relation: Relation) -> None:
         """Note that rows come, where old versions are kept."""
@@ -230,6 +302,8 @@ class Predicate:
             gone = relation.erase(
                 handle.number, self.database.generation, None if versions is None else versions.oldest
             )
+            if gone:
+                self._note_row(relation.rows[handle.number], known=False)
             if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
                 self._keep_version()
                 self.relation = relation.compacted()
@@ -242,6 +316,7 @@ class Predicate:
             self._keep_version()
             self.clauses = [c for c in self.clauses if c.died == FOREVER]
             self.dead, self._index = 0, None
+        self._note(handle, known=False)
         return True
 
 
@@ -353,6 +428,7 @@ class Database:
         self.reader: Reader | None = None
         self.tables = Store()
         self.versions: Versions | None = None
+        self._links: dict[frozenset[Edge], Links] = {}
         self._predicates: dict[Key, Predicate] = {}
 
     def keep_versions(self, horizon: int, clock: Callable[[], int]) -> None:
@@ -429,7 +505,15 @@ class Database:
     def table(self, name: str, arity: int) -> None:
         """Keep the answers of a predicate in tables (`table`)."""
         self.begin_change()
-        self.writable(name, arity).tabled = True
+        predicate = self.writable(name, arity)
+        predicate.tabled = predicate.special = True
+        self.tables.clear()
+
+    def links(self, edges: frozenset[Edge]) -> Links:
+        """Return the index of reachability over the facts of some edges."""
+        if edges not in self._links:
+            self._links[edges] = Links(self, edges)
+        return self._links[edges]
 
     def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
         """Return a predicate whose clauses may change; refuse the built-in ones."""
@@ -453,11 +537,13 @@ class Database:
         predicate.defined = True
         if predicate.relation is not None:
             predicate.note_birth(predicate.relation)
-        for row in rows:
+        for number, row in enumerate(rows):
+            if number == _MANY:
+                predicate.note_all()
             if predicate.relation is None or any(x.__class__ is tuple and x for x in row):
                 predicate.add(row, "true")
             else:
-                predicate.relation.add(row)
+                predicate.add_row(predicate.relation, row)
 
     def replace_rows(self, name: str, arity: int, rows: Iterable[tuple[Term, ...]]) -> None:
         """Put facts in the place of those that a predicate has; goals that run already keep what they see."""
@@ -476,6 +562,7 @@ class Database:
     def install(self, predicate: Predicate) -> None:
         """Take a predicate that brings its own code."""
         self._predicates[predicate.name, predicate.arity] = predicate
+        self.tables.clear()
 
     def copied(self) -> Database:
         """Return a database of its own with the same clauses."""

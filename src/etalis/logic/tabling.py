@@ -6,49 +6,22 @@ consumes what is filed, new answers included, and makes both one component. The 
 runs again while some consumer has missed an answer; then all its tables are complete (linear tabling).
 Law: `low` and `index` are those of Tarjan's algorithm; a generator leaves no choice behind but its own.
 Law: only complete tables reach the database; what is under way belongs to one machine and dies with it.
+A table notes the calls that its clauses made and the tables they asked; see `tables` for what a change does to it.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.iso_errors import show
 from etalis.logic.machine import GUARDS, Code, Frame, Machine
+from etalis.logic.tables import Answers, Key, Needs, Store
 from etalis.logic.unify import Term, Variable, copy, deref
-
-Key: TypeAlias = tuple[Any, ...]
-Answers: TypeAlias = list[tuple[Term, ...]]
 
 _NEVER = 1 << 60
 _KEPT = 2_000_000
 _IDLE, _RUNNING, _WAITING = range(3)
-
-
-class Store:
-    """Complete tables by variant, as of one generation of the database."""
-
-    __slots__ = ("answers", "generation", "size")
-
-    def __init__(self) -> None:
-        self.answers: dict[Key, Answers] = {}
-        self.generation = 0
-        self.size = 0
-
-    def at(self, generation: int) -> Store:
-        """Return the store for a generation; what belongs to another one is let go."""
-        if generation != self.generation:
-            self.clear(generation)
-        return self
-
-    def clear(self, generation: int) -> None:
-        """Let all tables go."""
-        self.answers, self.generation, self.size = {}, generation, 0
-
-    def keep(self, key: Key, answers: Answers) -> None:
-        """Keep the answers of a variant."""
-        self.answers[key] = answers
-        self.size += 1 + len(answers)
 
 
 class Table:
@@ -56,7 +29,7 @@ class Table:
 
     __slots__ = (
         "answers", "args", "caller_guard", "filed", "floor", "generation", "height", "index", "key", "low", "name",
-        "opened", "place", "run", "state", "variables",
+        "needs", "opened", "place", "run", "state", "variables",
     )  # fmt: skip
 
     def __init__(self, key: Key, name: str) -> None:
@@ -64,6 +37,7 @@ class Table:
         self.name = name
         self.answers: Answers = []
         self.filed: set[Key] = set()
+        self.needs = Needs()
         self.state = _IDLE
         self.floor = _NEVER  # the least number of answers at which a consumer gave up
         self.index = self.low = self.place = self.height = self.opened = self.generation = self.caller_guard = 0
@@ -98,7 +72,17 @@ class Tabling:
             self.tables.clear()
         self.filed = 0
         if store.size > _KEPT:
-            store.clear(store.generation)
+            store.clear()
+
+    def note_call(self, predicate: Any, key: Any) -> None:
+        """Note that the table being filled depends on the clauses of a predicate under an index key, None for all."""
+        if self.running:
+            self.running[-1].needs.calls.add((predicate, key))
+
+    def note_passing(self) -> None:
+        """Note that the table being filled depends on what may be otherwise in the next condition."""
+        if self.running:
+            self.running[-1].needs.passing = True
 
     def abandon(self, frame: Frame) -> None:
         """Forget a generator that an error ends; called for every choice that the error takes away."""
@@ -125,10 +109,14 @@ def call_tabled(machine: Machine, name: str, run: Code, args: tuple[Term, ...], 
     if tabling is None:
         tabling = machine.tabling = Tabling()
     key, variables = _variant((name, len(args)), args, machine)
-    store = _complete(machine, tabling)
-    if not tabling.running:
-        tabling.start(store)
-    answers = store.answers.get(key)
+    own, shared = tabling.store.at(machine.database.generation), machine.database.tables
+    if tabling.running:
+        tabling.running[-1].needs.tables.add(key)
+    else:
+        tabling.start(shared)
+    answers = own.answers.get(key)
+    if answers is None and not _is_passing(machine):
+        answers = shared.answers.get(key)
     if answers is not None:
         return _replay(machine, (answers, 0, variables), cont)
     table = tabling.tables.get(key)
@@ -141,12 +129,6 @@ def call_tabled(machine: Machine, name: str, run: Code, args: tuple[Term, ...], 
         return _consume(machine, tabling, table, variables, cont)
     table.args, table.variables, table.run = args, variables, run
     return _generate(machine, tabling, table, cont)
-
-
-def _complete(machine: Machine, tabling: Tabling) -> Store:
-    """Return the complete tables; those that may depend on values or the time of one call stay with its machine."""
-    store = tabling.store if machine.extra or machine.view is not None else machine.database.tables
-    return store.at(machine.database.generation)
 
 
 def _variant(head: Key, terms: tuple[Term, ...], machine: Machine) -> tuple[Key, list[Variable]]:
@@ -244,13 +226,50 @@ def _finish_component(
 ) -> Frame | None:
     """Keep what is complete; a leader that is settled may have stopped before its members were."""
     tabling.release(leader.place)
-    store = _complete(machine, tabling)
-    for table in members[:1] if leader.settled else members:
+    complete = members[:1] if leader.settled else members
+    generation = machine.database.generation
+    if all(table.generation == generation for table in complete):
+        _keep(machine, tabling, complete)
+    for table in complete:
         if tabling.tables.get(table.key) is table:
             del tabling.tables[table.key]
-        if table.generation == store.generation:
-            store.keep(table.key, table.answers)
     return _replay(machine, (leader.answers, 0, leader.variables), cont)
+
+
+def _is_passing(machine: Machine) -> bool:
+    """Tell whether tables may depend on values or the time of one call."""
+    return bool(machine.extra) or machine.view is not None
+
+
+def _keep(machine: Machine, tabling: Tabling, complete: list[Table]) -> None:
+    """Keep tables for later conditions; those that may depend on the values of this one stay with its machine."""
+    shared, kept = machine.database.tables, {table.key for table in complete}
+    found = [_all_needs(tabling, shared, table, kept) for table in complete]
+    passing = _is_passing(machine) or any(needs.passing for needs in found)
+    store = tabling.store.at(machine.database.generation) if passing else shared
+    for table, needs in zip(complete, found, strict=True):
+        store.keep(table.key, table.answers, needs)
+
+
+def _all_needs(tabling: Tabling, shared: Store, table: Table, kept: set[Key]) -> Needs:
+    """Return what a table depends on, with all that those tables do which are not kept themselves."""
+    found = Needs(set(table.needs.calls), set(), table.needs.passing)
+    todo, seen = list(table.needs.tables), {table.key}
+    while todo:
+        key = todo.pop()
+        if key in seen:
+            continue
+        seen.add(key)
+        other = tabling.tables.get(key)
+        if key in kept or key in shared.answers:
+            found.tables.add(key)
+        elif other is None:
+            found.passing = True  # one of this machine's own
+        else:
+            found.calls |= other.needs.calls
+            found.passing |= other.needs.passing
+            todo.extend(other.needs.tables)
+    return found
 
 
 def _depend(tabling: Tabling, low: int) -> None:
