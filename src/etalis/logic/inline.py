@@ -1,4 +1,4 @@
-"""Simple goals as Python expressions for generated code: arithmetic, comparison, equality, `,` `;` `->` `\\+`.
+"""Simple goals as Python expressions for generated code: arithmetic, comparison, equality, facts, `,` `;` `->` `\\+`.
 
 `inline` turns a goal over bound variables into an `InlineTest`; its `source` is one boolean expression over local
 names. No text of the program is pasted: constants go through a callback that returns a name, functions come from
@@ -12,12 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from etalis.logic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
+from etalis.logic.inline_lookup import Finder
 from etalis.logic.inline_source import (
     HELPERS,
     Apply,
+    Ask,
     Bind,
     Both,
     Branch,
@@ -55,10 +57,14 @@ _KEEPS_INTEGER = frozenset(("+", "-", "*", "min", "max", "abs", "sign"))
 
 @dataclass(frozen=True, slots=True)
 class InlineTest:
-    """A goal as an expression; `bindings` are the variables it binds, with their types, in order."""
+    """A goal as an expression; `bindings` are the variables it binds, with their types, in order.
+
+    It is exact as long as each object in `stands` has its property.
+    """
 
     node: Node
     bindings: tuple[tuple[str, str], ...]
+    stands: tuple[tuple[Any, str], ...] = ()
 
     def source(self, names: Names, constant: ConstantNames) -> str:
         """Write the boolean expression: `names` gives a Python name to every variable, those it binds included."""
@@ -69,13 +75,17 @@ class _DeclinedError(Exception):
     """This goal needs the solver."""
 
 
-def inline(goal: Goal, bound: Types) -> InlineTest | None:
+def _find_none(_name: str, _arity: int) -> None:
+    return None
+
+
+def inline(goal: Goal, bound: Types, find: Finder = _find_none) -> InlineTest | None:
     """Return a goal as an expression, None where only the solver can run it.
 
     `bound` gives the type of every variable that has a value: int, float, number (either of them), string, bool, time
-    or term. The types of the variables it binds are of the same kinds.
+    or term. The types of the variables it binds are of the same kinds. `find` gives the look-ups of predicates.
     """
-    inliner = _Inliner({variable: name for name, variable in goal.variables.items()})
+    inliner = _Inliner({variable: name for name, variable in goal.variables.items()}, find)
     exits: list[dict[str, str]] = []
     try:
         node = inliner.goals((goal.term,), dict(bound), exits)
@@ -84,7 +94,7 @@ def inline(goal: Goal, bound: Types) -> InlineTest | None:
     bindings = _merge(exits, bound)
     if bindings is None or not inliner.assigned <= {name for name, _ in bindings}:
         return None
-    return InlineTest(node, bindings)
+    return InlineTest(node, bindings, tuple(inliner.stands))
 
 
 def _merge(exits: list[dict[str, str]], bound: Types) -> tuple[tuple[str, str], ...] | None:
@@ -101,8 +111,10 @@ def _merge(exits: list[dict[str, str]], bound: Types) -> tuple[tuple[str, str], 
 class _Inliner:
     """Builds the expression of one goal; `types` holds the variables bound so far on the way."""
 
-    def __init__(self, names: Mapping[Variable, str]) -> None:
+    def __init__(self, names: Mapping[Variable, str], find: Finder) -> None:
         self.names = names
+        self.find = find
+        self.stands: dict[tuple[Any, str], None] = {}
         self.nodes = 0
         self.assigned: set[str] = set()
 
@@ -117,7 +129,7 @@ class _Inliner:
         goal, rest = deref(goals[0]), goals[1:]
         if isinstance(goal, str):
             return self._atom(goal, rest, types, exits)
-        if not (isinstance(goal, tuple) and len(goal) in (2, 3)):
+        if not (isinstance(goal, tuple) and goal):
             raise _DeclinedError
         match goal:
             case (",", first, second):
@@ -164,7 +176,12 @@ class _Inliner:
         return node if following == Truth(True) else Both(node, following)
 
     def _simple(self, goal: Term, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> Node:
-        """A comparison, an equality or `is`."""
+        """A look-up, a comparison, an equality or `is`."""
+        found = self.find(goal[0], len(goal) - 1)
+        if found is not None:
+            self.stands.update(dict.fromkeys(found.stands))
+            asked = Ask(found.holds, tuple(self._value(arg, types)[0] for arg in goal[1:]))
+            return self._and(asked, rest, types, exits)
         if len(goal) != 3:
             raise _DeclinedError
         name, left, right = goal

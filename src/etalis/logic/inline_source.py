@@ -74,6 +74,14 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
+class Ask:
+    """A test that is passed in."""
+
+    test: Callable[..., bool]
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Bind:
     """A variable that gets its value here; always true."""
 
@@ -113,9 +121,11 @@ class Branch:
     otherwise: Node
 
 
-Node: TypeAlias = Truth | Local | Number | Constant | Infix | Sum | Apply | Bind | Both | Either | Negated | Branch
+Node: TypeAlias = (
+    Truth | Local | Number | Constant | Infix | Sum | Apply | Ask | Bind | Both | Either | Negated | Branch
+)
 Names: TypeAlias = Mapping[str, str]
-ConstantNames: TypeAlias = Callable[[Value], str]
+ConstantNames: TypeAlias = Callable[[Any], str]  # of a value, or of a function that is passed in
 
 
 def write(node: Node, names: Names, constant: ConstantNames) -> str:
@@ -136,6 +146,8 @@ def write(node: Node, names: Names, constant: ConstantNames) -> str:
             return _write_sum(node, names, constant)
         case Apply(function=function, args=args):
             return f"{function}({', '.join(write(arg, names, constant) for arg in args)})"
+        case Ask(test=test, args=args):
+            return f"{constant(test)}({', '.join(write(arg, names, constant) for arg in args)})"
         case Bind(name=name, value=value):
             return f"(({names[name]} := {_write_result(value, names, constant)}) is not None)"
         case Both(first=first, second=second):

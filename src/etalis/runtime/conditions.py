@@ -1,7 +1,7 @@
 """Conditions and actions in generated code: goals over the background knowledge, each failure kept to its own match.
 
-A goal that is plain arithmetic or comparison is written in line; any other becomes a function prepared once. What
-raises is reported with rule, bindings and text, and fails that match alone (language.md section 3).
+A goal that is plain arithmetic, comparison or look-up is written in line; any other becomes a function prepared once.
+What raises is reported with rule, bindings and text, and fails that match alone (language.md section 3).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
 from etalis.logic.inline import HELPERS, inline
+from etalis.logic.inline_lookup import look_ups
 from etalis.logic.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value, real
@@ -32,6 +33,7 @@ class Conditions:
 
     def __init__(self, solver: Solver, report: Callable[[ConditionError], None]) -> None:
         self.solver = solver
+        self.find = look_ups(solver.database)
         self.report = report
         self.reports = 0
 
@@ -78,7 +80,7 @@ class Conditions:
         """Write a condition as an expression that cannot raise; values it is not meant for take the slow way."""
         goal = to_logic(test.goal)
         for kind, guard in _GUARDS:
-            found = inline(goal, dict.fromkeys(test.inputs, kind))
+            found = inline(goal, dict.fromkeys(test.inputs, kind), self.find)
             if found is None or {v for v, _ in found.bindings} != set(test.outputs):
                 return None
             local = {v: code.fresh("n") for v in test.outputs}
@@ -86,7 +88,8 @@ class Conditions:
             if _RAISING in text:
                 continue
             names.update(local)
-            guards = " and ".join(guard.format(names[v]) for v in test.inputs) if guard else ""
+            tests = [guard.format(names[v]) for v in test.inputs] if guard else []
+            guards = " and ".join([*tests, *(f"{code.constant(thing)}{stands}" for thing, stands in found.stands)])
             if not guards:
                 return text
             rebind = "".join(f" and ({n} := {row}[{i}]) is not None" for i, n in enumerate(local.values()))
