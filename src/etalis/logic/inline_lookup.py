@@ -32,6 +32,8 @@ def look_ups(database: Database) -> Finder:
     def find(name: str, arity: int) -> LookUp | None:
         if (name, arity) in FORMS or not database.overrides(name, arity):
             return None
+        if database.versions is not None:
+            return None  # goals may be asked as of a moment
         predicate = database.predicate(name, arity)
         if predicate.relation is not None:
             return LookUp(_fact_test(predicate), ((predicate, ".relation is not None"),))

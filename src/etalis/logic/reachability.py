@@ -64,9 +64,9 @@ class _Side:
 class Reachability:
     """Links as a bag, and the answers to who reaches whom."""
 
-    __slots__ = ("_ahead", "_asked", "_behind", "_limit", "_open", "_repeated", "_size", "_spare")
+    __slots__ = ("_ahead", "_asked", "_behind", "_limit", "_open", "_repeated", "_size", "_spare", "_spared")
 
-    def __init__(self, limit: int = _LIMIT) -> None:
+    def __init__(self, *, limit: int = _LIMIT, spare: int = _SPARE) -> None:
         self._ahead, self._behind = _Side(), _Side()
         self._ahead.back, self._behind.back = self._behind, self._ahead
         self._open: set[Node] = set()
@@ -74,6 +74,7 @@ class Reachability:
         self._spare: dict[Node, None] = {}  # open nodes that may lie inside a run again
         self._repeated: dict[tuple[Node, Node], int] = {}
         self._limit = limit
+        self._spared = spare
         self._size = 0
 
     @property
@@ -235,7 +236,7 @@ class Reachability:
         for node in nodes:
             if node in self._open and node not in self._asked:
                 self._spare[node] = None
-        if len(self._spare) > _SPARE + len(self._open) // 4:
+        if len(self._spare) > self._spared + len(self._open) // 4:
             spare, self._spare = self._spare, {}
             for node in spare:
                 if node in self._open:

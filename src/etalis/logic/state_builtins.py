@@ -24,6 +24,8 @@ def _name(machine: Machine, kind: str, term: Term) -> tuple[str, Term]:
         raise instantiation_error()
     if machine.view is not None:
         raise permission_error("access", f"{kind}_as_of_the_past", term)
+    if machine.tabling is not None:
+        machine.tabling.note_passing()
     key = flatten_key(term, machine.trail)
     return kind, key[0] if len(key) == 1 else key
 

@@ -94,7 +94,10 @@ def _clause(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     name, parts = _split(head)
     if machine.database.provides(name, len(parts)) and not machine.database.overrides(name, len(parts)):
         raise permission_error("access", "private_procedure", ("/", name, len(parts)))
-    candidates = _candidates(machine.database.predicate(name, len(parts)), parts, machine.view)
+    predicate = machine.database.predicate(name, len(parts))
+    if machine.tabling is not None:
+        machine.tabling.note_call(predicate, None)
+    candidates = _candidates(predicate, parts, machine.view)
     return machine.choose(("clause", Variable(), body, *parts), candidates, cont)
 
 
