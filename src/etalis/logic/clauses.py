@@ -302,7 +302,7 @@ class Predicate:
             gone = relation.erase(
                 handle.number, self.database.generation, None if versions is None else versions.oldest
             )
-            if gone:
+            if gone and relation is self.relation:
                 self._note_row(relation.rows[handle.number], known=False)
             if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
                 self._keep_version()
@@ -316,7 +316,8 @@ class Predicate:
             self._keep_version()
             self.clauses = [c for c in self.clauses if c.died == FOREVER]
             self.dead, self._index = 0, None
-        self._note(handle, known=False)
+        if self.relation is None:
+            self._note(handle, known=False)
         return True
 
 

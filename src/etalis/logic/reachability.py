@@ -292,13 +292,15 @@ class Reachability:
         self._tidy((a, b))
 
     def remove(self, a: Node, b: Node) -> None:
-        """Take a link away that is there, and repair the trees that used it."""
+        """Take a link away and repair the trees that used it."""
         count = self._repeated.pop((a, b), 0)
         if count:
             if count > 1:
                 self._repeated[a, b] = count - 1
             return
         ahead, behind = self._ahead, self._behind
+        if not ahead.has(a, b):
+            return
         for node in (a, b):
             self._open_up(node)
         ahead.unlink(a, b)

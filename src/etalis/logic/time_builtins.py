@@ -125,6 +125,8 @@ def _now(machine: Machine, args: Args) -> bool:
     clock = machine.host.clock
     if clock is None:
         raise permission_error("read", "clock", "current_datetime")
+    if machine.tabling is not None:
+        machine.tabling.note_passing()
     now = clock()
     if isinstance(now, datetime):
         now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()

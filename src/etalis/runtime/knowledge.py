@@ -98,6 +98,8 @@ def show_history(database: Database, history: list[Event]) -> None:
 
     def enter(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         known = history
+        if machine.tabling is not None:
+            machine.tabling.note_passing()
         if machine.view is not None:
             known = history[: bisect_right(history, machine.view.time, key=attrgetter("end_time"))]
         return machine.choose(args[0], _stored(known, _wanted(args[0])), cont)

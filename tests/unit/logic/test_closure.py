@@ -146,3 +146,28 @@ def test_a_copy_of_the_database_has_its_own_index() -> None:
     twin = Solver(kb.database.copied())
     assert holds(twin, "assertz(e(b, c)), p(a, c)")
     assert not holds(kb, "p(a, c)")
+
+
+def test_a_closure_as_of_a_moment() -> None:
+    moment = [0]
+    kb = solver(":- dynamic e/2. " + RIGHT)
+    kb.database.keep_versions(100, lambda: moment[0])
+    for moment[0], goal in ((1, "assertz(e(a, b))"), (2, "assertz(e(b, a))"), (3, "retract(e(a, b))")):
+        assert holds(kb, goal)
+    answers = []
+    for time in (0, 1, 2, 3):
+        with kb.as_of(time):
+            answers.append((holds(kb, "p(a, b)"), holds(kb, "p(a, a)"), holds(kb, "p(b, a)")))
+    assert answers == [(False, False, False), (True, False, False), (True, True, True), (False, False, True)]
+
+
+def test_the_clauses_of_a_closure_as_of_a_moment() -> None:
+    moment = [0]
+    kb = solver(":- dynamic p/2. e(a, b). e(b, c). p(X, Y) :- e(X, Y). ")
+    kb.database.keep_versions(100, lambda: moment[0])
+    moment[0] = 1
+    assert holds(kb, "assertz((p(X, Z) :- e(X, Y), p(Y, Z))), p(a, c)")
+    with kb.as_of(0):
+        assert not holds(kb, "p(a, c)")
+    with kb.as_of(1):
+        assert holds(kb, "p(a, c)")
