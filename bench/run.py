@@ -1,4 +1,4 @@
-"""The benchmarks, each with its answer checked: `python bench/run.py [W1 ... W7 W9] [--events N] [--flat] [--latency]`.
+"""The benchmarks, each with its answer checked: `python bench/run.py [W1 ... W9] [--events N] [--flat] [--latency]`.
 
 Without a name: all workloads. Exit code 1 if an answer is wrong; what was asked for and not reached is marked.
 """
@@ -17,6 +17,7 @@ sys.path.insert(0, str(HERE.parent / "src"))
 
 import chain  # noqa: E402
 import flat  # noqa: E402
+import knowledge  # noqa: E402
 import latency  # noqa: E402
 import memory  # noqa: E402
 import ratio  # noqa: E402
@@ -32,6 +33,10 @@ SLOWER_ASKED = 1.2
 LATENCY_ASKED = {"p99": 10.0, "p99.9": 60.0}
 COMPILE_ASKED = 30.0
 CHAIN_RULES, CHAIN_STARTS = 50_000, 20
+LINKS = (100, 1_000, 10_000, 100_000)
+KNOWLEDGE_ASKED = {"static": 0.8, "inserted": 0.5, "deleted": 0.1}
+WARM_UP_ASKED = 5.0
+FACTS, FACTS_ASKED, FACTS_MEMORY_ASKED = 1_000_000, 10.0, 500.0
 OPEN_INSTANCES = 1_000_000
 
 
@@ -41,9 +46,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(width=max(120, Console().width))
     console.print(Text(machine(), "dim"))
     parts: list[Callable[[], None]] = []
-    names = options.workloads or ([] if options.flat or options.latency else [*RATIOS, "W9"])
-    if ratios := [name for name in names if name != "W9"]:
+    names = options.workloads or ([] if options.flat or options.latency else [*RATIOS, "W8", "W9"])
+    if ratios := [name for name in names if name not in ("W8", "W9")]:
         parts.append(lambda: show_ratios(console, ratios, options.events, options.repetitions))
+    if "W8" in names:
+        parts.append(lambda: show_knowledge(console, options.events, options.repetitions, options.facts, options.links))
     if "W9" in names:
         parts.append(lambda: show_chain(console))
     if options.flat:
@@ -61,15 +68,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Benchmarks: ratios to hand-written loops, answers checked.")
-    parser.add_argument("workloads", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(RATIOS)}, W9; default: all")
+    parser.add_argument(
+        "workloads", nargs="*", metavar="WORKLOAD", help=f"of {', '.join(RATIOS)}, W8, W9; default: all"
+    )
     parser.add_argument("--events", type=int, default=300_000, help="length of the streams (default 300,000)")
     parser.add_argument("--repetitions", type=int, default=3, help="the best of so many counts (default 3)")
+    parser.add_argument("--facts", type=int, default=FACTS, help="facts that W8 loads from Parquet (default 1,000,000)")
+    parser.add_argument("--links", type=int, default=LINKS[-1], help="the longest chain of W8 (default 100,000)")
     parser.add_argument("--flat", action="store_true", help="cost per event and memory on a stream ten times as long")
     parser.add_argument("--latency", action="store_true", help="how long one push takes, and the worst pause")
     options = parser.parse_args(arguments)
-    unknown = [name for name in options.workloads if name not in (*RATIOS, "W9")]
+    unknown = [name for name in options.workloads if name not in (*RATIOS, "W8", "W9")]
     if unknown:
-        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(RATIOS)}, W9")
+        parser.error(f"no workload {', '.join(unknown)}; there are {', '.join(RATIOS)}, W8, W9")
     return options
 
 
@@ -131,6 +142,35 @@ def show_chain(console: Console) -> None:
     table.add_row(
         f"{found.rules:,}", f"{found.compile:.1f}", f"{found.engine:.1f}",
         judged(f"{total:.1f}", total < COMPILE_ASKED), f"{found.derived:,}", f"{found.rate:,.0f}",
+    )  # fmt: skip
+    console.print(table)
+
+
+def show_knowledge(console: Console, events: int, repetitions: int, facts: int, longest: int) -> None:
+    columns = ("links", "warm-up s", "matches", "events/s", "to short", "to static")
+    table = new_table(f"W8, {events:,} events, a change per 1,000 where links change", "Links", *columns)
+    lengths = tuple(length for length in LINKS if length <= longest)
+    found = knowledge.measure(lengths, events, repetitions)
+    short, static = found[0], found[len(lengths) - 1]
+    for each in found:
+        title, links = each.chain.title, each.chain.links
+        asked = KNOWLEDGE_ASKED[title]
+        by_length, by_change = each.rate / short.rate, each.rate / static.rate
+        table.add_row(
+            title, f"{links:,}", judged(f"{each.warm_up:.2f}", each.warm_up < WARM_UP_ASKED), f"{each.matches:,}",
+            f"{each.rate:,.0f}", judged(f"{by_length:.2f}", by_length >= asked if title == "static" else None),
+            judged(f"{by_change:.2f}", by_change >= asked) if title != "static" else "",
+        )  # fmt: skip
+    console.print(table)
+    console.print(Text(f"asked: {KNOWLEDGE_ASKED}, warm-up {WARM_UP_ASKED:g} s; ! not reached.", "dim"))
+    table = new_table("Memory in a process of its own", "What", "s", "MB before", "peak MB")
+    used = knowledge.measure_apart("links", lengths[-1], events)
+    row = (f"{lengths[-1]:,} links, inserted and deleted", f"{used.seconds:.1f}", f"{used.before:.0f}")
+    table.add_row(*row, f"{used.peak:.0f}")
+    used = knowledge.measure_apart("facts", facts)
+    table.add_row(
+        f"{facts:,} facts from Parquet, one looked up", judged(f"{used.seconds:.1f}", used.seconds < FACTS_ASKED),
+        f"{used.before:.0f}", judged(f"{used.peak:.0f}", used.peak < FACTS_MEMORY_ASKED),
     )  # fmt: skip
     console.print(table)
 

@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
 SHARE = {"W3": "_c10"}  # what workloads.py adds to the file's name
 LARGEST_CONDITION = "100"  # the {K} of W2: all b pass, the hardest of its streams
-ANSWERS = {"W2": f"K{LARGEST_CONDITION}", "W6": "unrestricted"}
+ANSWERS = {"W2": f"K{LARGEST_CONDITION}", "W6": "unrestricted", "W8": "trend"}
 Row = tuple[str, int, int, int]
 
 
@@ -30,6 +30,7 @@ class Workload:
     path: Path
     events: int
     expected: int
+    links: int = 0
 
     def rows(self) -> Iterator[Row]:
         """Read the stream, one row at a time."""
@@ -45,15 +46,16 @@ class Workload:
             yield block
 
 
-def prepare(name: str, events: int) -> Workload:
-    """Return a workload, its stream made if it is not there yet."""
-    path = DATA / f"{name}_{events}{SHARE.get(name, '')}.csv"
+def prepare(name: str, events: int, *, links: int = 0) -> Workload:
+    """Return a workload, its stream made if it is not there yet; W8 has a chain of so many links."""
+    path = DATA / f"{name}_{events}{f'_l{links}' if links else SHARE.get(name, '')}.csv"
     described = path.with_suffix(".meta.json")
     if not described.exists():
         command = [sys.executable, str(HERE / "workloads.py"), name, str(events), "--out", str(DATA)]
+        command += ["--links", str(links)] if links else []
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         path.with_suffix(".pl").unlink()  # the same stream for another engine
     answer = json.loads(described.read_text())
     text, policy = PROGRAMS[name]
     expected = answer["expected"][ANSWERS.get(name, "d")] * (16 if name == "W7" else 1)
-    return Workload(name, text.replace("{K}", LARGEST_CONDITION), policy, path, answer["events"], expected)
+    return Workload(name, text.replace("{K}", LARGEST_CONDITION), policy, path, answer["events"], expected, links)

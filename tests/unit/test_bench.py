@@ -21,6 +21,13 @@ def test_ratios() -> None:
     assert rows == [["W1", "20"], ["W2", "30"], ["W3", "25"], ["W4", "20"], ["W5", "30"], ["W6", "330"], ["W7", "320"]]
 
 
+def test_knowledge() -> None:
+    done = bench("W8", "--events", "3000", "--links", "1000", "--facts", "1000", "--repetitions", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split()[:2] for line in done.stdout.splitlines() if line.startswith(("static", "inserted", "deleted"))]
+    assert rows == [["static", "100"], ["static", "1,000"], ["inserted", "1,000"], ["deleted", "1,000"]]
+
+
 def test_unknown_workload() -> None:
     done = bench("W99")
     assert done.returncode == 2
