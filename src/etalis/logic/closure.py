@@ -17,9 +17,10 @@ from etalis.logic.reachability import Reachability
 from etalis.logic.unify import Term, Variable, copy, deref, is_ground, variables
 
 if TYPE_CHECKING:
-    from etalis.logic.clauses import Database, Predicate
+    from etalis.logic.clauses import Database
     from etalis.logic.machine import Machine
     from etalis.logic.past import View
+    from etalis.logic.predicate import Predicate
 
 Row = tuple[Term, ...]
 Question = Callable[[Term, Term], bool]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from etalis.logic.builtins import CODES, PROTECTED, TESTS
-from etalis.logic.clauses import Compiler, Database, Match, check_body, is_callable
+from etalis.logic.clauses import Compiler, Database, check_body, is_callable
 from etalis.logic.control import FORMS
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.expressions import Registers, compile_comparison, compile_expression
@@ -23,6 +23,7 @@ from etalis.logic.head import compile_head, make_match
 from etalis.logic.iso_errors import type_error
 from etalis.logic.machine import Code, Frame, Machine, fail
 from etalis.logic.registers import Layout, Plan, tuple_getter
+from etalis.logic.resolution import Match
 from etalis.logic.unify import Term, Variable, deref, unify, variables
 
 MAX_NESTING = 100

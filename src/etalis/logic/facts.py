@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from etalis.logic.clauses import Database, Predicate
+from etalis.logic.clauses import Database
+from etalis.logic.predicate import Predicate
 from etalis.logic.term import Value
 from etalis.logic.unify import Term, from_value
 

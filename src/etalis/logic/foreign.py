@@ -14,9 +14,10 @@ from typing import Any, NoReturn
 
 from etalis.errors import EtalisError, Problem, ProgramError
 from etalis.logic.builtins import PROTECTED
-from etalis.logic.clauses import Database, Key, Predicate
+from etalis.logic.clauses import Database, Key
 from etalis.logic.errors import LogicError
 from etalis.logic.machine import Code, Frame, Machine
+from etalis.logic.predicate import Predicate
 from etalis.logic.term import Struct, to_value
 from etalis.logic.unify import Term, from_value, undo, unify
 from etalis.logic.unify import to_value as ground

@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from etalis.logic.clauses import Match
 from etalis.logic.registers import Layout
+from etalis.logic.resolution import Match
 from etalis.logic.unify import Term, Trail, Variable, deref, is_ground, unify
 
 HeadTest = Callable[[list[Any], Trail], bool]

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.logic.clauses import Database, Predicate
+from etalis.logic.clauses import Database
 from etalis.logic.control import FORMS
+from etalis.logic.predicate import Predicate
 from etalis.logic.term import Value
 
 Finder = Callable[[str, int], "LookUp | None"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from etalis.logic.arguments import bound, natural
-from etalis.logic.clauses import Key, Predicate, is_callable
+from etalis.logic.clauses import Key, is_callable
 from etalis.logic.control import FORMS
 from etalis.logic.functions import MAX_BITS
 from etalis.logic.iso_errors import (
@@ -19,6 +19,7 @@ from etalis.logic.iso_errors import (
 from etalis.logic.machine import Code, Frame, Machine, Test
 from etalis.logic.output_builtins import put
 from etalis.logic.portray import portray
+from etalis.logic.predicate import Predicate
 from etalis.logic.term_builtins import MAX_ARITY
 from etalis.logic.unify import Term, Variable, copy, deref
 from etalis.logic.update_builtins import writable

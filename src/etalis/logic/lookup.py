@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.logic.clauses import Database, Predicate
+from etalis.logic.clauses import Database
 from etalis.logic.control import FORMS
+from etalis.logic.predicate import Predicate
 from etalis.logic.term import Value
 from etalis.logic.unify import Term, Variable, deref
 

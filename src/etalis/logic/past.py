@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from etalis.logic.clauses import Clause, Database, Predicate, bound_positions, try_clauses, try_rows
+from etalis.logic.clauses import Database
 from etalis.logic.machine import Frame, Machine
+from etalis.logic.predicate import Predicate
 from etalis.logic.relation import Relation, RowHandle
+from etalis.logic.resolution import Clause, bound_positions, try_clauses, try_rows
 from etalis.logic.unify import Term
 from etalis.logic.versions import not_kept
 

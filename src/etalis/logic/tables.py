@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from etalis.logic.unify import Term
 
 if TYPE_CHECKING:
-    from etalis.logic.clauses import Predicate
+    from etalis.logic.predicate import Predicate
 
 Key: TypeAlias = tuple[Any, ...]
 Answers: TypeAlias = list[tuple[Term, ...]]

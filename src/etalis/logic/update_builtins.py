@@ -10,10 +10,11 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.logic.arguments import bound, natural
-from etalis.logic.clauses import Key, Predicate, is_callable, split_clause
+from etalis.logic.clauses import Key, is_callable, split_clause
 from etalis.logic.iso_errors import permission_error, type_error
 from etalis.logic.machine import Code, Frame, Machine, Test
 from etalis.logic.past import View
+from etalis.logic.predicate import Predicate
 from etalis.logic.unify import Term, Variable, copy, deref, undo, unify
 
 Args = tuple[Term, ...]

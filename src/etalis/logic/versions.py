@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from etalis.logic.errors import LogicError
 
 if TYPE_CHECKING:
-    from etalis.logic.clauses import Predicate
+    from etalis.logic.predicate import Predicate
 
 
 class Versions:
