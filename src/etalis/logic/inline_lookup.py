@@ -41,6 +41,7 @@ def look_ups(database: Database) -> Finder:
         closure = predicate.find_closure()
         if closure is None:
             return None
+        closure.links.prepare()  # a condition may ask for it where it would never come to be called
         return LookUp(closure.question(), ((closure, ".valid"), (closure.links, ".direct")))
 
     return find
