@@ -95,8 +95,7 @@ class Links:
 
     def _all(self) -> Iterator[tuple[Term, Term]]:
         for edge in self._edges:
-            everything = tuple(Variable() for _ in range(edge.arity))
-            for _, row, _ in self._database.own(edge.name, edge.arity).entries(everything):
+            for row, _ in self._database.own(edge.name, edge.arity).live():
                 link = edge.link(row)
                 if link is not None:
                     yield link
@@ -118,6 +117,7 @@ class Links:
     def change(self, name: str, row: Row, *, known: bool) -> None:
         """Take a ground fact that comes or goes."""
         if not self.ready:
+            self._fit = True  # it may be the first one
             return
         for edge in self._edges:
             if (edge.name, edge.arity) == (name, len(row)):
@@ -210,7 +210,7 @@ def recognise(predicate: Predicate) -> Form | None:
     """Return the form of a predicate whose clauses define a closure."""
     if predicate.arity != 2 or predicate.relation is not None or predicate.fixed:
         return None
-    found: dict[str, set[Edge]] = {kind: set() for kind in ("base", "right", "left", "double", "reflexive")}
+    found: dict[str, set[Edge]] = {"base": set(), "right": set(), "left": set()}
     marks = {"double": False, "reflexive": False}
     for args, body in predicate.live():
         read = _read_clause(predicate.name, args, body)

@@ -50,6 +50,8 @@ def _indicator(term: Term, *, whole: bool) -> tuple[Term, Term]:
 def _current_predicate(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     """`current_predicate(Name/Arity)`: the predicates of the program that have clauses."""
     name, arity = _indicator(args[0], whole=False)
+    if machine.tabling is not None:
+        machine.tabling.note_passing()
     found = [("/", p.name, p.arity) for p in machine.database.defined() if p.is_inhabited()]
     return machine.choose(("/", name, arity), found, cont)
 
@@ -65,6 +67,8 @@ def _predicate_property(machine: Machine, args: Args, cont: Frame) -> Frame | No
 
 def _properties(machine: Machine, name: str, arity: int) -> Iterator[Term]:
     database = machine.database
+    if machine.tabling is not None:
+        machine.tabling.note_passing()
     if database.overrides(name, arity):
         predicate = database.own(name, arity)
         yield "defined"

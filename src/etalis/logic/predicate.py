@@ -199,7 +199,10 @@ class Predicate:
         return all(body == "true" and all(map(is_ground, args)) for args, body in self.live())
 
     def live(self) -> Iterator[tuple[tuple[Term, ...], Term]]:
-        """Yield the arguments and the body of every clause."""
+        """Return the arguments and the body of every clause."""
+        if self.relation is not None:
+            died = self.relation.died
+            return ((row, "true") for number, row in enumerate(self.relation.rows) if number not in died)
         return ((c.args, c.body) for c in self.clauses if c.died == FOREVER)
 
     def clear(self) -> None:

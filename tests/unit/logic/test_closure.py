@@ -131,8 +131,11 @@ def test_many_facts_at_once() -> None:
 
 
 def test_unknown_links_are_an_error_as_ever() -> None:
+    kb = solver(RIGHT)
     with pytest.raises(LogicError, match="e/2"):
-        holds(solver(RIGHT), "p(a, b)")
+        holds(kb, "p(a, b)")
+    assert holds(kb, "assertz(e(a, b)), p(a, b)")
+    assert is_indexed(kb)
 
 
 def test_integers_and_floats_stay_apart() -> None:
