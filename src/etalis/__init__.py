@@ -11,13 +11,15 @@ from etalis.errors import (
 )
 from etalis.logic.term import Struct
 from etalis.runtime.engine import Engine
+from etalis.runtime.order import DeadLetter, Stamp
 from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, Retraction
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ConditionError",
+    "DeadLetter",
     "Engine",
     "EtalisError",
     "Event",
@@ -27,6 +29,8 @@ __all__ = [
     "Problem",
     "Program",
     "ProgramError",
+    "Retraction",
+    "Stamp",
     "Struct",
     "compile",
     "compile_file",

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeVar
 
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language.spelling import suggest
-from etalis.language.syntax import Const, Program, Property, Rule, SetFlag, Term
+from etalis.language.syntax import Const, LabelProperty, Program, Property, Rule, SetFlag, Term
 from etalis.language.wording import listing, written
 from etalis.logic.term import Value, to_value
 from etalis.temporal.interval import to_time
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 
 ON_OFF = ("on", "off")
+UNBOUNDED = 1 << 200
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +65,16 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             Flag("logging", "off", "every event is written to the log", ON_OFF),
             Flag("store_fired_events", "off", "the engine keeps every event it reported", ON_OFF),
             Flag("knowledge_horizon", -1, "seconds for which old knowledge can be asked for", number="seconds"),
-            Flag("out_of_order", "off", "events may come late", ON_OFF, later=_LATER),
-            Flag("ooo_window", -1, "how many seconds an event may be late", number="seconds", later=frozenset("*")),
+            Flag("out_of_order", "off", "events may come late", ON_OFF),
+            Flag("ooo_window", -1, "how many seconds an event may be late", number="seconds"),
             Flag(
                 "reporting",
                 "on_watermark",
                 "when matches of late events are reported",
                 ("on_watermark", "on_arrival"),
-                later=frozenset({"on_arrival"}),
             ),
-            Flag("revision_flag", "off", "events can be taken back", ON_OFF, later=_LATER),
-            Flag(
-                "revision_window",
-                -1,
-                "how far back, in seconds, events can be taken back",
-                number="seconds",
-                later=frozenset("*"),
-            ),
+            Flag("revision_flag", "off", "events can be taken back", ON_OFF),
+            Flag("revision_window", -1, "how far back, in seconds, events can be taken back", number="seconds"),
             Flag("etalis_justification", "off", "events can be explained", ON_OFF, later=_LATER),
         )
     }
@@ -100,17 +96,19 @@ PROPERTIES: Mapping[str, str] = MappingProxyType(
         "event_rule_window": "window",
         "window": "window",
         "window_step": "step",
-        "ooo_window": "later",
-        "revision_window": "later",
+        "ooo_window": "horizon",
+        "revision_window": "horizon",
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a program's flags come to; times are in microseconds.
+    """What a program's flags come to; durations are in microseconds.
 
-    `garbage_window` is None unless garbage_control is general; a `knowledge_horizon` of 0 keeps nothing old.
+    `garbage_window`: None unless garbage_control is general. `lateness`: how late an event may be, None if not at all,
+    `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be taken back, None for
+    ever. A `knowledge_horizon` of 0 keeps nothing old.
     """
 
     policy: str = DEFAULT_POLICY
@@ -121,6 +119,10 @@ class Settings:
     logging: bool = False
     store_fired_events: bool = False
     knowledge_horizon: int = 0
+    lateness: int | None = None
+    reporting: str = "on_watermark"
+    revision: bool = False
+    revision_window: int | None = None
 
 
 def settings(program: Program, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
@@ -146,7 +148,26 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         logging=values["logging"] == "on",
         store_fired_events=values["store_fired_events"] == "on",
         knowledge_horizon=max(0, to_time(values["knowledge_horizon"])),
+        lateness=_longest(program, values, "ooo_window", UNBOUNDED) if values["out_of_order"] == "on" else None,
+        reporting=values["reporting"],
+        revision=values["revision_flag"] == "on",
+        revision_window=_longest(program, values, "revision_window", None),
     )
+
+
+def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
+    """Return the longest duration that the flag and the rules' properties of a name give."""
+    given = [values[name], *(_constant(p.value) for p in _properties(program) if p.name == name)]
+    return max((to_time(seconds) for seconds in given if seconds != -1), default=without)
+
+
+def _properties(program: Program) -> Iterator[Property]:
+    for item in program.items:
+        match item:
+            case Rule(properties=properties):
+                yield from properties
+            case LabelProperty(property=given):
+                yield given
 
 
 def rule_settings(default: Settings, rule: Rule) -> tuple[str, int | None]:
@@ -230,10 +251,6 @@ def property_problems(given: Property) -> Iterator[Problem]:
         case "policy":
             if value not in POLICIES:
                 yield unknown_policy(given.value, place)
-        case "later":
-            yield Problem(
-                "E207", f"the property {given.name} is not available in this version", given.span, "leave it out"
-            )
         case _:
             if not isinstance(value, int | float):
                 yield Problem(

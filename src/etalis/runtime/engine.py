@@ -7,7 +7,8 @@ clock: time comes with events, with `advance`, or from the clock it is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from heapq import heappop
 from operator import lt
 from typing import TYPE_CHECKING, Any, Unpack
@@ -18,14 +19,17 @@ from etalis.language.event_goals import Occur, Step, hidden_goal, install_goals
 from etalis.language.parser import parse_event
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
+from etalis.logic.solver import Solver
 from etalis.logic.term import to_value
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
+from etalis.runtime.disorder import Disorder
 from etalis.runtime.knowledge import show_history, solutions
+from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw
-from etalis.temporal.event import Event, Kind, sort_key
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, State
+from etalis.temporal.event import Event, Kind, Retraction, sort_key
 from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from etalis.runtime.program import Program
 
 Callback = Callable[[Event], object]
+Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]
 
 
 class Engine:
@@ -47,6 +52,8 @@ class Engine:
         parts: bool = False,
         clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None,
+        replays: Engine | None = None,
     ) -> None:
         self.program = program
         self.clock = clock
@@ -55,39 +62,54 @@ class Engine:
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
         self._graphs = program.graphs.copied()
         self._signatures = program.signatures
-        solver = program.solver()
-        install_goals(solver.database, self, self._signatures)
-        if self._history is not None:
-            show_history(solver.database, self._history)
-        self._rules = RuleSet(
-            program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None
-        )
-        self._state = self._rules.state
+        solver = self._solver() if replays is None else replays._rules.conditions.solver
+        self._rules: RuleSet = RuleSet(
+            program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None,
+            replays=replays is not None,
+        )  # fmt: skip
+        self._state: State = self._rules.state
+        self.settled: int = NEVER  # how far deadlines may pass by themselves
         self._changes = Changes(self._state, solver.database, self._report)
         self._callbacks: list[tuple[str | None, Callback]] = []
         self._busy = False
         self._taking = False
         self._made = 0
-        self._pending: list[tuple[str, tuple[Any, ...], int, int]] = []
+        self._pending: list[Input] = []
+        self._dead = DeadLetters(on_dead_letter)
+        self._disorder: Disorder | None = None
+        settings = program.settings
+        if replays is None and (settings.lateness is not None or settings.revision):
+            corrects = settings.revision or settings.reporting == "on_arrival"
+            scratch = partial(Engine, program, policy=policy, parts=parts, replays=self) if corrects else None
+            self._disorder = Disorder(self, scratch, self._dead)
         self._open_entries()
+
+    def _solver(self) -> Solver:
+        solver = self.program.solver()
+        install_goals(solver.database, self, self._signatures)
+        if self._history is not None:
+            show_history(solver.database, self._history)
+        return solver
 
     def _open_entries(self) -> None:
         """Put the generated `push` and `run` before the general ones, where they are exact."""
         self._close_entries()
         entries = self._rules.entries
-        if entries.is_plain() and not self._callbacks and self._history is None and self._state.floor < NEVER:
-            self.__dict__["push"] = entries.push(self._push, self._settle_now)
-            self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), self._settle_now)
+        plain = self._disorder is None or self._disorder.is_quiet()
+        if entries.is_plain() and not self._callbacks and self._history is None and self._state.floor < NEVER and plain:
+            log = None if self._disorder is None else self._disorder.log
+            self.__dict__["push"] = entries.push(self._push, self._settle_now, log)
+            self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), self._settle_now, log)
 
     def _close_entries(self) -> None:
         self.__dict__.pop("push", None)
         self.__dict__.pop("run", None)
 
     def _settle_now(self) -> tuple[Event, ...]:
-        out: list[Event] = []
+        out: list[Raw] = []
         self._made = 0
         self._settle(out)
-        return tuple(out)
+        return tuple([Event(raw) for raw in out])
 
     # in
 
@@ -101,12 +123,16 @@ class Engine:
     def _push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         if at is None:
             at = self._read_clock(name)
-        start, end = to_interval(at)
+        stamp, start, end = self._stamp(at)
         values = self._values(name, args, named)
         if self._busy:
-            self._pending.append((name, values, start, end))
+            self._pending.append((name, values, start, end, stamp))
             return ()
-        return self._take(name, values, start, end)
+        return self._take(name, values, start, end, stamp)
+
+    def _stamp(self, at: Any) -> tuple[Stamp | None, int, int]:
+        stamp = at if isinstance(at, Stamp) else None
+        return stamp, *to_interval(at if stamp is None else stamp.at)
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))`."""
@@ -131,7 +157,17 @@ class Engine:
         return self._advance(NEVER)
 
     def _advance(self, time: int) -> tuple[Event, ...]:
-        out: list[Event] = []
+        out: list[Any] = []
+        if self._disorder is None:
+            self.pass_to(time, out)
+        else:
+            self._disorder.advance(time, out)
+        if time == NEVER:
+            self._state.floor = NEVER
+        return self._hand_out(out)
+
+    def pass_to(self, time: int, out: list[Raw]) -> None:
+        """Let time pass: nothing more ends at or before `time`."""
         if time > self._state.now or time > self._state.floor:
             taking, self._taking = self._taking, True
             try:
@@ -141,7 +177,6 @@ class Engine:
             self._state.floor = max(self._state.floor, time)
             if time < NEVER:
                 self._state.now = max(self._state.now, time)
-        return self._hand_out(out)
 
     def _read_clock(self, name: str) -> Any:
         if self.clock is None:
@@ -155,86 +190,126 @@ class Engine:
             args = arrange(name, signature, args, named)
         return convert(name, signature, args)
 
-    def _row(self, row: Any) -> tuple[str, tuple[Any, ...], int, int]:
+    def _row(self, row: Any) -> Input:
         match row:
             case Event():
-                return row.name, self._values(row.name, row.args, {}), row.start_time, row.end_time
+                return row.name, self._values(row.name, row.args, {}), row.start_time, row.end_time, None
             case tuple() if row and isinstance(row[0], str) and len(row) > 1:
-                start, end = to_interval(row[-1])
-                return row[0], self._values(row[0], row[1:-1], {}), start, end
+                stamp, start, end = self._stamp(row[-1])
+                return row[0], self._values(row[0], row[1:-1], {}), start, end, stamp
             case {"event": str(name), "at": at, **named}:
-                start, end = to_interval(at)
-                return name, self._values(name, (), {str(key): value for key, value in named.items()}), start, end
+                stamp, start, end = self._stamp(at)
+                values = self._values(name, (), {str(key): value for key, value in named.items()})
+                return name, values, start, end, stamp
         hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
         raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
 
+    def retract(self, what: Hashable, /, *args: Any, at: Any = None) -> tuple[Event, ...]:
+        """Take an event back, by its id, or by its name, attributes and time; return what changes."""
+        return self._revise(what, args, at, None)
+
+    def correct(self, what: Hashable, /, *args: Any, at: Any = None, to: tuple[Any, ...]) -> tuple[Event, ...]:
+        """Put an event in the stead of another, in one step; `to` is a row (name, *attributes, at)."""
+        return self._revise(what, args, at, to)
+
+    def _revise(self, what: Hashable, args: tuple[Any, ...], at: Any, to: tuple[Any, ...] | None) -> tuple[Event, ...]:
+        if self._disorder is None or not self.program.settings.revision:
+            hint = "add `:- set_flag(revision_flag, on).`"
+            raise EventError(Problem("E312", "events of this program cannot be taken back", hint=hint))
+        instead = None if to is None else self._row(to)[:4]
+        out: list[Any] = []
+        if at is None:
+            self._disorder.take_back_id(what, out, instead)
+        else:
+            start, end = to_interval(at)
+            self._disorder.take_back(str(what), self._values(str(what), args, {}), start, end, out, instead)
+        return self._hand_out(out)
+
+    def idle(self, source: Hashable) -> tuple[Event, ...]:
+        """Say that a source sends nothing for now, so that the watermark need not wait for it."""
+        out: list[Any] = []
+        if self._disorder is not None and self._disorder.watermark is not None:
+            self._disorder.settle(self._disorder.watermark.rest(source), out)
+        return self._hand_out(out)
+
     # one input
 
-    def _take(self, name: str, values: tuple[Any, ...], start: int, end: int) -> tuple[Event, ...]:
+    def _take(self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None) -> tuple[Event, ...]:
         """Process one input to completion, and what callbacks push meanwhile."""
-        out: list[Event] = []
-        state, rules = self._state, self._rules
-        now = state.now
+        out: list[Any] = []
+        state = self._state
+        if state.floor >= NEVER:
+            hint = "make a new engine for a new stream"
+            raise EventError(Problem("E310", f"{name} comes after the end of the stream", hint=hint))
+        if self._disorder is not None:
+            self._disorder.take(name, values, start, end, stamp, out)
+        elif end < state.now or end <= state.floor:
+            reason = f"it ends at {to_seconds(end)}, but time has reached {_show(max(state.now, state.floor))}"
+            self._dead.add(name, values, start, end, reason)
+        else:
+            self.process((name, len(values)), values, start, end, state.number + 1, out)
+        return self._hand_out(out)
+
+    def process(
+        self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw]
+    ) -> None:
+        """Process an event that comes in order."""
+        state = self._state
         taking, self._taking = self._taking, True
         try:
-            if end != now or end <= state.floor:
-                self._move_to(name, now, end, out)
+            if end != state.now:
+                self.move_to(end, out)
             self._made = 0
-            if rules.numbered:
-                state.number += 1
-                state.parts = (state.number,)
-            self._occur(name, values, start, end)
+            if self._rules.numbered:
+                state.number = number
+                state.parts = (number,)
+            self._occur(*kind, (end, start, None, *values))
             if state.queue or state.steps:
                 self._settle(out)
         finally:
             self._taking = taking
-        return self._hand_out(out)
 
-    def _occur(self, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
+    def _occur(self, name: str, arity: int, raw: Raw) -> None:
         """Offer one event to the rules."""
         rules = self._rules
         if rules.numbered:
             self._state.current += 1
-            rules.log_event(name, len(values), start, end)
-        process = rules.processors.get((name, len(values)))
+            rules.log_event(name, arity, raw[1], raw[0])
+        process = rules.processors.get((name, arity))
         if process is not None:
-            process((end, start, None, *values))
+            process(raw)
 
-    def _move_to(self, name: str, now: int, end: int, out: list[Event]) -> None:
+    def move_to(self, end: int, out: list[Raw]) -> None:
+        """Let time reach the end of an event."""
         state = self._state
-        if end < now or end <= state.floor:
-            reached = max(now, state.floor)
-            hint = "events must come in order of their ends"
-            raise EventError(
-                Problem("E310", f"{name} ends at {to_seconds(end)}, but time has reached {_show(reached)}", hint=hint)
-            )
         if self._rules.ticks or state.due < end or min(self._changes.next, state.next_coming()) <= end:
             self._pass_time(end, out, inclusive=False)
         state.now = end
 
-    def _pass_time(self, time: int, out: list[Event], *, inclusive: bool) -> None:
+    def _pass_time(self, time: int, out: list[Raw], *, inclusive: bool) -> None:
         """Let all happen up to `time`, in order, but what is due at `time` only if inclusive."""
         state, rules = self._state, self._rules
         while True:
             change, tick, coming = self._changes.next, rules.next_tick(), state.next_coming()
-            if change <= min(tick, coming, state.due, time) and change < NEVER:
+            due = state.due if state.due <= self.settled else NEVER
+            if change <= min(tick, coming, due, time) and change < NEVER:
                 state.now = max(state.now, change)
                 self._changes.make_next()
-            elif tick <= min(coming, state.due, time) and tick < NEVER:
+            elif tick <= min(coming, due, time) and tick < NEVER:
                 state.now = max(state.now, tick)
                 rules.fire_tick()
-            elif coming <= min(state.due, time) and coming < NEVER:
+            elif coming <= min(due, time) and coming < NEVER:
                 state.now = max(state.now, coming)
                 self._raise(heappop(state.coming)[3], out)
-            elif state.due < time or (inclusive and state.due <= time and state.due < NEVER):
-                state.now = max(state.now, state.due)
+            elif due < time or (inclusive and due <= time and due < NEVER):
+                state.now = max(state.now, due)
                 state.fall_due()
             else:
                 return
             if state.queue or state.steps:
                 self._settle(out)
 
-    def _settle(self, out: list[Event]) -> None:
+    def _settle(self, out: list[Raw]) -> None:
         """Process what was caused, round by round, until nothing new comes; then what goals asked for, in turn."""
         steps = self._state.steps
         self._settle_rounds(out)
@@ -242,7 +317,7 @@ class Engine:
             self._perform(steps.popleft(), out)
             self._settle_rounds(out)
 
-    def _settle_rounds(self, out: list[Event]) -> None:
+    def _settle_rounds(self, out: list[Raw]) -> None:
         queue = self._state.queue
         while queue:
             batch = queue[:]
@@ -254,7 +329,7 @@ class Engine:
                 kind: HeadKind = raw[2]
                 reported = kind.reported
                 if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
-                    out.append(Event(raw))
+                    out.append(raw)
                 if kind.feeds is not None:
                     if self._rules.numbered:
                         self._number(raw, kind)
@@ -294,22 +369,21 @@ class Engine:
             raise hidden_goal(step)
         self._state.steps.append(step)
 
-    def _perform(self, step: Step, out: list[Event]) -> None:
+    def _perform(self, step: Step, out: list[Raw]) -> None:
         if step.end > self._state.now:
             self._state.await_event(step)
         else:
             self._raise(step, out)
 
-    def _raise(self, step: Occur, out: list[Event]) -> None:
+    def _raise(self, step: Occur, out: list[Raw]) -> None:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
         kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
         raw = (step.end, step.start, kind, *step.args)
         self._count(1, raw)
-        event = Event(raw)
-        if self.program.reports_raised(event):
-            out.append(event)
+        if self.program.reports_raised(Event(raw)):
+            out.append(raw)
         self._state.parts = ()
-        self._occur(step.name, step.args, step.start, step.end)
+        self._occur(step.name, len(step.args), raw)
 
     # out
 
@@ -318,13 +392,13 @@ class Engine:
         self._callbacks.append((name, callback))
         self._open_entries()
 
-    def _hand_out(self, found: list[Event]) -> tuple[Event, ...]:
+    def _hand_out(self, found: list[Any]) -> tuple[Event, ...]:
         """Store and call back; what callbacks push comes after the current event."""
         if not found:
             return ()
-        out = tuple(found)
+        out = tuple([Event(raw) if raw.__class__ is tuple else raw for raw in found])
         if self._history is not None:
-            self._history.extend(out)
+            self._note(out)
         if not self._callbacks or self._busy:
             return out
         done: list[Event] = []
@@ -341,6 +415,33 @@ class Engine:
                 out = self._take(*self._pending.pop(0))
         finally:
             self._busy = False
+
+    def _note(self, changes: tuple[Event, ...]) -> None:
+        """Keep what is reported, without what is taken back."""
+        assert self._history is not None
+        for event in changes:
+            if isinstance(event, Retraction):
+                self._history.remove(event.reported)
+            else:
+                self._history.append(event)
+
+    @property
+    def dead_letters(self) -> list[DeadLetter]:
+        """What came too late to be taken, the last thousand; `dead_letter_count` says how many there were."""
+        return list(self._dead.letters)
+
+    @property
+    def dead_letter_count(self) -> int:
+        """How many events came too late to be taken."""
+        return self._dead.count
+
+    @property
+    def watermark(self) -> int | float | None:
+        """The moment, in seconds, up to which the stream is settled; None before there is one."""
+        reached = self._state.floor
+        if self._disorder is not None and self._disorder.watermark is not None:
+            reached = self._disorder.watermark.reached
+        return None if reached == BEGINNING or reached >= NEVER else to_seconds(reached)
 
     @property
     def history(self) -> list[Event]:

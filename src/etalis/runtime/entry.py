@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
 
 Kind = tuple[str, int]
+Log = Callable[[Code, Kind, list[str], str], None]
 
 MISSING = object()
 MOST_KINDS = 8
@@ -52,7 +53,9 @@ class EntryWriter:
         few = len(self.hot) <= MOST_KINDS and sum(map(len, self.leaves.values())) <= MOST_LEAVES
         return bool(few and names) and len(set(names)) == len(names) and not (self.rules.numbered or self.rules.acts)
 
-    def push(self, general: Callable[..., Any], settle: Callable[[], Any]) -> Callable[..., Any]:
+    def push(
+        self, general: Callable[..., Any], settle: Callable[[], Any], log: Log | None = None
+    ) -> Callable[..., Any]:
         """Write `push(name, *attributes, at, **named)`; `general` takes what is not plain, `settle` what was caused.
 
         Attributes are parameters of their own, up to the most that a kind has; what is not given is `missing`.
@@ -70,6 +73,8 @@ class EntryWriter:
                 ):
                     self._convert(code, kind, places[: kind[1]])
                     code(f"{state}.seconds = at")
+                    if log is not None:
+                        log(code, kind, places[: kind[1]], "t")
                     if not self._offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
                         with code.block(f"if {code.constant(self.state.queue)}:"):
                             code(f"return {code.constant(settle)}()")
@@ -85,7 +90,9 @@ class EntryWriter:
         more = f" and {places[kind[1]]} is {missing}" if kind[1] < len(places) else " and not rest"
         return given + more
 
-    def run(self, general: Callable[[Any], Any], settle: Callable[[], Any]) -> Callable[..., Any]:
+    def run(
+        self, general: Callable[[Any], Any], settle: Callable[[], Any], log: Log | None = None
+    ) -> Callable[..., Any]:
         """Write `run(rows)`; `general` takes a row that is not plain. The clock is local between hand-overs."""
         code = Code(["rows"])
         code.long_running = True
@@ -103,7 +110,7 @@ class EntryWriter:
                         kinds = [kind for kind in self.hot if kind[1] == arity]
                         for place, kind in enumerate(kinds):
                             with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
-                                self._run_kind(code, kind, settle)
+                                self._run_kind(code, kind, settle, log)
                         code.depth -= 1
             code(f"{state}.seconds = {clock}")
             code(f"yield from {slow}(row)")
@@ -116,11 +123,14 @@ class EntryWriter:
         """Return where `run` keeps its clock: in the state, if someone may look while an event is being processed."""
         return f"{code.constant(self.state)}.seconds" if self.rules.watched else "seconds"
 
-    def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any]) -> None:
+    def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any], log: Log | None) -> None:
         state, clock = code.constant(self.state), self._clock(code)
         parameters = [f"x{i}" for i in range(kind[1])]
         self._convert(code, kind, parameters)
         code(f"{clock} = at")
+        if log is not None:
+            code(f"{state}.seconds = at")
+            log(code, kind, parameters, "t")
 
         def hand_out(events: list[str]) -> list[str]:
             return [f"{state}.seconds = {clock}", *(f"yield {e}" for e in events), f"{clock} = {state}.seconds"]

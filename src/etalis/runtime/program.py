@@ -30,6 +30,7 @@ from etalis.runtime.code import Code
 from etalis.runtime.engine import Engine
 from etalis.runtime.graphs import Graphs
 from etalis.runtime.knowledge import Knowledge
+from etalis.runtime.order import DeadLetter
 from etalis.runtime.state import Reported
 from etalis.runtime.terms import match_arguments
 from etalis.temporal.event import Event
@@ -162,11 +163,14 @@ class Program:
     def engine(
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events."""
         if policy is not None:
             settings(self.tree, {"event_consumption_policy": policy})
-        return Engine(self, policy=policy, parts=parts, clock=clock, on_error=on_error)
+        return Engine(
+            self, policy=policy, parts=parts, clock=clock, on_error=on_error, on_dead_letter=on_dead_letter
+        )  # fmt: skip
 
     def explain(self, *, policy: str | None = None) -> str:
         """Say how the program is run: the plan of every rule, its events and their types, what can be parted."""

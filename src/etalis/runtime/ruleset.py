@@ -7,21 +7,23 @@ others notice nothing.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.parser import parse_rule
 from etalis.language.rules import event_rules, knowledge_changes
-from etalis.language.syntax import LabelProperty, Rule
+from etalis.language.syntax import LabelProperty, Rule, Var
 from etalis.language.syntax import Program as Tree
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.effects import acts_on_run, find_effects
+from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
+from etalis.runtime.blockers import Blockers
 from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
@@ -29,8 +31,8 @@ from etalis.runtime.entry import EntryWriter
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
-from etalis.runtime.state import NEVER, Raw, State
-from etalis.runtime.store import count_instances
+from etalis.runtime.state import NEVER, Owner, Raw, State
+from etalis.runtime.store import Doubles, count_instances
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -48,6 +50,7 @@ class RuleSet:
         parts: bool,
         report: Callable[[ConditionError], None],
         watched: bool = False,
+        replays: bool = False,
     ) -> None:
         self.program = program
         self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
@@ -56,7 +59,8 @@ class RuleSet:
         self.memory: dict[Any, Any] = {}
         horizon = program.settings.knowledge_horizon
         self.watched = watched or program.knowledge.calls_host or horizon > 0
-        solver.database.keep_versions(horizon, lambda: self.state.now)
+        if not replays:
+            solver.database.keep_versions(horizon, lambda: self.state.now)
         self.conditions = Conditions(solver, report)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
         self.rules: list[tuple[PlannedRule, Rule]] = []
@@ -82,7 +86,7 @@ class RuleSet:
         """Compile all rules over the state they have."""
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
-        compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
+        compiler = self.compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
         self.processors = compiler.processors()
         self.ticks = self._compile_ticks(compiler)
         self.log = compiler.log()
@@ -123,6 +127,33 @@ class RuleSet:
                 compiler.deliver(code, leaf, compiler.marks(code, leaf.node.exports), time, time)
                 found.append((leaf.node.time, compiler.finish(code, "time point")))
         return sorted(found, key=lambda tick: tick[0])[::-1]
+
+    def timer_owners(self) -> dict[Hashable, Owner]:
+        """Return who may set timers, by place."""
+        owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter)]
+        owners += self.heads.rings.values()
+        return {owner.place: owner for owner in owners}
+
+    def partitioning(self) -> Partitioning:
+        """Return by what the events of the rules can be parted."""
+        return find_partitioning([planned.head for planned, _ in self.rules], self.program.tree)
+
+    def keys_are(self, positions: Mapping[tuple[str, int], int]) -> bool:
+        """Tell whether everything that waits stands under the bare value of a partition's key."""
+        bare = all(isinstance(part, dict | deque | Blockers | Doubles) for part in self.memory.values())
+        joins = [e for e in self.wiring.entries if isinstance(e.node, p.Join)]
+        absent = [t for e in self.wiring.entries for t in p.tests(e.node) if isinstance(t, p.Absent)]
+        sources = [e.node for e in self.wiring.leaves if isinstance(e.node, p.Source)]
+        return (
+            bare
+            and all(len(self.compiler.keys(join)) == 1 for join in joins)
+            and all(len(test.joined) == 1 for test in absent)
+            and all(
+                isinstance(node.args[positions[kind]], Var)
+                for node in sources
+                if (kind := (node.name, len(node.args))) in positions
+            )
+        )
 
     def next_tick(self) -> int:
         """Return when the next time point is."""

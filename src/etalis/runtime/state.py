@@ -31,7 +31,18 @@ class Owner(Protocol):
         ...
 
 
-Timer = tuple[int, int, int, Owner, Any]  # due, -since, sequence, owner, payload
+class Tag:
+    """The partition that a timer belongs to; what is set with it holds while it is alive."""
+
+    __slots__ = ("alive", "key", "part")
+
+    def __init__(self, part: Any, key: Any) -> None:
+        self.part = part
+        self.key = key
+        self.alive = True
+
+
+Timer = tuple[int, int, int, Owner, Any, Tag | None]  # due, -since, sequence, owner, payload, partition
 
 
 class State:
@@ -49,6 +60,7 @@ class State:
         "seconds",
         "sequence",
         "steps",
+        "tag",
         "timers",
     )
 
@@ -61,6 +73,7 @@ class State:
         self.parts: tuple[int, ...] = ()
         self.queue: list[Raw] = []
         self.timers: list[Timer] = []
+        self.tag: Tag | None = None
         self.sequence = 0
         self.due = NEVER
         self.steps: deque[Step] = deque()
@@ -92,7 +105,7 @@ class State:
         make may block the others.
         """
         self.sequence += 1
-        heappush(self.timers, (due, -since, self.sequence, owner, payload))
+        heappush(self.timers, (due, -since, self.sequence, owner, payload, self.tag))
         self.due = self.timers[0][0]
 
     def await_event(self, event: Occur) -> None:
@@ -105,15 +118,32 @@ class State:
         return self.coming[0][0] if self.coming else NEVER
 
     def fall_due(self) -> None:
-        """Judge and fire what is due first, as one step."""
-        due, since = self.timers[0][:2]
-        ready = []
+        """Judge and fire what is due first, as one step; where events are parted, what is due in one partition."""
+        due, since, *_, tag = self.timers[0]
+        step: list[Timer] = []
+        others: list[Timer] = []
         while self.timers and self.timers[0][:2] == (due, since):
-            ready.append(heappop(self.timers)[3:])
+            timer = heappop(self.timers)
+            (step if timer[5] is tag else others).append(timer)
+        for timer in others:
+            heappush(self.timers, timer)
         self.due = self.timers[0][0] if self.timers else NEVER
-        for owner, payload in [(owner, payload) for owner, payload in ready if owner.stands(payload)]:
+        if tag is not None and not tag.alive:
+            return
+        self.tag = tag
+        for *_, owner, payload, _ in [timer for timer in step if timer[3].stands(timer[4])]:
             self.current += 1
             owner.fire(payload)
+
+    def pop_timer(self) -> None:
+        """Let the first timer go."""
+        heappop(self.timers)
+        self.due = self.timers[0][0] if self.timers else NEVER
+
+    def clear_timers(self) -> None:
+        """Let all timers go."""
+        self.timers.clear()
+        self.due = NEVER
 
 
 class Made:
@@ -131,12 +161,21 @@ class Made:
         self.seen: set[Raw] = set()
         self.seen_at = BEGINNING
 
+    def reset(self) -> None:
+        """Forget everything."""
+        self.stamp = self.seen_at = BEGINNING
+
     def note(self, raw: Raw, arity: int) -> bool:
         """Note an event; tell whether it is new."""
         if self.stamp != raw[0]:
             self.stamp, self.first = raw[0], raw
             return True
         return self.add((raw[1], *raw[3 : 3 + arity]), arity)
+
+    def discard(self, identity: Raw, arity: int) -> None:
+        """Forget an event of this stamp: it was not made after all."""
+        self.add(identity, arity)
+        self.seen.discard(identity)
 
     def add(self, identity: Raw, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new."""

@@ -105,6 +105,16 @@ class Event(tuple[Any, ...]):
         return self.kind.rule
 
     @property
+    def sign(self) -> int:
+        """1: it occurred; -1: it is taken back."""
+        return 1
+
+    @property
+    def id(self) -> str:
+        """The same for every report of one derived event: its atom and interval in microseconds."""
+        return f"{self.atom}@{self.start_time}..{self.end_time}"
+
+    @property
     def parts(self) -> tuple[int, ...]:
         """Numbers of the received events it is made of, if the engine was asked to keep them."""
         arity = self.kind.arity
@@ -129,7 +139,7 @@ class Event(tuple[Any, ...]):
         return (self.end_time, self.start_time, self.name, self.args)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Event) and self._identity() == other._identity()
+        return isinstance(other, Event) and self.sign == other.sign and self._identity() == other._identity()
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -150,10 +160,35 @@ class Event(tuple[Any, ...]):
             "start": self.start,
             "end": self.end,
             "rule": self.rule,
+            **({"sign": -1} if self.sign < 0 else {}),
         }
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
+
+
+class Retraction(Event):
+    """Says that an event reported before did not occur after all."""
+
+    __slots__ = ()
+
+    @property
+    def sign(self) -> int:
+        return -1
+
+    @property
+    def reported(self) -> Event:
+        """The event that is taken back."""
+        return Event(_item(self, slice(None)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Retraction) and self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return hash((-1, self._identity()))
+
+    def __repr__(self) -> str:
+        return f"-{super().__repr__()}"
 
 
 def sort_key(event: Event) -> tuple[Any, ...]:

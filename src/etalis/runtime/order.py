@@ -1,0 +1,137 @@
+"""Events that come out of order: where they stand in the stream, how far the stream is settled, what came too late.
+
+The watermark says that nothing more will end at or before it. It follows the latest end of every source that is not
+idle, less the bound on lateness, and never goes back: what is late by just the bound is still taken.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from etalis.runtime.state import BEGINNING, NEVER
+from etalis.temporal.interval import to_seconds
+
+Values = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Where an event stands in its stream: its time, and if need be its id, its rank among equal times, its source."""
+
+    at: Any
+    id: Hashable | None = None
+    rank: int | None = None
+    source: Hashable | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """Something that came too late to be taken, and why."""
+
+    name: str
+    args: Values
+    start: int | float
+    end: int | float
+    reason: str
+
+
+class DeadLetters:
+    """What came too late: all of it counted, the last ones kept, each handed on."""
+
+    KEPT = 1000
+
+    def __init__(self, hand_on: Callable[[DeadLetter], object] | None) -> None:
+        self.count = 0
+        self.letters: list[DeadLetter] = []
+        self._hand_on = hand_on
+
+    def add(self, name: str, args: Values, start: int, end: int, reason: str) -> None:
+        """Take one in."""
+        self.count += 1
+        letter = DeadLetter(name, args, to_seconds(start), to_seconds(end), reason)
+        self.letters.append(letter)
+        if len(self.letters) > self.KEPT:
+            del self.letters[0]
+        if self._hand_on is not None:
+            self._hand_on(letter)
+
+
+@dataclass(slots=True)
+class Watermark:
+    """How far the stream is settled, by source."""
+
+    bound: int
+    reached: int = BEGINNING
+    latest: dict[Hashable, int] = field(default_factory=dict)
+    idle: set[Hashable] = field(default_factory=set)
+
+    def see(self, source: Hashable, end: int) -> int:
+        """Note an event of a source; return the watermark."""
+        self.idle.discard(source)
+        if end > self.latest.get(source, BEGINNING):
+            self.latest[source] = end
+            self._follow()
+        return self.reached
+
+    def rest(self, source: Hashable) -> int:
+        """Wait for a source no more until it sends again; return the watermark."""
+        self.latest.setdefault(source, BEGINNING)
+        self.idle.add(source)
+        self._follow()
+        return self.reached
+
+    def _follow(self) -> None:
+        awake = [end for source, end in self.latest.items() if source not in self.idle]
+        if awake and self.bound < NEVER:
+            self.reached = max(self.reached, min(awake) - self.bound - 1)
+
+
+class Held:
+    """Events held until they are settled, in order of (end, start, rank)."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int, Any]] = []
+
+    def add(self, end: int, start: int, rank: int, payload: Any) -> None:
+        """Hold one."""
+        row = (end, start, rank, payload)
+        if not self.rows or self.rows[-1][:3] <= row[:3]:
+            self.rows.append(row)
+        else:
+            insort(self.rows, row, key=_place)
+
+    def release(self, until: int) -> list[tuple[int, int, int, Any]]:
+        """Return what ends at or before a moment, in order, and hold it no more."""
+        rows = self.rows
+        if not rows or rows[0][0] > until:
+            return []
+        count = 0
+        for row in rows:
+            if row[0] > until:
+                break
+            count += 1
+        ready = rows[:count]
+        del rows[:count]
+        return ready
+
+    def remove(self, wanted: Callable[[Any], bool]) -> Any | None:
+        """Take out the last event that is wanted; None if none is held."""
+        for place in range(len(self.rows) - 1, -1, -1):
+            if wanted(self.rows[place]):
+                return self.rows.pop(place)
+        return None
+
+    def __iter__(self) -> Iterator[tuple[int, int, int, Any]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def _place(row: tuple[int, int, int, Any]) -> tuple[int, int, int]:
+    return row[:3]

@@ -1,0 +1,141 @@
+"""A second engine of the same rules, in which the history of one partition is run again.
+
+Only the partition's own events go through it, so all the state it comes to is that partition's, whatever the join keys.
+It is then put in the place of the partition's state in the engine that runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from etalis.plan.keys import Kind
+from etalis.runtime.state import BEGINNING, Raw
+from etalis.runtime.tables import Fifo, Table, fifos_of, logs_of, tables_of
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+    from etalis.runtime.ruleset import RuleSet
+
+Row = tuple[Any, ...]  # (end, start, rank, *attributes)
+Chain = list[tuple[Row, int]]  # rows of one partition with the numbers of their kinds
+TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
+_OWN_NUMBERS = -(1 << 62)  # events of a replay are numbered apart from those of the engine that runs
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The state of a partition: its tables, queues, logs and timers, and the time it has reached."""
+
+    tables: tuple[Table, ...]
+    fifos: tuple[tuple[Any, ...], ...]
+    logs: tuple[list[Any], ...]
+    timers: tuple[TimerData, ...]
+    now: int
+
+    def is_empty(self) -> bool:
+        """Tell whether nothing waits."""
+        return not any(self.tables) and not any(self.logs) and not self.timers
+
+
+class Shelves:
+    """The state of a rule set, opened for lifting partitions in and out."""
+
+    def __init__(self, rules: RuleSet, keys: Sequence[Any]) -> None:
+        parts = [rules.memory[key] for key in keys]
+        self.tables: list[Table] = [table for part in parts for table in tables_of(part)]
+        self.fifos: list[Fifo] = [fifo for part in parts for fifo in fifos_of(part)]
+        self.logs: list[list[Any]] = [log for part in parts for log in logs_of(part)]
+        self.owners = rules.timer_owners()
+        self.state = rules.state
+
+    def take(self) -> Content:
+        """Take everything out."""
+        content = Content(
+            tuple([table.copy() for table in self.tables]),
+            tuple([tuple(fifo) for fifo in self.fifos]),
+            tuple([log.copy() for log in self.logs]),
+            tuple((t[0], -t[1], t[3].place, t[4]) for t in sorted(self.state.timers, key=lambda t: t[:3])),
+            self.state.now,
+        )
+        for table in self.tables:
+            table.clear()
+        for fifo in self.fifos:
+            fifo.clear()
+        for log in self.logs:
+            log.clear()
+        self.state.clear_timers()
+        return content
+
+    def put(self, content: Content) -> None:
+        """Put a partition's state in, beside what is there."""
+        for table, taken in zip(self.tables, content.tables, strict=True):
+            table.update(taken)
+        for fifo, ends in zip(self.fifos, content.fifos, strict=True):
+            fifo.extend(ends)
+        for log, items in zip(self.logs, content.logs, strict=True):
+            log.extend(items)
+        for due, since, place, payload in content.timers:
+            self.state.schedule(due, since, self.owners[place], payload)
+
+    def drop(self, content: Content) -> None:
+        """Take a partition's state out; its timers go with their tag."""
+        for table, taken in zip(self.tables, content.tables, strict=True):
+            for key in taken:
+                table.pop(key, None)
+        for log, items in zip(self.logs, content.logs, strict=True):
+            del log[: len(items)]
+
+
+class Replayer:
+    """Runs histories from the states they begin with; between runs it is empty."""
+
+    def __init__(self, engine: Engine, kinds: Sequence[Kind], keys: Sequence[Any]) -> None:
+        self.engine = engine
+        self.rules = engine._rules
+        self.state = engine._state
+        self.state.current = _OWN_NUMBERS
+        self.shelves = Shelves(self.rules, keys)
+        self.kinds = kinds
+        self.processors = [self.rules.processors[kind] for kind in kinds]
+        self.ticks = list(self.rules.ticks)
+        for kind in self.rules.heads.kinds.values():
+            kind.reported = True
+
+    def run(self, base: Content | None, chain: Chain, settled: int, now: int, floor: int) -> tuple[list[Raw], Content]:
+        """Run a history up to the time reached, deadlines as far as they are settled.
+
+        Return all that it makes, and the state that it comes to.
+        """
+        self._begin(base)
+        engine, state, rules = self.engine, self.state, self.rules
+        engine.settled = settled
+        out: list[Any] = []
+        for row, number in chain:
+            end = row[0]
+            if end != state.now:
+                engine.move_to(end, out)
+            engine._made = 0
+            if rules.numbered:
+                state.number, state.parts = row[2], (row[2],)
+                engine._occur(*self.kinds[number], row)
+            else:
+                self.processors[number](row)
+            if state.queue:
+                engine._settle(out)
+        engine._pass_time(now, out, inclusive=False)
+        engine._pass_time(floor, out, inclusive=True)
+        for raw in out:
+            raw[2].made.reset()
+        return out, self.shelves.take()
+
+    def _begin(self, base: Content | None) -> None:
+        state = self.state
+        state.now = BEGINNING if base is None else base.now
+        state.floor = BEGINNING
+        if base is not None:
+            self.shelves.put(deepcopy(base))
+        if self.ticks:
+            self.rules.ticks = [tick for tick in self.ticks if tick[0] > state.now]
