@@ -9,7 +9,7 @@ history in order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from etalis.logic.term import Struct, format_value
@@ -30,7 +30,9 @@ Kind = tuple[str, int]
 class Disorder:
     """Takes events in any order within the bounds, and corrections of them."""
 
-    def __init__(self, engine: Engine, scratch: Callable[[], Engine] | None, dead: DeadLetters) -> None:
+    def __init__(
+        self, engine: Engine, scratch: Callable[[], Engine] | None, dead: DeadLetters, sources: Iterable[Hashable]
+    ) -> None:
         settings = engine.program.settings
         self.engine = engine
         self.state = engine._state
@@ -38,7 +40,7 @@ class Disorder:
         self.dead = dead
         self.revises = settings.revision
         self.horizon = settings.revision_window if settings.revision else BEGINNING
-        self.watermark = None if settings.lateness is None else Watermark(settings.lateness)
+        self.watermark = None if settings.lateness is None else Watermark(settings.lateness, sources)
         self.held = Held() if settings.lateness is not None and settings.reporting == "on_watermark" else None
         self.held_ids: dict[Hashable, tuple[int, int, int]] = {}
         self.history: History | None = None

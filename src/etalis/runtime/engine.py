@@ -53,6 +53,7 @@ class Engine:
         clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None,
+        sources: Iterable[Hashable] = (),
         replays: Engine | None = None,
     ) -> None:
         self.program = program
@@ -81,7 +82,7 @@ class Engine:
         if replays is None and (settings.lateness is not None or settings.revision):
             corrects = settings.revision or settings.reporting == "on_arrival"
             scratch = partial(Engine, program, policy=policy, parts=parts, replays=self) if corrects else None
-            self._disorder = Disorder(self, scratch, self._dead)
+            self._disorder = Disorder(self, scratch, self._dead, sources)
         self._open_entries()
 
     def _solver(self) -> Solver:

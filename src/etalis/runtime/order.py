@@ -7,8 +7,8 @@ idle, less the bound on lateness, and never goes back: what is late by just the 
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from etalis.runtime.state import BEGINNING, NEVER
@@ -59,14 +59,16 @@ class DeadLetters:
             self._hand_on(letter)
 
 
-@dataclass(slots=True)
 class Watermark:
     """How far the stream is settled, by source."""
 
-    bound: int
-    reached: int = BEGINNING
-    latest: dict[Hashable, int] = field(default_factory=dict)
-    idle: set[Hashable] = field(default_factory=set)
+    __slots__ = ("bound", "idle", "latest", "reached")
+
+    def __init__(self, bound: int, sources: Iterable[Hashable] = ()) -> None:
+        self.bound = bound
+        self.reached = BEGINNING
+        self.latest: dict[Hashable, int] = dict.fromkeys(sources, BEGINNING)
+        self.idle: set[Hashable] = set()
 
     def see(self, source: Hashable, end: int) -> int:
         """Note an event of a source; return the watermark."""

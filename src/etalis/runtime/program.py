@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -163,13 +163,17 @@ class Program:
     def engine(
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None,
-        on_dead_letter: Callable[[DeadLetter], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
     ) -> Engine:  # fmt: skip
-        """Return a fresh engine for one stream of events."""
+        """Return a fresh engine for one stream of events.
+
+        The watermark waits for each of the `sources` that are named here, and for those that have sent something.
+        """
         if policy is not None:
             settings(self.tree, {"event_consumption_policy": policy})
         return Engine(
-            self, policy=policy, parts=parts, clock=clock, on_error=on_error, on_dead_letter=on_dead_letter
+            self, policy=policy, parts=parts, clock=clock, on_error=on_error, on_dead_letter=on_dead_letter,
+            sources=sources,
         )  # fmt: skip
 
     def explain(self, *, policy: str | None = None) -> str:
