@@ -19,7 +19,7 @@ from cases import read_value
 from etalis.errors import EtalisError, Problem
 from etalis.language.rules import events_in
 from etalis.logic.term import Struct
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
 
 TRACES = Path(__file__).parent / "golden"
@@ -168,14 +168,32 @@ def _run(trace: Trace, policy: str) -> Outcome:
     fired: list[Fired] = []
     for number in _order(trace):
         step, (start, end) = trace.inputs[number], trace.times[number]
-        fired += [(number if trace.is_ordered else None, event) for event in run.take(step, start, end)]
+        taken = [_as_recorded(event, start, end) for event in run.take(step, start, end)]
+        fired += [(number if trace.is_ordered else None, event) for event in taken]
+    if program.settings.lateness is not None:
+        fired += [(_step_of(trace, event), event) for event in run.engine.close()]
     return Outcome(tuple(fired), tuple(map(str, run.engine.errors)))
 
 
+def _as_recorded(event: Event, start: int, end: int) -> Event:
+    """Write a retraction as the original does: an event `rev(..)` at the moment of the correction."""
+    if not isinstance(event, Retraction):
+        return event
+    return Event.make("rev", (Struct(event.name, event.args) if event.args else event.name,), start, end)
+
+
+def _step_of(trace: Trace, event: Event) -> int | None:
+    """Return the step that an event which was held until the end belongs to: the input that it ends with."""
+    return [end for _, end in trace.times].index(event.end_time) if trace.is_ordered else None
+
+
 def _order(trace: Trace) -> list[int]:
-    """Return the numbers of the inputs as they are delivered or, where some come late, in order of (end, start)."""
+    """Return the numbers of the inputs as they are delivered or, where some come late, in order of (end, start).
+
+    With `out_of_order` on the engine itself puts them in order.
+    """
     numbers = range(len(trace.inputs))
-    if trace.is_ordered:
+    if trace.is_ordered or trace.flags.get("out_of_order") == "on":
         return list(numbers)
     assert trace.is_plain, "a late event among other operations has no place"
     return sorted(numbers, key=lambda n: trace.times[n][::-1])

@@ -78,7 +78,7 @@ class Disorder:
     def take(self, name: str, values: Values, start: int, end: int, stamp: Stamp | None, out: list[Any]) -> None:
         """Take one event, or one correction."""
         if name == "rev" and self.revises and len(values) == 1:
-            self._take_back_term(values[0], start, end, out)
+            self._take_back_term(values[0], start, end, stamp, out)
             return
         rank = self._next_rank()
         self._ranked = rank + 1
@@ -298,15 +298,35 @@ class Disorder:
 
     # taking back
 
-    def _take_back_term(self, what: Any, start: int, end: int, out: list[Any]) -> None:
-        """Take back what `rev(..)` names: an id, or an atom at its time."""
-        if isinstance(what, Struct):
-            self.take_back(what.name, tuple(what.args), start, end, out)
-        elif not self.take_back_id(what, out):
-            if isinstance(what, str) and self._find(what, (), start, end) is not None:
-                self.take_back(what, (), start, end, out)
-            else:
-                self.dead.add("rev", (what,), start, end, f"no event {format_value(what)} within the horizon")
+    def _take_back_term(self, what: Any, start: int, end: int, stamp: Stamp | None, out: list[Any]) -> None:
+        """Take back what `rev(..)` names: an id, or an atom, at its time or, if it did not occur then, before it."""
+        self._reach(end, stamp, out)
+        if not isinstance(what, Struct) and self.take_back_id(what, out):
+            return
+        name, values = (what.name, tuple(what.args)) if isinstance(what, Struct) else (str(what), ())
+        found = self._latest(name, values, start, end)
+        if found is None:
+            self.dead.add("rev", (what,), start, end, f"no event {format_value(what)} within the horizon")
+        else:
+            self.take_back(name, values, *found, out)
+
+    def _reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
+        """Let time reach the moment of a correction, if that is later."""
+        if self.watermark is not None:
+            self.settle(self.watermark.see(None if stamp is None else stamp.source, end), out)
+        elif end > self.state.now:
+            self.engine.move_to(end, out)
+
+    def _latest(self, name: str, values: Values, start: int, end: int) -> tuple[int, int] | None:
+        """Return the interval at which an atom occurred: the one given or, if it did not, the latest before that."""
+        held = [] if self.held is None else [(e, s) for e, s, _, (n, v, _) in self.held if (n, v) == (name, values)]
+        kept = [] if self.history is None else self.history.intervals((name, len(values)), values)
+        limit = self._limit()
+        ends = [*held, *(interval for interval in kept if interval[0] >= limit)]
+        if (end, start) in ends:
+            return start, end
+        latest = max((interval for interval in ends if interval[0] <= end), default=None)
+        return None if latest is None else latest[::-1]
 
     def take_back(
         self, name: str, values: Values, start: int, end: int, out: list[Any],

@@ -7,7 +7,7 @@ per partition or event that Python's cyclic collector would have to walk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,17 +109,24 @@ class History:
 
     def find(self, kind: Kind, args: tuple[Any, ...], start: int, end: int) -> int | None:
         """Return where the latest row of an event is."""
+        return next((place for place, row in self._like(kind, args) if row[:2] == (end, start)), None)
+
+    def intervals(self, kind: Kind, args: tuple[Any, ...]) -> list[tuple[int, int]]:
+        """Return (end, start) of the events with an atom."""
+        return [row[:2] for _, row in self._like(kind, args)]
+
+    def _like(self, kind: Kind, args: tuple[Any, ...]) -> Iterator[tuple[int, Row]]:
+        """Yield the rows with an atom, the last that came first."""
         part = self.parts.get(kind)
         if part is None:
-            return None
+            return
         number = self.number_of[kind]
         place = part.last.get(part.key(kind, args), FIRST)
         while place != FIRST:
             row = self.rows[place]
-            if row is not None and self.numbers[place] == number and row[:2] == (end, start) and row[3:] == args:
-                return place
+            if row is not None and self.numbers[place] == number and row[3:] == args:
+                yield place, row
             place = self.links[place]
-        return None
 
     def forget(self, limit: int, order: Order, settle: Settle) -> None:
         """Let rows go that ended before `limit`; `settle` says what state they leave behind.

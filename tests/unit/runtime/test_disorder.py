@@ -99,7 +99,7 @@ def test_the_slowest_source_that_is_not_idle_holds_the_watermark() -> None:
     assert e.watermark == 24.999999
     e.push("b", 2, at=Stamp(40, source="y"))
     assert e.watermark == 24.999999
-    assert shown(e.push("b", 3, at=Stamp(36, source="x"))) == ["d(1, 1) [10, 30]"]
+    assert shown(e.push("b", 3, at=Stamp(36, source="x"))) == ["d(2, 1) [3, 30]", "d(1, 1) [10, 30]"]
 
 
 def test_retraction_by_id_by_atom_and_by_event() -> None:
