@@ -27,8 +27,9 @@ import etalis
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError
 from etalis.formats import FORMATS, STANDARD_INPUT, Item, Reading, Row, feed, read, write
-from etalis.formats.row import UNITS
+from etalis.formats.row import UNITS, Place
 from etalis.logic.term import format_value
+from etalis.runtime.order import DeadLetter
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.policy import POLICIES
 from etalis.timeline import draw_timeline
@@ -67,6 +68,7 @@ def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
 
 
 _STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
+_MOST_LATE = 10
 _REPORT_EVERY = 1_000
 
 app = typer.Typer(
@@ -90,9 +92,15 @@ class Tally:
     matched: int = 0
     inputs: list[Event] = field(default_factory=list)
     matches: list[Event] = field(default_factory=list)
+    place: Place | None = None
+    late: list[tuple[Place | None, DeadLetter]] = field(default_factory=list)
+
+    def note_late(self, letter: DeadLetter) -> None:
+        self.late.append((self.place, letter))
 
     def count_inputs(self, items: Iterable[Item]) -> Iterator[Item]:
         for item in items:
+            self.place = item.place
             if isinstance(item, Row):
                 self.received += 1
                 if self.keep:
@@ -122,6 +130,9 @@ def run(
     sort: Annotated[bool, typer.Option("--sort", help="Read all events first and sort them by time.")] = False,
     output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
+    dead_letters: Annotated[
+        Path | None, typer.Option(help="Store events that came too late in this file, as JSON lines.")
+    ] = None,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
     facts: Facts = None,
     rdf: Rdf = None,
@@ -133,10 +144,10 @@ def run(
     """Run a program on a stream of events and show the complex events it detects."""
     with reporting():
         compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
-        engine = compiled.engine(policy=policy)
+        tally = Tally(keep=timeline)
+        engine = compiled.engine(policy=policy, on_dead_letter=tally.note_late)
         reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit)
         items = read(events, reading, format=format_)
-        tally = Tally(keep=timeline)
         started = clock.monotonic()
         visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
         counted = show_progress(tally, tally.count_inputs(in_time_order(items) if sort else items), visible)
@@ -144,6 +155,7 @@ def run(
         if timeline:
             show_timeline(tally, Console(stderr=output is Output.JSON))
         say_summary(tally, clock.monotonic() - started)
+        report_late(tally.late, dead_letters)
         report_conditions(engine)
 
 
@@ -189,14 +201,14 @@ def explain(
         compiled = load(program, NOTHING)
         for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
             if path is not None:
-                write_picture(draw(policy=policy), path)
+                write_text(draw(policy=policy), path)
         if code:
             print(compiled.code(policy=policy))
         elif svg is None and dot is None:
             print(compiled.explain(policy=policy))
 
 
-def write_picture(text: str, path: Path) -> None:
+def write_text(text: str, path: Path) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -334,6 +346,19 @@ def count(number: int, noun: str) -> str:
     """
     plural = noun + ("es" if noun.endswith("ch") else "s")
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) -> None:
+    """Store the events that came too late, or say which; without a file for them a script should know."""
+    if path is not None:
+        write_text("".join(letter.to_json() + "\n" for _, letter in late), path)
+    elif late:
+        for place, letter in late[:_MOST_LATE]:
+            where = "" if place is None else f"{place.source}:{place.line}:1: "
+            print(f"{where}{letter.name} came too late: {letter.reason}", file=sys.stderr)
+        hint = "use --sort, or set the flags out_of_order and ooo_window; --dead-letters keeps what is too late"
+        print(f"{count(len(late), 'event')} came too late\n  hint: {hint}", file=sys.stderr)
+        raise typer.Exit(ExitCode.INPUT)
 
 
 def report_conditions(engine: etalis.Engine) -> None:

@@ -78,12 +78,19 @@ def test_run_stores_matches(program: Path, events: Path, tmp_path: Path) -> None
 def test_run_sorts_if_asked(program: Path, tmp_path: Path) -> None:
     path = tmp_path / "e.jsonl"
     path.write_text('["b", 7, 3]\n["a", 1, 0]\n')
-    refused = call("run", program, path)
-    assert refused.exit_code == ExitCode.INPUT
-    assert "a ends at 0, but time has reached 3" in refused.stderr
-    assert "e.jsonl:2:1: error" in refused.stderr
-    assert "--sort" in refused.stderr
+    late = call("run", program, path)
+    assert late.exit_code == ExitCode.INPUT
+    assert "e.jsonl:2:1: a came too late: it ends at 0, but time has reached 3" in late.stderr
+    assert "--sort" in late.stderr
     assert call("run", program, path, "--sort").stdout == "pair(1, 7) [0, 3]\n"
+
+
+def test_what_is_too_late_is_stored(program: Path, tmp_path: Path) -> None:
+    path, letters = tmp_path / "e.jsonl", tmp_path / "late.jsonl"
+    path.write_text('["b", 7, 3]\n["a", 1, 0]\n')
+    assert call("run", program, path, "--dead-letters", letters).exit_code == ExitCode.OK
+    (letter,) = map(json.loads, letters.read_text().splitlines())
+    assert (letter["event"], letter["args"], letter["end"]) == ("a", [1], 0)
 
 
 def test_bad_input_keeps_what_was_found(program: Path) -> None:

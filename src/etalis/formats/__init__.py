@@ -137,7 +137,6 @@ def _by_start(rows: list[Row]) -> list[Row]:
 
 def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
     """Run rows through an engine, close it, and yield what they caused."""
-    reached: int | None = None
     for item in in_order(items):
         try:
             match item:
@@ -145,23 +144,13 @@ def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
                     yield from engine.push(
                         event.name, *event.args, at=(exact_seconds(event.start_time), exact_seconds(event.end_time))
                     )
-                    reached = event.end_time
                 case Pause(to, _):
                     yield from engine.advance(to=exact_seconds(to))
-                    reached = to
                 case _:
                     assert_never(item)
         except EventError as error:
-            raise _blame(item, error, reached) from error
+            raise item.place.blame(error) from error
     yield from engine.close()
-
-
-def _blame(item: Item, error: EventError, reached: int | None) -> InputError:
-    """Return the engine's refusal of an event as one of the place where it was read."""
-    if isinstance(item, Row) and reached is not None and item.event.end_time <= reached:
-        hint = "sort the events by their ends, or use --sort, which reads them all first"
-        return item.place.refuse(error.code, error.problems[0].message, hint)
-    return item.place.blame(error)
 
 
 def exact_seconds(time: int) -> int | Fraction:

@@ -6,12 +6,14 @@ idle, less the bound on lateness, and never goes back: what is late by just the 
 
 from __future__ import annotations
 
+import json
 from bisect import insort
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from etalis.runtime.state import BEGINNING, NEVER
+from etalis.temporal.event import to_plain
 from etalis.temporal.interval import to_seconds
 
 Values = tuple[Any, ...]
@@ -36,6 +38,12 @@ class DeadLetter:
     start: int | float
     end: int | float
     reason: str
+
+    def to_json(self) -> str:
+        """Return it as one JSON object: an event as it came, and why it was not taken."""
+        plain = [to_plain(value) for value in self.args]
+        found = {"event": self.name, "args": plain, "start": self.start, "end": self.end, "reason": self.reason}
+        return json.dumps(found, ensure_ascii=False)
 
 
 class DeadLetters:
