@@ -344,6 +344,17 @@ def test_a_graph_is_replaced_at_a_time_to_come() -> None:
     assert engine.query("flower(X)") == [{"X": "lily"}]
 
 
+def test_an_old_graph_is_known_for_a_while() -> None:
+    shop = program(":- set_flag(knowledge_horizon, 100). found(X) <- look(X) where flower(X).")
+    shop.load_rdf(graph(":rose a :Flower ; :price 1 ."), format="turtle", relations=True)
+    engine = shop.engine()
+    engine.advance(to=3)
+    engine.reload_rdf(graph(":lily a :Flower ; :size 3 ."), at=4)
+    engine.advance(to=5)
+    goal = "findall(X, (flower(X) ; price(_, X) ; size(_, X)), L)"
+    assert [engine.query(goal, at=t)[0]["L"] for t in (3, 4)] == [("rose", 1), ("lily", 3)]
+
+
 def test_relations_that_have_no_place_are_refused() -> None:
     shop = program("found(X) <- look(X) where price(X). price(X) :- rdf(X, price, P), P > 3.")
     with pytest.raises(InputError) as caught:
