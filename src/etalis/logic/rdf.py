@@ -274,11 +274,11 @@ def _refuse_line(name: str, line: int, code: str, message: str, hint: str) -> In
 
 
 def _format(name: str, given: str | None) -> str:
-    """Return the format of a file, by its ending if it is not given."""
+    """Return the format of a file: its ending tells it, else it is given."""
     if given is not None and given not in FORMATS:
         raise InputError(Problem("E407", f"unknown format of RDF {given!r}", hint=f"one of {', '.join(FORMATS)}"))
     ending = Path(name).suffix.lower()
-    found = given or next((kind for kind, row in FORMATS.items() if ending in row.endings), None)
+    found = next((kind for kind, row in FORMATS.items() if ending in row.endings), given)
     if found is None:
         known = ", ".join(chain.from_iterable(row.endings for row in FORMATS.values()))
         message = f"{name}: no known kind of RDF ends in {ending or 'nothing'!r}"

@@ -316,7 +316,7 @@ def test_loads_add_up_and_keep_blank_nodes_apart() -> None:
     assert shop.engine().query("flower(X)") == [{"X": "_:1"}, {"X": "_:2"}]
 
 
-def test_a_graph_is_replaced_while_the_engine_runs() -> None:
+def test_a_graph_is_replaced_while_the_engine_runs(tmp_path: Path) -> None:
     shop = program()
     options: Any = {"format": "turtle", "relations": True, "entailment": "rdfs"}
     shop.load_rdf(graph(":rose a :Flower ; :price 3 ."), **options)
@@ -326,6 +326,10 @@ def test_a_graph_is_replaced_while_the_engine_runs() -> None:
     assert [e.atom for e in (*engine.push("look", "lily", at=2), *engine.push("look", "rose", at=3))] == ["found(lily)"]
     assert engine.query("price(X, Y)") == []
     assert engine.query("lily(X)") == [{"X": "lily"}]
+    changed = tmp_path / "changed.rdf"
+    changed.write_text(XML, encoding="utf-8")
+    assert engine.reload_rdf(changed) == 3  # the ending tells the format, whatever was given before
+    assert engine.query("flower(X), in(X, Y)") == [{"X": "rose", "Y": "bed"}]
     assert engine.reload_rdf(graph(":x :price 4 .")) == 1
     assert engine.query("flower(X) ; lily(X) ; price(X, 4)") == [{"X": "x"}]
     assert [e.atom for e in other.push("look", "rose", at=1)] == ["found(rose)"]
