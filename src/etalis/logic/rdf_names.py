@@ -26,7 +26,7 @@ _CLASS_TYPES = frozenset((RDFS + "Class", OWL + "Class"))
 _PROPERTY_TYPES = frozenset(
     (RDF + "Property", *(OWL + f"{k}Property" for k in ("Object", "Datatype", "Annotation", "Transitive", "Symmetric")))
 )
-_ODD = re.compile(r"\W", re.ASCII)
+_ODD = re.compile(r"\W")
 
 
 def refuse(message: str, hint: str) -> InputError:

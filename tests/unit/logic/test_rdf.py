@@ -160,6 +160,17 @@ def test_properties_and_classes_are_relations() -> None:
     assert relations(text, {"costs": "price"})["costs/2"] == [("rose", 3)]
 
 
+def test_short_names_keep_letters_of_any_script() -> None:
+    assert relations(":a :größe 1 ; :caf%C3%A9 2 . :b a :Éclair .") == {
+        "größe/2": [("a", 1)],
+        "caf_C3_A9/2": [("a", 2)],
+        "éclair/1": [("b",)],
+    }
+    sweet = etalis.compile("d <- a.")
+    sweet.load_rdf(graph(":b a :Éclair ."), format="turtle", relations=True)
+    assert sweet.engine().query("éclair(X)") == [{"X": "b"}]
+
+
 def test_a_literal_and_an_iri_may_share_an_atom() -> None:
     text = ':p rdfs:range :Thing . :a :p "x", :y . :x :q 1 .'
     assert relations(text, entailment="rdfs")["thing/1"] == [("y",)]
