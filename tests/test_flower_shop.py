@@ -8,6 +8,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,16 @@ def report(found: list[Event], activity: str) -> dict[str, list[str]]:
         return {name: sorted(m.args[0] for m in found if m.name == name) for name in CRITERIA}
     [match] = [m for m in found if m.name == "report_event"]
     return dict(zip(CRITERIA, map(list, match.args[0].args[1:]), strict=True))
+
+
+def test_the_report_can_be_asked_for_at_any_time() -> None:
+    engine = SHOP["load_program"]("month", "counters", "counters").engine()
+    asked = "monthly_report(month(2009, 12), Weak, Idle, FarBelow, FarAbove, Improving)"
+    for item in SHOP["read_stream"]("month"):
+        if isinstance(item, Row) and item.event.end_datetime < datetime(2009, 12, 24, tzinfo=UTC):
+            engine.push(item.event.name, *item.event.args, at=item.event.end)
+    [found] = engine.query(asked)
+    assert (list(found["Idle"]), list(found["FarBelow"]), list(found["FarAbove"])) == (["driver7"], ["driver7"], [])
 
 
 @pytest.mark.parametrize(("ranking", "activity"), VERSIONS)
