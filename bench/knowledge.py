@@ -87,12 +87,12 @@ def blocks(workload: Workload) -> list[list[Row]]:
 
 
 def draw(title: str, links: int, chain: Chain) -> list[list[Change]]:
-    """Draw changes, none before the first block: random links inserted, or links deleted and put back as well."""
+    """Draw the changes before each block: random links inserted, or links deleted and put back as well."""
     rng = random.Random(f"{title}-{links}")
     inserted: list[tuple[int, int]] = []
     cut: list[tuple[int, int]] = []
-    found: list[list[Change]] = [[]]
-    for _ in chain.blocks[1:]:
+    found: list[list[Change]] = []
+    for _ in chain.blocks:
         changes: list[Change] = []
         if title == "deleted":
             if len(cut) > 1:
@@ -122,12 +122,14 @@ def run(chain: Chain, text: str, policy: str, answers: list[Answer]) -> tuple[fl
     started = time.process_time()
     program.load_facts("linked", facts)
     engine = program.engine(policy=policy)
-    found = list(engine.run(chain.blocks[0]))
-    warm = time.process_time()
-    for number, block in enumerate(chain.blocks[1:], 1):
+    found = []
+    warm = started
+    for number, block in enumerate(chain.blocks):
         for what, a, b in chain.changes[number] if chain.changes else ():
             (engine.assert_fact if what == "assert" else engine.retract_fact)("linked", a, b)
         found.extend(engine.run(block))
+        if number == 0:
+            warm = time.process_time()
     ended = time.process_time()
     told = [(*event.args, event.end) for event in found]
     if told != answers or engine.errors:
