@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from etalis.logic.clauses import Database
 from etalis.logic.control import FORMS
 from etalis.logic.predicate import Predicate
 from etalis.logic.term import Value
+
+if TYPE_CHECKING:
+    from etalis.logic.solver import Solver
 
 Finder = Callable[[str, int], "LookUp | None"]
 
@@ -27,22 +29,22 @@ class LookUp:
     stands: tuple[tuple[Any, str], ...]
 
 
-def look_ups(database: Database) -> Finder:
+def look_ups(solver: Solver) -> Finder:
     """Return what finds the look-up of a predicate, None where only the solver can call it."""
+    database = solver.database
+    present = () if database.versions is None else ((solver, ".view is None"),)
 
     def find(name: str, arity: int) -> LookUp | None:
         if (name, arity) in FORMS or not database.overrides(name, arity):
             return None
-        if database.versions is not None:
-            return None  # goals may be asked as of a moment
         predicate = database.predicate(name, arity)
         if predicate.relation is not None:
-            return LookUp(_fact_test(predicate), ((predicate, ".relation is not None"),))
+            return LookUp(_fact_test(predicate), (*present, (predicate, ".relation is not None")))
         closure = predicate.find_closure()
         if closure is None:
             return None
         closure.links.prepare()  # a condition may ask for it where it would never come to be called
-        return LookUp(closure.question(), ((closure, ".valid"), (closure.links, ".direct")))
+        return LookUp(closure.question(), (*present, (closure, ".valid"), (closure.links, ".direct")))
 
     return find
 

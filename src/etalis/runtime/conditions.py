@@ -33,7 +33,7 @@ class Conditions:
 
     def __init__(self, solver: Solver, report: Callable[[ConditionError], None]) -> None:
         self.solver = solver
-        self.find = look_ups(solver.database)
+        self.find = look_ups(solver)
         self.report = report
         self.reports = 0
 

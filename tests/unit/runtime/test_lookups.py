@@ -66,3 +66,17 @@ def test_links_to_compound_terms() -> None:
     engine.assert_fact("linked", "c", [1, 2])
     assert told(engine, "a", [1, 2], at=1) == ["path(a, [1,2])"]
     assert told(engine, "a", [1, 3], at=2) == []
+
+
+def test_facts_with_old_versions() -> None:
+    engine = etalis.compile(RULES, knowledge_horizon=10).engine()
+    assert told(engine, "b", at=1) == ["no(b)"]
+    engine.assert_fact("known", "b")
+    engine.assert_fact("linked", "c", "d")
+    assert (told(engine, "b", at=2), told(engine, "a", "d", at=3)) == (["yes(b)"], ["path(a, d)"])
+    assert [bool(engine.query(goal, at=1)) for goal in ("known(b)", "chain(a, d)")] == [True, True]
+    assert [bool(engine.query(goal, at=0)) for goal in ("known(b)", "chain(a, d)", "chain(a, a)")] == [
+        False,
+        False,
+        True,
+    ]
