@@ -74,8 +74,12 @@ class Predicate:
     def add_row(self, relation: Relation, row: tuple[Term, ...]) -> None:
         """Add a fact over atoms and numbers."""
         relation.add(row)
-        if self.watchers or self.database.tables.answers:
+        if self._is_followed():
             self._note_row(row, known=True)
+
+    def _is_followed(self) -> bool:
+        """Tell whether somebody may keep conclusions."""
+        return bool(self.watchers or self.database.tables.answers)
 
     def _note_row(self, row: tuple[Term, ...], *, known: bool) -> None:
         """Tell those who keep conclusions from facts that one has come or gone."""
@@ -86,6 +90,8 @@ class Predicate:
     def _note(self, clause: Clause, *, known: bool) -> None:
         """Tell those who keep conclusions from clauses that one has come or gone."""
         self._renew()
+        if not self._is_followed():
+            return
         if clause.body == "true" and all(map(is_ground, clause.args)):
             self._note_row(clause.args, known=known)
         else:
