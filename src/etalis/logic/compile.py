@@ -34,10 +34,10 @@ StepTest = Callable[[Registers, Machine], bool]
 def compile_clause(database: Database, args: tuple[Term, ...], body: Term) -> tuple[Match, Code]:
     """Compile a clause to the match of its head and the code of its body."""
     layout = Layout(len(args))
-    tests = compile_head(args, layout)
+    steps = compile_head(args, layout)
     compiler = _BodyCompiler(database, layout, Counter(variables((":-", body, *args))))
     part = compiler.part(body, layout.barrier, 0)
-    return make_match(tests, layout.template[layout.arity :]), part.code
+    return make_match(steps, layout.arity, layout.template[layout.arity :]), part.code
 
 
 def compile_goal(database: Database, goal: Term) -> tuple[Code, list[Term]]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from etalis.logic.expressions import Registers
+from etalis.logic.iso_errors import type_error
 from etalis.logic.machine import Code, Frame, Machine, collect, commit, commit_softly, refute
-from etalis.logic.unify import Term, make_list, undo, unify
+from etalis.logic.unify import Term, Variable, deref, make_list, split_list, undo, unify
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +98,22 @@ def findall(goal: Part, template: int, result: int, mark: int) -> Code:
 
     def run(machine: Machine, registers: Registers, cont: Frame) -> Frame | None:
         found: list[Term] = []
+        check_partial_list(registers[result])
         machine.choices.append((len(machine.trail), (_found_all, (found, registers[result]), cont)))
         registers[mark + 1] = len(machine.choices)
         return body(machine, registers, (collect, (found, registers[template]), cont))
 
     return run
+
+
+def check_partial_list(term: Term) -> None:
+    """Refuse what can never be a list."""
+    term = deref(term)
+    if term.__class__ is Variable or term == ():
+        return
+    tail = split_list(term)[1]
+    if tail != () and tail.__class__ is not Variable:
+        raise type_error("list", term)
 
 
 def _found_all(machine: Machine, args: tuple[list[Term], Term], cont: Frame) -> Frame | None:

@@ -1,8 +1,8 @@
-"""Head unification, compiled: one closure per argument that is not simply a first variable.
+"""Head unification, compiled to steps: one for each argument that is not simply a first variable.
 
 A compound argument is taken apart into registers of its own, breadth first, so that a head of any depth is a flat list
-of tests. Where the call brings an unbound variable, the registers are filled with fresh ones and the variable is bound
-to the compound.
+of steps, which become one Python function (`head_source`) or, if there are many, closures. Where the call brings an
+unbound variable, the registers are filled with fresh ones and the variable is bound to the compound.
 """
 
 from __future__ import annotations
@@ -11,28 +11,28 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from etalis.logic.head_source import write_match
 from etalis.logic.registers import Layout
 from etalis.logic.resolution import Match
 from etalis.logic.unify import Term, Trail, Variable, deref, is_ground, unify
 
 HeadTest = Callable[[list[Any], Trail], bool]
+Step = tuple[Any, ...]  # what is done to a register: ("same", slot, other), ("ground" or "constant", slot, term), ...
 
 
-def compile_head(args: Sequence[Term], layout: Layout) -> list[HeadTest]:
+def compile_head(args: Sequence[Term], layout: Layout) -> list[Step]:
     """Return the tests of a head; its variables become known to the layout."""
-    tests: list[HeadTest] = []
+    steps: list[Step] = []
     compounds: deque[tuple[int, Term]] = deque()
     for i, arg in enumerate(args):
-        _place(i, arg, layout, tests, compounds)
+        _place(i, arg, layout, steps, compounds)
     while compounds:
         slot, term = compounds.popleft()
-        _take_apart(slot, term, layout, tests, compounds)
-    return tests
+        _take_apart(slot, term, layout, steps, compounds)
+    return steps
 
 
-def _place(
-    slot: int, term: Term, layout: Layout, tests: list[HeadTest], compounds: deque[tuple[int, Term]]
-) -> int | None:
+def _place(slot: int, term: Term, layout: Layout, steps: list[Step], compounds: deque[tuple[int, Term]]) -> int | None:
     """Decide how one register is tested; return the register it copies when it is written instead of read."""
     term = deref(term)
     if isinstance(term, Variable):
@@ -40,26 +40,24 @@ def _place(
             layout.slots[term] = slot
             layout.known.add(term)
             return None
-        tests.append(_same(slot, layout.slots[term]))
+        steps.append(("same", slot, layout.slots[term]))
         return layout.slots[term]
     if isinstance(term, tuple) and term:
         if is_ground(term):
-            tests.append(_ground(slot, term))
+            steps.append(("ground", slot, term))
         else:
             compounds.append((slot, term))
         return None
-    tests.append(_constant(slot, term))
+    steps.append(("constant", slot, term))
     return layout.constant(term)
 
 
-def _take_apart(
-    slot: int, term: Term, layout: Layout, tests: list[HeadTest], compounds: deque[tuple[int, Term]]
-) -> None:
+def _take_apart(slot: int, term: Term, layout: Layout, steps: list[Step], compounds: deque[tuple[int, Term]]) -> None:
     arity = len(term) - 1
     base = layout.reserve(arity)
-    place = len(tests)
-    sources = [_place(base + i, arg, layout, tests, compounds) for i, arg in enumerate(term[1:])]
-    tests.insert(place, _compound(slot, term[0], base, sources))
+    place = len(steps)
+    sources = [_place(base + i, arg, layout, steps, compounds) for i, arg in enumerate(term[1:])]
+    steps.insert(place, ("compound", slot, term[0], base, sources))
 
 
 def _same(slot: int, other: int) -> HeadTest:
@@ -108,12 +106,20 @@ def _compound(slot: int, name: str, base: int, sources: Sequence[int | None]) ->
     return test
 
 
-def make_match(tests: Sequence[HeadTest], template: Sequence[Term]) -> Match:
+def _test(step: Step) -> HeadTest:
+    make = {"same": _same, "ground": _ground, "constant": _constant, "compound": _compound}[step[0]]
+    return make(*step[1:])  # type: ignore[no-any-return, operator]
+
+
+def make_match(steps: Sequence[Step], arity: int, template: Sequence[Term]) -> Match:
     """Return the function that lays out a frame and runs the tests on it; None if one fails."""
-    checks = tuple(tests)
+    return write_match(steps, arity, template) or match_by_tests(steps, template)
+
+
+def match_by_tests(steps: Sequence[Step], template: Sequence[Term]) -> Match:
+    """Return the same as closures, for heads of any size."""
+    checks = tuple(map(_test, steps))
     rest = tuple(template)
-    if not checks:
-        return lambda args, _: [*args, *rest]
 
     def match(args: tuple[Term, ...], trail: Trail) -> list[Term] | None:
         registers = [*args, *rest]

@@ -157,6 +157,13 @@ class Predicate:
                 return self._undefined(machine, args, cont)
             return enter_rows(machine, self.relation, self.database.generation, args, cont)
         clauses = self.select(args)
+        if len(clauses) == 1 and clauses[0].died == FOREVER:
+            clause = clauses[0]
+            frame = (clause.match or self.database.compile(clause))(args, machine.trail)
+            if frame is None:
+                return None
+            frame[self.arity] = len(machine.choices)
+            return clause.code(machine, frame, cont)  # type: ignore[misc]
         return try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
 
     def _enter_specially(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:

@@ -71,34 +71,49 @@ def try_clauses(machine: Machine, state: tuple[Any, ...], cont: Frame) -> Frame 
 
 def bound_positions(args: tuple[Term, ...]) -> tuple[tuple[int, ...] | None, Any]:
     """Return which arguments are bound and the index key they make; None if one is compound, which no row holds."""
+    positions, key, _ = _sort_out(args)
+    return positions, key
+
+
+def _sort_out(args: tuple[Term, ...]) -> tuple[tuple[int, ...] | None, Any, list[tuple[int, Variable]]]:
+    """Return the positions that are bound, their index key, and the unbound variables with their positions."""
     positions: list[int] = []
     key: list[Term] = []
+    free: list[tuple[int, Variable]] = []
     for i, arg in enumerate(args):
         while arg.__class__ is Variable:
-            if arg.ref is None:
+            ref = arg.ref
+            if ref is None:
+                free.append((i, arg))
                 break
-            arg = arg.ref
+            arg = ref
         else:
             if arg.__class__ is tuple and arg:
-                return None, None
+                return None, None, free
             positions.append(i)
             key.append(arg)
-    return tuple(positions), key[0] if len(key) == 1 else tuple(key)
+    return tuple(positions), key[0] if len(key) == 1 else tuple(key), free
 
 
 def enter_rows(
     machine: Machine, relation: Relation, generation: int, args: tuple[Term, ...], cont: Frame
 ) -> Frame | None:
     """Call a relation."""
-    positions, key = bound_positions(args)
+    positions, key, free = _sort_out(args)
     if positions is None:
         return None
     numbers = relation.find(positions, key)
-    if len(positions) == len(args) and not relation.died:
-        if not numbers:
-            return None
-        if len(numbers) == 1:
-            return cont
+    if not numbers:
+        return None
+    if len(numbers) == 1 and not relation.died:
+        row, trail = relation.rows[numbers[0]], machine.trail
+        for i, variable in free:
+            if variable.ref is None:
+                variable.ref = row[i]
+                trail.append(variable)
+            elif variable.ref != row[i]:  # the same variable at two places
+                return None
+        return cont
     state = (relation, numbers, 0, len(numbers), generation, args)
     return try_rows(machine, state, cont)
 

@@ -12,11 +12,12 @@ from etalis.logic.arguments import bound
 from etalis.logic.arithmetic import evaluate
 from etalis.logic.clauses import Key
 from etalis.logic.control import call_goal
+from etalis.logic.forms import check_partial_list
 from etalis.logic.functions import Number, add, larger, smaller
-from etalis.logic.iso_errors import domain_error, type_error
+from etalis.logic.iso_errors import domain_error
 from etalis.logic.machine import Code, Frame, Machine, collect
 from etalis.logic.order import compare, sort_key
-from etalis.logic.unify import Term, Trail, Variable, deref, flatten_key, make_list, split_list, unify, variables
+from etalis.logic.unify import Term, Trail, deref, flatten_key, make_list, unify, variables
 
 Args = tuple[Term, ...]
 Finish = Callable[[Machine, list[Term], Frame], Frame | None]
@@ -35,14 +36,11 @@ def _finished(machine: Machine, args: tuple[list[Term], Finish], cont: Frame) ->
     return finish(machine, found, cont)
 
 
-def _check_partial_list(term: Term) -> None:
-    tail = split_list(term)[1]
-    if tail != () and not isinstance(tail, Variable):
-        raise type_error("list", term)
-
-
 def _findall_before(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     """`findall(Template, Goal, List, Tail)`."""
+
+    check_partial_list(args[2])
+    check_partial_list(args[3])
 
     def finish(machine: Machine, found: list[Term], cont: Frame) -> Frame | None:
         return cont if unify(args[2], make_list(found, args[3]), machine.trail) else None
@@ -55,7 +53,7 @@ def _collection(arrange: Callable[[list[Term]], Iterable[Term]]) -> Code:
 
     def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
         template, result = args[0], args[2]
-        _check_partial_list(result)
+        check_partial_list(result)
         goal, local = deref(args[1]), set(variables(template))
         while isinstance(goal, tuple) and len(goal) == 3 and goal[0] == "^":
             local.update(variables(goal[1]))

@@ -148,15 +148,15 @@ def _character(term: Term) -> str:
     raise type_error("character", term)
 
 
-def _spelled(write: Callable[[str], Term], read: Callable[[str], Term]) -> Test:
+def _spelled(write: Callable[[str], Term], read: Callable[[str], Term], kind: str = "atomic") -> Test:
     """Make a predicate between an atomic term and the list of its characters or codes."""
 
     def run(machine: Machine, args: Args) -> bool:
         subject = deref(args[0])
         if isinstance(subject, Variable):
             return unify(subject, read("".join(map(_character, proper_list(args[1], machine)))), machine.trail)
-        if not is_atomic(subject):
-            raise type_error("atomic", subject)
+        if not is_atomic(subject) or (kind == "number" and not isinstance(subject, int | float | Rational)):
+            raise type_error(kind, subject)
         if not variables(args[1]):
             given = "".join(map(_character, proper_list(args[1], machine)))
             return bool(read(given) == read(text(subject, machine)))
@@ -272,8 +272,8 @@ TEXT_TESTS: Mapping[Key, Test] = MappingProxyType(
         **{(name, 2): _mapped(str.lower) for name in _LOWER},
         **{(name, 2): _spelled(_chars, str) for name in ("atom_chars", "string_chars")},
         **{(name, 2): _spelled(_codes, str) for name in ("atom_codes", "string_codes")},
-        ("number_chars", 2): _spelled(_chars, _read_number),
-        ("number_codes", 2): _spelled(_codes, _read_number),
+        ("number_chars", 2): _spelled(_chars, _read_number, "number"),
+        ("number_codes", 2): _spelled(_codes, _read_number, "number"),
         ("char_code", 2): _char_code,
         ("atom_number", 2): _atom_number,
         ("atomic_list_concat", 2): _join,
