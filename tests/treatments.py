@@ -166,12 +166,91 @@ def _unshared(case: Case, policy: str | None) -> Outcome:
     return _pushed(replace(case, program=":- set_flag(rule_sharing, off).\n" + case.program), policy)
 
 
+def _held(case: Case, policy: str | None) -> Outcome:
+    """The engine on the stream in a disorder of its own, matches held until they are settled."""
+    return _disordered(case, policy, "on_watermark")
+
+
+def _corrected(case: Case, policy: str | None) -> Outcome:
+    """The engine on the stream in a disorder of its own, matches reported at once and taken back."""
+    return _disordered(case, policy, "on_arrival")
+
+
+def _disordered(case: Case, policy: str | None, reporting: str) -> Outcome:
+    import random
+
+    from etalis.runtime.order import Stamp
+
+    stream = [(rank, step) for rank, step in enumerate(case.steps) if isinstance(step, Event)]
+    random.Random(case.id).shuffle(stream)
+    options = (*case.options, ("out_of_order", "on"), ("reporting", reporting))
+    engine = _compile(case.program, case.files, options).engine(policy=policy)
+    rows = [(step.name, *step.args, Stamp((step.start, step.end), rank=rank)) for rank, step in stream]
+    return replace(_outcome(engine, standing([*engine.run(rows), *engine.close()])), reported=case.reported)
+
+
+def _revised(case: Case, policy: str | None) -> Outcome:
+    """The engine on the stream with every third event wrong at first, and put right when two more have come."""
+    options = (*case.options, ("revision_flag", "on"))
+    engine = _compile(case.program, case.files, options).engine(policy=policy)
+    found: list[Event] = []
+    wrong: list[Event] = []
+    for number, step in enumerate(case.steps):
+        assert isinstance(step, Event)
+        args = ("wrong",) * len(step.args) if number % 3 == 1 else step.args
+        found += engine.push(step.name, *args, at=(step.start, step.end))
+        if number % 3 == 1:
+            wrong.append(step)
+        elif number % 3 == 0:
+            found += _put_right(engine, wrong)
+    found += _put_right(engine, wrong)
+    return replace(_outcome(engine, standing([*found, *engine.close()])), reported=case.reported)
+
+
+def _put_right(engine: Engine, wrong: list[Event]) -> Iterator[Event]:
+    while wrong:
+        step = wrong.pop()
+        at = (step.start, step.end)
+        yield from engine.correct(step.name, *("wrong",) * len(step.args), at=at, to=(step.name, *step.args, at))
+
+
+def standing(changes: Iterable[Event]) -> tuple[Event, ...]:
+    """Replay a changelog: nothing is taken back that does not stand, nothing reported that does."""
+    from etalis.temporal.event import Retraction
+
+    found: dict[Event, None] = {}
+    for change in changes:
+        if isinstance(change, Retraction):
+            assert change.reported in found, f"{change} takes back what was not reported"
+            del found[change.reported]
+        else:
+            assert change not in found, f"{change} is reported twice"
+            found[change] = None
+    return tuple(found)
+
+
 def _runs(case: Case) -> bool:
     return not case.errors
 
 
 def _is_finite(case: Case) -> bool:
     return not case.errors and case.is_plain and case.is_closed
+
+
+def _is_orderless(case: Case) -> bool:
+    """Tell whether a stream may come in any order: it is finite, and equal ends stand in order of their starts."""
+    ends = [(step.end_time, step.start_time) for step in case.steps if isinstance(step, Event)]
+    return _is_finite(case) and not case.is_ordered and ends == sorted(ends)
+
+
+def _is_repeatable(case: Case) -> bool:
+    """Tell whether events can be run again: no goal has a side effect, and no type or head forbids a wrong value."""
+    from etalis.language.rules import knowledge_changes
+
+    if not _is_orderless(case):
+        return False
+    program = _compile(case.program, case.files, case.options)
+    return not (program.effects or program.signatures or knowledge_changes(program.tree))
 
 
 def _has_meaning(case: Case) -> bool:
@@ -189,6 +268,9 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("permuted", _permuted, lambda case: _runs(case) and not case.is_ordered),
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
+        Treatment("held", _held, _is_orderless),
+        Treatment("corrected", _corrected, _is_repeatable),
+        Treatment("revised", _revised, _is_repeatable),
     )
 }
 

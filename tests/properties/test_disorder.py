@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
@@ -17,21 +16,14 @@ from etalis.language.printer import print_program
 from etalis.temporal.event import Event, Retraction, sort_key
 from properties.programs import policies, programs, streams
 from properties.test_engine import MOST, meaning, moment
+from treatments import standing
 
 pytestmark = pytest.mark.property
 
 
 def net(changes: Iterable[Event]) -> list[Event]:
-    """Replay a changelog: nothing is taken back that does not stand, nothing reported that stands."""
-    standing: Counter[Event] = Counter()
-    for change in changes:
-        if isinstance(change, Retraction):
-            assert standing[change.reported] == 1, f"{change} was not there"
-            del standing[change.reported]
-        else:
-            assert not standing[change], f"{change} twice"
-            standing[change] += 1
-    return sorted(standing, key=sort_key)
+    """Return what stands at the end of a changelog, sorted."""
+    return sorted(standing(changes), key=sort_key)
 
 
 def lateness(stream: list[Event], order: list[int]) -> int:
@@ -48,6 +40,7 @@ def late_engine(tree: s.Program, policy: str, bound: int, reporting: str) -> eta
     return etalis.compile(print_program(tree), max_derivations=MOST, **flags).engine(policy=policy)
 
 
+@settings(max_examples=settings.default.max_examples // 5)
 @given(programs(), streams().filter(bool), policies(), st.randoms(use_true_random=False))
 def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy, random) -> None:
     text = print_program(tree)
@@ -67,6 +60,7 @@ def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy,
         assert net(found) == sorted(expected, key=sort_key), reporting
 
 
+@settings(max_examples=settings.default.max_examples // 5)
 @given(programs(), streams().filter(bool), policies(), st.data())
 def test_corrections_give_the_meaning_of_the_corrected_history(tree, stream, policy, data) -> None:
     text = print_program(tree)

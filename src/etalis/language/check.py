@@ -11,6 +11,7 @@ from typing import Any
 
 from etalis.errors import Problem
 from etalis.language.bounds import check_bounds
+from etalis.language.effects import check_effects
 from etalis.language.goals import Indicator
 from etalis.language.knowledge import check_knowledge
 from etalis.language.modules import Reader, read_file, resolve
@@ -40,6 +41,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_knowledge,
     check_recursion,
     check_bounds,
+    check_effects,
 )
 
 

@@ -124,6 +124,11 @@ class Settings:
     revision: bool = False
     revision_window: int | None = None
 
+    @property
+    def corrects(self) -> bool:
+        """Tell whether what was reported may be taken back, so that events are run again."""
+        return self.revision or (self.lateness is not None and self.reporting == "on_arrival")
+
 
 def settings(program: Program, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
     """Return what the flags of a program come to; `given` sets flags from outside and goes before the text.

@@ -32,6 +32,11 @@ class Versions:
         self._before: list[int] = []
         self._replaced: deque[tuple[int, Predicate]] = deque()
 
+    @property
+    def changed(self) -> bool:
+        """Tell whether there is more than one version."""
+        return bool(self._times)
+
     def begin(self, generation: int) -> None:
         """Note that a change begins; `generation` is the last one before it."""
         now = self.clock()

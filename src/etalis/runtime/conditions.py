@@ -14,7 +14,7 @@ from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
 from etalis.logic.inline import HELPERS, inline
-from etalis.logic.inline_lookup import look_ups
+from etalis.logic.inline_lookup import Finder, look_ups
 from etalis.logic.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value, real
@@ -29,11 +29,14 @@ Names = dict[str, str]
 
 
 class Conditions:
-    """Prepares the goals of a program against its knowledge."""
+    """Prepares the goals of a program against its knowledge; of old knowledge, where `as_of` tells the moment."""
 
-    def __init__(self, solver: Solver, report: Callable[[ConditionError], None]) -> None:
+    def __init__(
+        self, solver: Solver, report: Callable[[ConditionError], None], as_of: Callable[[], int] | None = None
+    ) -> None:
         self.solver = solver
-        self.find = look_ups(solver)
+        self.find: Finder = look_ups(solver) if as_of is None else lambda _name, _arity: None
+        self.as_of = as_of
         self.report = report
         self.reports = 0
 
@@ -120,6 +123,8 @@ class Conditions:
             solve: Callable[..., Any] = lambda *values: list(dict.fromkeys(find(*values)))  # noqa: E731
         else:
             solve = self._expression(goal, inputs, outputs, extra) or self.solver.prepare(goal, inputs, outputs, extra)
+        if self.as_of is not None:
+            solve = self._in_the_past(solve, self.as_of)
         count = len(inputs)
 
         def guarded(*values: Any) -> Any:
@@ -132,6 +137,18 @@ class Conditions:
                 return None
 
         return guarded
+
+    def _in_the_past(self, solve: Callable[..., Any], as_of: Callable[[], int]) -> Callable[..., Any]:
+        """Return a goal that sees the knowledge of its moment, if that has ever changed."""
+        solver = self.solver
+
+        def asked(*values: Any) -> Any:
+            if solver.database.versions is None or not solver.database.versions.changed:
+                return solve(*values)
+            with solver.as_of(as_of()):
+                return solve(*values)
+
+        return asked
 
     def _expression(
         self, goal: Goal, inputs: tuple[str, ...], outputs: tuple[str, ...], extra: tuple[Any, ...]

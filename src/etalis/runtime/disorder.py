@@ -129,12 +129,13 @@ class Disorder:
     ) -> None:
         """Process an event in order, and remember it."""
         kind = (name, len(values))
+        tag = None
         if self.history is not None and kind in self.history.parts:
             self._remember(kind, (end, start, rank, *values), stamp)
             if self.rules.has_timers:
                 part = self.history.parts[kind]
-                self.state.tag = self._tag(part, part.key(kind, values))
-        self.engine.process(kind, values, start, end, rank, out)
+                tag = self._tag(part, part.key(kind, values))
+        self.engine.process(kind, values, start, end, rank, out, tag)
         if self.history is not None and len(self.history.rows) >= self.history.trim_at:
             self.forget()
 

@@ -28,7 +28,7 @@ from etalis.runtime.knowledge import show_history, solutions
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, State
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, State, Tag
 from etalis.temporal.event import Event, Kind, Retraction, sort_key
 from etalis.temporal.interval import to_seconds, to_time
 
@@ -80,8 +80,8 @@ class Engine:
         self._disorder: Disorder | None = None
         settings = program.settings
         if replays is None and (settings.lateness is not None or settings.revision):
-            corrects = settings.revision or settings.reporting == "on_arrival"
-            scratch = partial(Engine, program, policy=policy, parts=parts, replays=self) if corrects else None
+            again = partial(Engine, program, policy=policy, parts=parts, replays=self)
+            scratch = again if settings.corrects else None
             self._disorder = Disorder(self, scratch, self._dead, sources)
         self._open_entries()
 
@@ -252,15 +252,17 @@ class Engine:
         return self._hand_out(out)
 
     def process(
-        self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw]
-    ) -> None:
-        """Process an event that comes in order."""
+        self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw],
+        tag: Tag | None = None,
+    ) -> None:  # fmt: skip
+        """Process an event that comes in order; timers that it sets belong to the partition of the tag."""
         state = self._state
         taking, self._taking = self._taking, True
         try:
             if end != state.now:
                 self.move_to(end, out)
             self._made = 0
+            state.tag = tag
             if self._rules.numbered:
                 state.number = number
                 state.parts = (number,)
@@ -516,15 +518,23 @@ class Engine:
 
     def insert_rule(self, rule: str | Rule) -> str:
         """Add a rule, effective for later events; return its label."""
+        self._refuse_change_of_rules()
         label = self._rules.insert(rule)
         self._open_entries()
         return label
 
     def delete_rule(self, rule: str | Rule) -> int:
         """Remove rules by label or by text; return how many went."""
+        self._refuse_change_of_rules()
         count = self._rules.delete(rule)
         self._open_entries()
         return count
+
+    def _refuse_change_of_rules(self) -> None:
+        """Refuse where the past may be run again: it had other rules."""
+        if self.program.settings.corrects:
+            hint = "use reporting(on_watermark) without revision_flag, or a new engine"
+            raise EventError(Problem("E313", "rules cannot change while events can be corrected", hint=hint))
 
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""

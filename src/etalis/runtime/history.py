@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from etalis.plan.keys import Group, Kind, Partitioning
+from etalis.plan.keys import Kind, Partitioning
 from etalis.runtime.code import Code
 from etalis.runtime.replay import Chain, Content, Row
 from etalis.runtime.state import Tag
@@ -27,7 +27,6 @@ LEAST_TRIM = 4096
 class Part:
     """The partitions of one group of rules: the newest row of each, and the state from before its rows."""
 
-    number: int
     positions: Mapping[Kind, int] | None
     last: dict[Any, int] = field(default_factory=dict)
     bases: dict[Any, Content] = field(default_factory=dict)
@@ -53,17 +52,19 @@ class History:
         self.kinds = list(kinds)
         self.number_of = {kind: number for number, kind in enumerate(self.kinds)}
         self.parts: dict[Kind, Part] = {}
+        self.together = Part(None)
         self._place(partitioning)
         self.first_rank = 1
         self.trim_at = LEAST_TRIM
 
     def _place(self, partitioning: Partitioning) -> None:
-        """Give every kind its part; events that cannot be told apart by a key stay together."""
-        groups = [] if partitioning.obstacles else partitioning.groups
-        parts = [Part(i, g.keys[0].positions if _is_keyed(g) else None) for i, g in enumerate(groups)]
-        self.together = Part(len(parts), None)
-        for number, group in enumerate(groups):
-            self.parts.update(dict.fromkeys(group.kinds, parts[number]))
+        """Give every kind its part; events that cannot be told apart by a key stay together.
+
+        So do groups in which an event may be made that is also made in another one.
+        """
+        for group in [] if partitioning.obstacles else partitioning.groups:
+            if group.keys and not group.keys[0].loose:
+                self.parts.update(dict.fromkeys(group.kinds, Part(group.keys[0].positions)))
         for kind in self.kinds:
             self.parts.setdefault(kind, self.together)
 
@@ -190,8 +191,3 @@ class History:
     def next_rank(self) -> int:
         """Return the rank of the next event: how many came before it."""
         return self.first_rank + len(self.rows)
-
-
-def _is_keyed(group: Group) -> bool:
-    """Tell whether each event of a group's rules is made in one partition only."""
-    return bool(group.keys) and not group.keys[0].loose

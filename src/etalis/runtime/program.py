@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check import check_rules, check_text
+from etalis.language.effects import acts_on_run, find_effects, refuse_effects
 from etalis.language.flags import Settings, settings
 from etalis.language.modules import Reader, read_file
 from etalis.language.names import triggered
@@ -23,7 +24,6 @@ from etalis.logic.loaders import load_rows
 from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
 from etalis.plan.drawing import write_svg
-from etalis.plan.effects import acts_on_run, find_effects
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
@@ -54,6 +54,9 @@ def compile(  # noqa: A001
     if errors:
         raise ProgramError(*errors)
     program = Program(tree, tuple(problems), settings(tree, flags))
+    refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
+    if refused:
+        raise ProgramError(*refused)
     program.knowledge.register(added.values())
     return program
 

@@ -110,9 +110,17 @@ class Replayer:
         Return all that it makes, and the state that it comes to.
         """
         self._begin(base)
-        engine, state, rules = self.engine, self.state, self.rules
-        engine.settled = settled
+        self.engine.settled = settled
         out: list[Any] = []
+        self._run(chain, out)
+        self.engine._pass_time(now, out, inclusive=False)
+        self.engine._pass_time(floor, out, inclusive=True)
+        for raw in out:
+            raw[2].made.reset()
+        return out, self.shelves.take()
+
+    def _run(self, chain: Chain, out: list[Any]) -> None:
+        engine, state, rules = self.engine, self.state, self.rules
         for row, number in chain:
             end = row[0]
             if end != state.now:
@@ -125,11 +133,6 @@ class Replayer:
                 self.processors[number](row)
             if state.queue:
                 engine._settle(out)
-        engine._pass_time(now, out, inclusive=False)
-        engine._pass_time(floor, out, inclusive=True)
-        for raw in out:
-            raw[2].made.reset()
-        return out, self.shelves.take()
 
     def _begin(self, base: Content | None) -> None:
         state = self.state

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.language.effects import acts_on_run, find_effects
 from etalis.language.parser import parse_rule
 from etalis.language.rules import event_rules, knowledge_changes
 from etalis.language.syntax import LabelProperty, Rule, Var
@@ -20,7 +21,6 @@ from etalis.language.syntax import Program as Tree
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
-from etalis.plan.effects import acts_on_run, find_effects
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
 from etalis.runtime.blockers import Blockers
@@ -57,11 +57,11 @@ class RuleSet:
         self.traced = parts
         self.state = State()
         self.memory: dict[Any, Any] = {}
-        horizon = program.settings.knowledge_horizon
-        self.watched = watched or program.knowledge.calls_host or horizon > 0
+        horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
+        self.watched = watched or program.knowledge.calls_host or program.settings.knowledge_horizon > 0
         if not replays:
             solver.database.keep_versions(horizon, lambda: self.state.now)
-        self.conditions = Conditions(solver, report)
+        self.conditions = Conditions(solver, report, (lambda: self.state.now) if replays else None)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
         self.rules: list[tuple[PlannedRule, Rule]] = []
         self.ticks: list[tuple[int, Callable[[], None]]] = []

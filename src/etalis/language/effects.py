@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from etalis.errors import Problem
+from etalis.language.flags import Settings
 from etalis.language.goals import ASSERTS, ENGINE_GOALS, GOAL_ARGUMENTS, SIDE_EFFECTS, Call, calls, indicator
 from etalis.language.outline import Outline
 from etalis.language.syntax import Compound, Const, Program, Term, Var
@@ -30,6 +32,20 @@ def find_effects(program: Program) -> tuple[str, ...]:
 def find_lessons(program: Program) -> tuple[str, ...]:
     """Say of every kind of event that changes facts that it does: whoever asks for a fact must have received all."""
     return tuple(f"{kind(*event)} changes facts that conditions see" for event in Outline(program).learned)
+
+
+def check_effects(outline: Outline) -> Iterator[Problem]:
+    """Yield what cannot be where events may be run again: what happened cannot be unhappened."""
+    if outline.settings.corrects:
+        yield from refuse_effects(outline.program, outline.settings)
+
+
+def refuse_effects(program: Program, settings: Settings) -> Iterator[Problem]:
+    """Yield the refusals of a program's effects where events may be run again."""
+    flag = "revision_flag(on)" if settings.revision else "reporting(on_arrival)"
+    hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
+    for effect in (*find_effects(program), *find_lessons(program)):
+        yield Problem("E232", f"{effect}, which {flag} cannot take back", hint=hint)
 
 
 def _effects(goal: Term) -> Iterator[str]:
