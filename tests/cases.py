@@ -71,6 +71,7 @@ class Case:
     errors: tuple[str, ...]
     reported: tuple[str, ...]
     warnings: tuple[str, ...]
+    output: str | None
 
     @property
     def is_ordered(self) -> bool:
@@ -199,7 +200,7 @@ def _step(line: str) -> Step:
             return read_event(line)
 
 
-_SECTION = re.compile(r"(program|events|expect|error|warning|file ([^:]+)):\s*$")
+_SECTION = re.compile(r"(program|events|expect|error|warning|output|file ([^:]+)):\s*$")
 _SETTING = re.compile(r"(policy|flag|option|ordered|close|only|except):\s*(.*?)\s*$")
 
 
@@ -247,6 +248,7 @@ def _read_case(lines: list[str], place: str, prefix: str) -> Case:
         errors=tuple(e for e in errors if not e.startswith("reported:")),
         reported=tuple(e.removeprefix("reported:").strip() for e in errors if e.startswith("reported:")),
         warnings=tuple(sections.get("warning", [])),
+        output="".join(f"{line}\n" for line in sections["output"]) if "output" in sections else None,
     )
 
 

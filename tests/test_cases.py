@@ -29,6 +29,8 @@ def _differences(case: Case, outcome: Outcome) -> list[str]:
     lines = _missing("error of a condition", case.reported, outcome.reported)
     lines += [f"unexpected error of a condition: {text}" for text in outcome.reported if not case.reported]
     lines += _missing("warning", case.warnings, outcome.warnings)
+    if case.output is not None and case.output != outcome.output:
+        lines.append(f"written: {outcome.output!r}")
     expected = case.expect or ()
     lines += [f"missing    {event}" for event in _surplus(expected, outcome.events)]
     lines += [f"unexpected {event}" for event in _surplus(outcome.events, expected)]

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: reported events in order, errors of conditions, what refused it, findings of `check`."""
+    """What a run gave: reported events in order, errors of conditions, a refusal, findings of `check`, output."""
 
     events: tuple[Event, ...] = ()
     reported: tuple[str, ...] = ()
     refused: EtalisError | None = None
     warnings: tuple[str, ...] = ()
+    output: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +52,13 @@ def _by_semantics(case: Case, policy: str | None) -> Outcome:
     program = load(case.program, read=dict(case.files).get)
     until = None if case.is_closed else max(_moment(step) for step in case.steps)
     changes = [(c.at, c.name, c.known, c.args) for c in case.steps if isinstance(c, Change)]
-    options = dict(case.options)
-    model = semantics.run(program, _typed(program, case), policy=policy, until=until, changes=changes, **options)
-    return Outcome(tuple(semantics.reported(program, model)), case.reported, warnings=case.warnings)
+    written: list[str] = []
+    model = semantics.run(
+        program, _typed(program, case), policy=policy, until=until, changes=changes, output=written.append,
+        **dict(case.options),
+    )  # fmt: skip
+    events = tuple(semantics.reported(program, model))
+    return Outcome(events, case.reported, warnings=case.warnings, output="".join(written))
 
 
 def _typed(program: Tree, case: Case) -> list[Event]:
@@ -89,20 +94,17 @@ def _compile(text: str, files: tuple[tuple[str, str], ...], options: tuple[tuple
     return etalis.compile(text, read=dict(files).get, **dict(options))
 
 
-def _engine(case: Case, policy: str | None) -> Engine:
-    return _compile(case.program, case.files, case.options).engine(policy=policy)
-
-
-def _outcome(engine: Engine, events: Iterable[Event]) -> Outcome:
-    events = tuple(events)
-    problems = engine.program.problems
-    return Outcome(events, tuple(map(str, engine.errors)), warnings=tuple(map(str, problems)))
+def _run(case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]]) -> Outcome:
+    written: list[str] = []
+    engine = _compile(case.program, case.files, case.options).engine(policy=policy, output=written.append)
+    events = tuple(drive(engine, case))
+    warnings = tuple(map(str, engine.program.problems))
+    return Outcome(events, tuple(map(str, engine.errors)), warnings=warnings, output="".join(written))
 
 
 def _pushed(case: Case, policy: str | None) -> Outcome:
     """The engine, each step as a call of its own."""
-    engine = _engine(case, policy)
-    return _outcome(engine, _push_all(engine, case))
+    return _run(case, policy, _push_all)
 
 
 def _push_all(engine: Engine, case: Case) -> Iterator[Event]:
@@ -124,9 +126,13 @@ def _push_all(engine: Engine, case: Case) -> Iterator[Event]:
 
 def _as_rows(case: Case, policy: str | None) -> Outcome:
     """The engine, the whole stream as one iterable, with moments as numbers, which generated code takes."""
-    engine = _engine(case, policy)
+    return _run(case, policy, _run_all)
+
+
+def _run_all(engine: Engine, case: Case) -> Iterator[Event]:
     rows = [(step.name, *step.args, _at(step)) for step in case.steps if isinstance(step, Event)]
-    return _outcome(engine, [*engine.run(rows), *engine.close()])
+    yield from engine.run(rows)
+    yield from engine.close()
 
 
 def _at(event: Event) -> object:
@@ -265,7 +271,7 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("semantics", _by_semantics, _has_meaning),
         Treatment("engine", _pushed, lambda case: True),
         Treatment("engine-run", _as_rows, _is_finite),
-        Treatment("permuted", _permuted, lambda case: _runs(case) and not case.is_ordered),
+        Treatment("permuted", _permuted, lambda case: _runs(case) and not case.is_ordered and case.output is None),
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
         Treatment("held", _held, _is_orderless),

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from etalis import semantics_model
-from etalis.errors import ConditionError, EtalisError, LimitError, Problem, ProgramError
+from etalis.errors import EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.event_goals import Occur, Step, install_goals
 from etalis.language.flags import Settings, rule_settings, settings
-from etalis.language.lower import load_clauses, to_logic
+from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import declarations, knowledge_changes, known_events, labelled_rules
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
@@ -51,17 +51,20 @@ def run(
     until: int | None = None,
     max_derivations: int | None = None,
     errors: list[EtalisError] | None = None,
+    output: Callable[[str], object] | None = None,
     changes: Iterable[tuple[int, str, bool, tuple[Value, ...]]] = (),
 ) -> list[Event]:
     """Return all events that a program derives from a finite stream, and those that its goals raise, in order.
 
     `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
-    conditions are added to `errors`. `changes` are facts from outside: when they come (True) or go (False).
+    conditions are added to `errors`; what goals write goes to `output`. `changes` are facts from outside: when they
+    come (True) or go (False).
     """
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
-    solver, course = Solver(load_clauses(program)), Course()
+    course = Course()
+    solver = Solver(load_clauses(program), output=output, clock=course.clock)
     signatures = {name: declared.attributes for (name, _), declared in declarations(program).items()}
     install_goals(solver.database, course, signatures)
     solve, learn = knowledge(program, solver, errors), _learner(program, solver)
@@ -117,15 +120,7 @@ def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError]) -> 
     def solve(goal: s.Term, bindings: Bindings, times: Mapping[tuple[str, int], Value]) -> Iterator[Bindings]:
         return solver.solve(to_logic(goal), bindings, times)
 
-    for item in program.items:
-        match item:
-            case s.Initially(goal=s.Compound("op", (_, _, _))):
-                pass
-            case s.Initially(goal=goal):
-                try:
-                    next(solve(goal, {}, {}), None)
-                except ConditionError as error:
-                    errors.append(error)
+    errors.extend(run_directives(program, solver))
     return solve
 
 

@@ -17,6 +17,7 @@ from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language import syntax as s
 from etalis.language.event_goals import Step
 from etalis.logic.term import Struct, Value, real
+from etalis.logic.time_builtins import no_clock
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds, to_time
 from etalis.temporal.policy import Policy
@@ -181,6 +182,11 @@ class Course:
 
     def reached(self) -> int | None:
         return self.now
+
+    def clock(self) -> float:
+        if self.now is None:
+            raise no_clock()
+        return to_seconds(self.now)
 
     def follow(self, step: Step) -> None:
         self.steps.append(step)

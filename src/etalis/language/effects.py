@@ -60,11 +60,21 @@ def _effects(goal: Term) -> Iterator[str]:
 
 
 def acts_on_run(program: Program) -> bool:
-    """Tell whether a goal may raise events or change rules: it is so much as named, or known at run time only."""
+    """Tell whether a goal may raise events or change rules."""
+    return _may_call(program, _ACTING)
+
+
+def reads_clock(program: Program) -> bool:
+    """Tell whether a goal may ask what time it is."""
+    return _may_call(program, frozenset({"current_datetime"}))
+
+
+def _may_call(program: Program, names: frozenset[str]) -> bool:
+    """Tell whether a predicate of some names is so much as named, or any goal known at run time only."""
     outline = Outline(program)
     goals = [goal for goal, _ in outline.goals]
     terms = [term for written in (*goals, *(clause.head for clause in outline.clauses)) for term in subterms(written)]
-    return any(_name(term) in _ACTING for term in terms) or any(
+    return any(_name(term) in names for term in terms) or any(
         _has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call)
         for goal in goals
         for call in calls(goal)

@@ -5,17 +5,32 @@ Law: a variable of the syntax tree becomes one `Variable` per name; ground parts
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
-from etalis.errors import Problem, ProgramError, Span
+from etalis.errors import ConditionError, Problem, ProgramError, Span
+from etalis.language.goals import indicator
 from etalis.language.parser import parse_term
-from etalis.language.syntax import Clause, Compound, Const, Declare, KnowledgeDeclaration, ListTerm, Program, Term, Var
+from etalis.language.printer import print_term
+from etalis.language.syntax import (
+    Clause,
+    Compound,
+    Const,
+    Declare,
+    Initially,
+    KnowledgeDeclaration,
+    ListTerm,
+    Program,
+    Term,
+    Var,
+)
 from etalis.logic import unify
 from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError
 from etalis.logic.iso_errors import syntax_error
 from etalis.logic.library import new_database
 from etalis.logic.lookup import Goal
+from etalis.logic.solver import Solver
 
 _WRAPPERS = ("db", "static", "prolog")
 
@@ -79,6 +94,19 @@ def load_clauses(program: Program, database: Database | None = None) -> Database
     if problems:
         raise ProgramError(*problems)
     return knowledge
+
+
+def run_directives(program: Program, solver: Solver) -> Iterator[ConditionError]:
+    """Run the goals of `:- Goal`, in order; yield what went wrong, a goal that fails included."""
+    for item in program.items:
+        if isinstance(item, Initially) and indicator(item.goal) != ("op", 3):
+            try:
+                if next(solver.solve(to_logic(item.goal)), None) is None:
+                    yield ConditionError(Problem("E501", f"the directive {print_term(item.goal)} failed", item.span))
+            except ConditionError as error:
+                first = error.problems[0]
+                message = f"the directive {print_term(item.goal)} raised {first.message}"
+                yield ConditionError(Problem("E501", message, item.span, first.hint))
 
 
 def _clause_term(clause: Clause) -> unify.Term:

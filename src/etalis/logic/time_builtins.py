@@ -15,6 +15,7 @@ from types import MappingProxyType
 from etalis.logic.arguments import bound
 from etalis.logic.arithmetic import evaluate
 from etalis.logic.clauses import Key
+from etalis.logic.errors import LogicError
 from etalis.logic.functions import Number, add, subtract
 from etalis.logic.iso_errors import evaluation_error, instantiation_error, permission_error, type_error
 from etalis.logic.machine import Machine, Test
@@ -120,11 +121,16 @@ def _difference(machine: Machine, args: Args) -> bool:
     return unify(args[2], seconds, machine.trail)
 
 
+def no_clock() -> LogicError:
+    """Return the error for asking for a time that nobody knows."""
+    return permission_error("read", "clock", "current_datetime")
+
+
 def _now(machine: Machine, args: Args) -> bool:
     """`current_datetime/1`: the host's clock, in whole seconds."""
     clock = machine.host.clock
     if clock is None:
-        raise permission_error("read", "clock", "current_datetime")
+        raise no_clock()
     if machine.tabling is not None:
         machine.tabling.note_passing()
     now = clock()

@@ -7,6 +7,7 @@ clock: time comes with events, with `advance`, or from the clock it is given.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import heappop
@@ -16,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
 from etalis.language.attributes import convert
 from etalis.language.event_goals import Occur, Step, hidden_goal, install_goals
+from etalis.language.lower import run_directives
 from etalis.language.parser import parse_event
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.solver import Solver
 from etalis.logic.term import to_value
+from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.disorder import Disorder
@@ -55,6 +58,7 @@ class Engine:
         on_dead_letter: Callable[[DeadLetter], object] | None = None,
         sources: Iterable[Hashable] = (),
         replays: Engine | None = None,
+        output: Callable[[str], object] | None = None,
     ) -> None:
         self.program = program
         self.clock = clock
@@ -63,7 +67,7 @@ class Engine:
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
         self._graphs = program.graphs.copied()
         self._signatures = program.signatures
-        solver = self._solver() if replays is None else replays._rules.conditions.solver
+        solver = self._solver(output or _print) if replays is None else replays._rules.conditions.solver
         self._rules: RuleSet = RuleSet(
             program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None,
             replays=replays is not None,
@@ -78,15 +82,22 @@ class Engine:
         self._pending: list[Input] = []
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
-        settings = program.settings
-        if replays is None and (settings.lateness is not None or settings.revision):
-            again = partial(Engine, program, policy=policy, parts=parts, replays=self)
-            scratch = again if settings.corrects else None
-            self._disorder = Disorder(self, scratch, self._dead, sources)
+        if replays is None:
+            for error in run_directives(program.tree, solver):
+                self._report(error)
+            self._disorder = self._take_disorder(policy, parts, sources)
         self._open_entries()
 
-    def _solver(self) -> Solver:
-        solver = self.program.solver()
+    def _take_disorder(self, policy: str | None, parts: bool, sources: Iterable[Hashable]) -> Disorder | None:
+        """Return what takes late events and corrections, if the program allows for any."""
+        settings = self.program.settings
+        if settings.lateness is None and not settings.revision:
+            return None
+        again = partial(Engine, self.program, policy=policy, parts=parts, replays=self)
+        return Disorder(self, again if settings.corrects else None, self._dead, sources)
+
+    def _solver(self, output: Callable[[str], object]) -> Solver:
+        solver = self.program.solver(output, self._tell_time)
         install_goals(solver.database, self, self._signatures)
         if self._history is not None:
             show_history(solver.database, self._history)
@@ -184,6 +195,14 @@ class Engine:
             hint = "give `at=` with the event, or `clock=` with the engine"
             raise EventError(Problem("E303", f"no time is given for {name}", hint=hint))
         return self.clock()
+
+    def _tell_time(self) -> Any:
+        """Return the time that goals see: the clock's, else the time reached."""
+        if self.clock is not None:
+            return self.clock()
+        if self._state.now == BEGINNING:
+            raise no_clock()
+        return to_seconds(self._state.now)
 
     def _values(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         signature = self._signatures.get(name, ())
@@ -558,6 +577,10 @@ def sort_round(batch: list[Raw]) -> None:
     except TypeError:
         pass
     batch.sort(key=lambda raw: sort_key(Event(raw)))
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text)
 
 
 def _show(time: int) -> str:

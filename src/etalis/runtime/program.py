@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check import check_rules, check_text
-from etalis.language.effects import acts_on_run, find_effects, refuse_effects
+from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import Settings, settings
 from etalis.language.modules import Reader, read_file
 from etalis.language.names import triggered
@@ -20,6 +20,7 @@ from etalis.language.rules import declarations, event_rules
 from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
 from etalis.logic.foreign import functions, read_register
+from etalis.logic.host import Clock
 from etalis.logic.loaders import load_rows
 from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
@@ -123,9 +124,9 @@ class Program:
         """Names of attributes, by kind of event: declared."""
         return {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
 
-    def solver(self) -> Solver:
+    def solver(self, output: Callable[[str], object], clock: Clock) -> Solver:
         """Return a fresh logic machine over the program's knowledge."""
-        return Solver(self.knowledge.database())
+        return Solver(self.knowledge.database(), output=output, clock=clock)
 
     @cached_property
     def effects(self) -> tuple[str, ...]:
@@ -136,6 +137,11 @@ class Program:
     def acts_on_run(self) -> bool:
         """Whether goals may raise events or change rules."""
         return acts_on_run(self.tree)
+
+    @cached_property
+    def reads_clock(self) -> bool:
+        """Whether goals may ask what time it is."""
+        return reads_clock(self.tree)
 
     @cached_property
     def _triggers(self) -> list[Term]:
@@ -165,18 +171,20 @@ class Program:
 
     def engine(
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
-        on_error: Callable[[ConditionError], object] | None = None,
+        on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
-        The watermark waits for each of the `sources` that are named here, and for those that have sent something.
+        What goals write goes to `output`, piece by piece; without it to `sys.stdout`. The time that goals see is that
+        of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
+        and for those that have sent something.
         """
         if policy is not None:
             settings(self.tree, {"event_consumption_policy": policy})
         return Engine(
-            self, policy=policy, parts=parts, clock=clock, on_error=on_error, on_dead_letter=on_dead_letter,
-            sources=sources,
+            self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output,
+            on_dead_letter=on_dead_letter, sources=sources,
         )  # fmt: skip
 
     def explain(self, *, policy: str | None = None) -> str:
@@ -193,7 +201,7 @@ class Program:
 
     def code(self, *, policy: str | None = None) -> str:
         """Return the Python code that an engine of the program runs."""
-        return self.engine(policy=policy).code()
+        return self.engine(policy=policy, output=lambda _: None).code()
 
     def _explanation(self, policy: str | None) -> Explanation:
         if policy is not None:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, Problem, ProgramError
-from etalis.language.effects import acts_on_run, find_effects
+from etalis.language.effects import acts_on_run, find_effects, reads_clock
 from etalis.language.parser import parse_rule
 from etalis.language.rules import event_rules, knowledge_changes
 from etalis.language.syntax import LabelProperty, Rule, Var
@@ -58,7 +58,8 @@ class RuleSet:
         self.state = State()
         self.memory: dict[Any, Any] = {}
         horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
-        self.watched = watched or program.knowledge.calls_host or program.settings.knowledge_horizon > 0
+        watched = watched or program.knowledge.calls_host or program.reads_clock
+        self.watched = watched or program.settings.knowledge_horizon > 0
         if not replays:
             solver.database.keep_versions(horizon, lambda: self.state.now)
         self.conditions = Conditions(solver, report, (lambda: self.state.now) if replays else None)
@@ -179,6 +180,7 @@ class RuleSet:
         self.program.check_rules(added)
         around = Tree((*self.program.tree.items, parsed))
         self.acts = self.acts or acts_on_run(around)
+        self.watched = self.watched or reads_clock(around)
         shares = not find_effects(around)
         labels = [self._plan(r, shares).head.label for r in added]
         self.compile()
