@@ -18,7 +18,7 @@ from etalis.language import syntax as s
 from etalis.language.event_goals import Occur, Step, install_goals
 from etalis.language.flags import Settings, rule_settings, settings
 from etalis.language.lower import load_clauses, run_directives, to_logic
-from etalis.language.rules import declarations, knowledge_changes, known_events, labelled_rules
+from etalis.language.rules import declarations, knowledge_changes, known_events, labelled_rules, with_checks
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value, format_value
@@ -270,7 +270,7 @@ class _History:
 def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None:
     """Build the operators of a rule below its head."""
     policy, window = rule_settings(found, rule)
-    pattern = rule.pattern
+    pattern = with_checks(rule).pattern
     for duration in (window, found.garbage_window):
         pattern = pattern if duration is None else s.Within(pattern, duration)
     head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))

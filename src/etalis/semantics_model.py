@@ -16,7 +16,7 @@ from typing import NamedTuple
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
-from etalis.language.rules import expand_any, labelled_rules
+from etalis.language.rules import expand_any, labelled_rules, with_checks
 from etalis.language.traversal import postorder
 from etalis.logic.term import Value
 from etalis.semantics_matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
@@ -41,7 +41,7 @@ def least_model(program: s.Program, stream: Iterable[Event], solve: Callable[[in
     """
     found = settings(program)
     rules = []
-    for rule in labelled_rules(program):
+    for rule in map(with_checks, labelled_rules(program)):
         _, window = rule_settings(found, rule)
         windows = [w for w in (window, found.garbage_window) if w is not None]
         rules.append((rule, s.Within(rule.pattern, min(windows)) if windows else rule.pattern))

@@ -245,13 +245,18 @@ def garbage_problems(flags: list[SetFlag]) -> Iterator[Problem]:
         yield Problem("E208", "garbage_control(general) needs a garbage_window", control.span, hint)
 
 
-def property_problems(given: Property) -> Iterator[Problem]:
-    """Yield what is wrong with one property of a rule."""
+def property_problems(given: Property, *, checked: bool) -> Iterator[Problem]:
+    """Yield what is wrong with one property of a rule; where properties are `checked` there may be any other."""
     value = _constant(given.value)
     place = given.value.span or given.span
     match PROPERTIES.get(given.name):
+        case None if checked:
+            pass
         case None:
-            hint = suggest(given.name, PROPERTIES, "properties: policy, window (also event_rule_window), window_step")
+            known = (
+                "properties: policy, window (also event_rule_window), window_step; add check_property/5 for your own"
+            )
+            hint = suggest(given.name, PROPERTIES, known)
             yield Problem("E209", f"unknown property {given.name}", given.span, hint)
         case "policy":
             if value not in POLICIES:

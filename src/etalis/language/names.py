@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.flags import flag_problems, garbage_problems, property_problems
+from etalis.language.flags import flag_problems, garbage_problems
 from etalis.language.goals import Indicator, indicator, strip_wrappers
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
@@ -80,7 +80,7 @@ def _labels(outline: Outline) -> Iterator[Problem]:
                 hint = suggest(item.label, labels, f"label a rule: {item.label} rule: head <- pattern.")
                 yield Problem("E217", f"no rule has the label {item.label}", item.span, hint)
     for _, found in given.values():
-        yield from property_problems(found)
+        yield from outline.property_problems(found)
     yield from _given_twice(list(given.values()))
 
 

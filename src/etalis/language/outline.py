@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from etalis.errors import ProgramError
+from etalis.errors import Problem, ProgramError
 from etalis.language.bindings import bindings
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
 from etalis.language.goals import Bound, Indicator, asserted, calls, indicator, strip_wrappers
-from etalis.language.rules import declarations, events_in, knowledge_changes, labelled_rules
+from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
 from etalis.language.syntax import (
     Clause,
     Condition,
@@ -20,6 +20,7 @@ from etalis.language.syntax import (
     EventPattern,
     Initially,
     Program,
+    Property,
     Rule,
     Term,
 )
@@ -77,11 +78,15 @@ class Outline:
         """What every node of every pattern binds, by the id of the node."""
         return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
 
+    def property_problems(self, given: Property) -> Iterator[Problem]:
+        """Yield what is wrong with one property of a rule."""
+        return property_problems(given, checked=CHECK_PROPERTY in self.predicates)
+
     def rule_settings(self, rule: Rule) -> tuple[Policy, int | None]:
         """Return policy and window of a rule; wrong properties, which are reported elsewhere, count as not given."""
         if not rule.properties:
             return POLICIES[self.settings.policy], None
-        right = tuple(given for given in rule.properties if not any(property_problems(given)))
+        right = tuple(given for given in rule.properties if not any(self.property_problems(given)))
         name, window = rule_settings(self.settings, replace(rule, properties=right))
         return POLICIES[name], window
 

@@ -13,9 +13,14 @@ from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
+from etalis.language.flags import PROPERTIES
 from etalis.language.syntax import (
     AnyOf,
     Binary,
+    Compound,
+    Condition,
+    Const,
+    Do,
     EventDeclaration,
     EventPattern,
     KnowledgeDeclaration,
@@ -26,10 +31,12 @@ from etalis.language.syntax import (
     Property,
     Rule,
     SubRule,
+    Var,
 )
 from etalis.language.traversal import postorder, rewrite
 
 Indicator = tuple[str, int]
+CHECK_PROPERTY = ("check_property", 5)
 
 
 def event_rules(program: Program) -> tuple[Rule, ...]:
@@ -42,6 +49,27 @@ def labelled_rules(program: Program) -> tuple[Rule, ...]:
     apart = label_properties(program)
     found = [lifted for rule in program.items if isinstance(rule, Rule) for lifted in lift(rule)]
     return tuple(_with_properties(rule, apart) for rule in found)
+
+
+def with_checks(rule: Rule) -> Rule:
+    """Return a rule with each property of the user's own as a condition on its whole pattern (003, section 3.4).
+
+    `property(P, V)` asks `check_property(P, V, Head, Start, End)`.
+    """
+    own = [given for given in rule.properties if given.name not in PROPERTIES]
+    return replace(rule, pattern=_checked(rule.pattern, own, rule.head)) if own else rule
+
+
+def _checked(pattern: Pattern, own: list[Property], head: EventPattern) -> Pattern:
+    if isinstance(pattern, Do):
+        return replace(pattern, pattern=_checked(pattern.pattern, own, head))
+    atom = Compound(head.name, head.args) if head.args else Const(head.name)
+    for number, given in enumerate(own):
+        start, end = Var(f"_#start{number}"), Var(f"_#end{number}")
+        check = Compound(CHECK_PROPERTY[0], (Const(given.name), given.value, atom, start, end))
+        times = Compound(",", (Compound("t1", (start,)), Compound("t2", (end,))))
+        pattern = Condition("check", pattern, Compound(",", (times, check)), given.span)
+    return pattern
 
 
 def label_properties(program: Program) -> Mapping[str, tuple[Property, ...]]:

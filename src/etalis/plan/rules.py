@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from etalis.language.flags import Settings, rule_settings
+from etalis.language.rules import with_checks
 from etalis.language.syntax import Rule
 from etalis.plan import algebra as p
 from etalis.plan.binarize import binarize
@@ -19,6 +20,7 @@ def plan_rules(rules: Iterable[Rule], settings: Settings) -> tuple[p.Head, ...]:
 
 def plan_rule(rule: Rule, number: int, settings: Settings, *, parts: bool = False) -> p.Head:
     """Return the plan of one rule, of its policy and within its windows; `parts` has it keep the inputs' numbers."""
+    rule = with_checks(rule)
     policy, window = rule_settings(settings, rule)
     bounds = [w for w in (window, settings.garbage_window) if w is not None]
     table = relations(settings.relations)
