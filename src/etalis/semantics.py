@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from etalis import semantics_model
 from etalis.errors import EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
-from etalis.language.event_goals import Occur, Step, install_goals
-from etalis.language.flags import Settings, rule_settings, settings
+from etalis.language.event_goals import install_goals
+from etalis.language.flags import settings
 from etalis.language.lower import load_clauses, run_directives, to_logic
-from etalis.language.rules import declarations, knowledge_changes, known_events, labelled_rules, with_checks
+from etalis.language.rules import knowledge_changes, known_events
+from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value, format_value
@@ -35,9 +36,8 @@ from etalis.semantics_matches import (
     match_all,
     whole,
 )  # fmt: skip
-from etalis.semantics_patterns import acting, build, named
+from etalis.semantics_rules import Rules
 from etalis.temporal.event import Event, sort_key
-from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
 
 _EVER = 1 << 200
@@ -63,16 +63,16 @@ def run(
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
-    course = Course()
-    solver = Solver(load_clauses(program), output=output, clock=course.clock)
-    signatures = {name: declared.attributes for (name, _), declared in declarations(program).items()}
-    install_goals(solver.database, course, signatures)
+    course = Course(output or (lambda _text: None))
+    solver = Solver(load_clauses(program), output=course.output, clock=course.clock)
+    install_goals(solver.database, course, program)
     solve, learn = knowledge(program, solver, errors), _learner(program, solver)
     waiting = sorted(changes, key=lambda change: change[0])
     world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
     history = _History(world, course, found.max_derivations, lambda until: _change(solver, waiting, until))
-    for number, rule in enumerate(labelled_rules(program), 1):
-        _set_up(rule, rule.label or str(number), found, history)
+    history.rules = Rules(program, found, world, lambda rule, x, scope: _conclude(rule, x, scope, history))
+    history.rules.begin()
+    history.complete([])
     ranked = sorted(stream, key=lambda e: (e.end_time, e.start_time))
     history.pass_through(ranked, math.inf if until is None else until)
     return history.derived
@@ -138,23 +138,22 @@ def _change(solver: Solver, waiting: list[tuple[int, str, bool, tuple[Value, ...
 
 
 def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:
-    """Return those of the events that the program's triggers name; without any, those that are heads.
+    """Return those of the events that the program's triggers name; without any, those that rules made.
 
     >>> reported(s.Program((s.Trigger("print_trigger", s.Const("all_events")),)), [Event.make("a", (), 1, 1)])
     [a [1e-06, 1e-06]]
     """
-    heads = {(rule.head.name, len(rule.head.args)) for rule in labelled_rules(program)}
     triggers = [item.pattern for item in program.items if isinstance(item, s.Trigger)]
     patterns = triggers or [s.Const("all_defined_events")]
-    return [event for event in events if any(_triggers(pattern, event, heads) for pattern in patterns)]
+    return [event for event in events if any(_triggers(pattern, event) for pattern in patterns)]
 
 
-def _triggers(pattern: s.Term, event: Event, heads: set[tuple[str, int]]) -> bool:
+def _triggers(pattern: s.Term, event: Event) -> bool:
     match pattern:
         case s.Const("all_events"):
             return True
         case s.Const("all_defined_events"):
-            return event.rule is not None and (event.name, len(event.args)) in heads
+            return event.rule is not None
         case s.Compound("/", (s.Const(name), s.Const(arity))):
             return (event.name, len(event.args)) == (name, arity)
         case s.Const(name):
@@ -174,6 +173,7 @@ class _History:
     course: Course
     max_derivations: int
     change: Callable[[int], None]
+    rules: Rules = field(init=False)
     before: int = 0
     coming: list[Occur] = field(default_factory=list)
     derived: list[Event] = field(default_factory=list)
@@ -190,13 +190,13 @@ class _History:
             for receive in [receive for time, receive in self.world.points if time == now]:
                 receive(whole(now, now, {}, frozenset()))
                 self.world.let_go()
-                self._complete([])
+                self.complete([])
             for step in sorted((c for c in self.coming if c.end == now), key=lambda c: c.start):
                 self._occur(step)
-                self._complete([])
+                self.complete([])
             for event in (e for e in inputs if e.end_time == now):
                 self.before = len(self.derived)
-                self._complete([event])
+                self.complete([event])
             while any(d.due == now for d in self.world.deadlines):
                 self._fall_due(now)
 
@@ -220,9 +220,9 @@ class _History:
         for absence in [d for d in taken if d.stands()]:
             absence.fire()
             self.world.let_go()
-        self._complete([])
+        self.complete([])
 
-    def _complete(self, events: list[Event]) -> None:
+    def complete(self, events: list[Event]) -> None:
         """Process events and all that they cause, then the steps that their goals asked for."""
         self._rounds(events)
         while self.course.steps:
@@ -230,7 +230,12 @@ class _History:
 
     def _take(self, step: Step) -> None:
         """Take one step; an event that ends later waits until time reaches its end (reading 51)."""
-        if self.course.now is not None and step.end > self.course.now:
+        if isinstance(step, Spy):
+            self.course.spied ^= {step.kind} if (step.kind in self.course.spied) != step.on else set()
+        elif not isinstance(step, Occur):
+            self.coming = [] if isinstance(step, Reset) else self.coming
+            self.rules.perform(step)
+        elif self.course.now is not None and step.end > self.course.now:
             self.coming.append(step)
         else:
             self._occur(step)
@@ -246,6 +251,7 @@ class _History:
         """Process the events of a round, then what they caused, until nothing new is caused."""
         while events or self.caused:
             for event in events:
+                self.course.watch(event)
                 self.world.learn(event)
                 self.world.history.append(event)
                 for leaf in self.world.leaves:
@@ -267,19 +273,6 @@ class _History:
             raise LimitError(Problem("E320", message, hint=hint))
 
 
-def _set_up(rule: s.Rule, name: str, found: Settings, history: _History) -> None:
-    """Build the operators of a rule below its head."""
-    policy, window = rule_settings(found, rule)
-    pattern = with_checks(rule).pattern
-    for duration in (window, found.garbage_window):
-        pattern = pattern if duration is None else s.Within(pattern, duration)
-    head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
-    action = frozenset() if rule.action is None else named([rule.action])
-    scope = Scope(history.world, name, POLICIES[policy], None, head | action, head)
-    actions = [] if rule.action is None else [rule.action]
-    build(pattern, acting(actions, lambda x: _conclude(rule, x, scope, history), scope), scope)
-
-
 def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> None:
     """Make a rule's event of a match of its pattern, or set the alarm."""
     args = tuple(ground(a, x.bindings) for a in rule.head.args)
@@ -292,4 +285,5 @@ def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> Non
         scope.world.report(f"an alarm needs a positive number of seconds or a moment, not {when}", scope.rule)
     else:
         event = Event.make(rule.head.name, args, due, due, scope.rule)
-        history.world.deadlines.append(Deadline(due, math.inf, lambda: True, lambda: history.caused.append(event)))
+        alarm = Deadline(due, math.inf, lambda: scope.standing.stands, lambda: history.caused.append(event))
+        history.world.deadlines.append(alarm)

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, assert_never
 
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language import syntax as s
-from etalis.language.event_goals import Step
+from etalis.language.steps import Step
 from etalis.logic.term import Struct, Value, real
 from etalis.logic.time_builtins import no_clock
 from etalis.temporal.event import Event
@@ -177,11 +177,18 @@ class Deadline:
 class Course:
     """Where a run stands, for goals that act on it: the time reached, and the steps that follow the current input."""
 
+    output: Callable[[str], object]
     now: int | None = None
     steps: list[Step] = field(default_factory=list)
+    spied: set[tuple[str, int]] = field(default_factory=set)
 
     def reached(self) -> int | None:
         return self.now
+
+    def watch(self, event: Event) -> None:
+        """Write an event of a kind that is spied upon."""
+        if (event.name, len(event.args)) in self.spied:
+            self.output(f"{event!r}\n")
 
     def clock(self) -> float:
         if self.now is None:
@@ -218,6 +225,13 @@ class World:
         self.errors.append(ConditionError(Problem("E501", f"in rule {rule}: {message}", hint=hint)))
 
 
+@dataclass(slots=True)
+class Standing:
+    """Whether a rule still stands; of one that does not, nothing falls due."""
+
+    stands: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Where a pattern stands: its rule, the policy, the smallest window around it, the variables used elsewhere."""
@@ -228,6 +242,7 @@ class Scope:
     window: int | None
     outer: Names
     head: Names
+    standing: Standing
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from etalis.semantics_matches import (
     Instance,
     Names,
     Receiver,
+    Standing,
     Tests,
     World,
     agree,
@@ -78,13 +79,15 @@ class Absence:
     absent: list[Instance]
     tests: Tests
     emit: Receiver
+    standing: Standing
 
     def receive(self, x: Instance) -> None:
         due = x.end + self.duration
         self.world.deadlines.append(Deadline(due, x.end, lambda: self._stands(x, due), lambda: self._fire(x, due)))
 
     def _stands(self, x: Instance, due: int) -> bool:
-        return not any(x.end < c.start and c.end <= due and agree(c.bindings, x.bindings) for c in self.absent)
+        blocked = any(x.end < c.start and c.end <= due and agree(c.bindings, x.bindings) for c in self.absent)
+        return self.standing.stands and not blocked
 
     def _fire(self, x: Instance, due: int) -> None:
         pass_on(self.tests(whole(x.start, due, x.bindings, x.parts)), self.emit)

@@ -118,7 +118,7 @@ def _build_core(
             build(left, union.receive, scope)
             build(right, union.receive, scope)
         case s.NotWithin(pattern=left, absent=absent, duration=duration):
-            absence = Absence(world, duration, _negated(absent, left, scope), tests, receive)
+            absence = Absence(world, duration, _negated(absent, left, scope), tests, receive, scope.standing)
             build(left, absence.receive, _beside(scope, absent))
         case s.Repeat():
             inside = _inside_repeat(scope, core)

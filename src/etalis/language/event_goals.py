@@ -1,72 +1,155 @@
-"""Goals that act on the events of a run (003, section 5.2): `event/1` and `event/2`.
+"""Goals that act on the run (003, section 5.2): `event/1,2`, rules and properties at run time, `reset_db`.
 
-Such a goal does nothing at once: it hands a step to whoever runs the program, and steps follow, in the order they were
-given, when the current input and all that it caused are complete (reading 51).
+Such a goal does nothing at once: it hands a step to whoever runs the program. What a goal may not do, such as reaching
+a file, is refused with a sentence that says what to use instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Protocol, TypeAlias
 
 from etalis.errors import EtalisError
 from etalis.language.attributes import Signature, convert
+from etalis.language.check import check_rules
+from etalis.language.lower import to_syntax
+from etalis.language.outline import Outline
+from etalis.language.parser import parse_rule
+from etalis.language.printer import print_term
+from etalis.language.refused import REFUSED_GOALS
+from etalis.language.rules import declarations
+from etalis.language.steps import Assign, Delete, Host, Insert, Occur, Reset, Spy, Step, Withdraw
+from etalis.language.syntax import Program, Property, Rule
 from etalis.logic.arguments import bound
-from etalis.logic.clauses import Database, is_callable
+from etalis.logic.clauses import Database, Key, is_callable
 from etalis.logic.errors import LogicError
 from etalis.logic.foreign import install
-from etalis.logic.iso_errors import domain_error, instantiation_error, show, type_error
-from etalis.logic.machine import Frame, Machine
+from etalis.logic.iso_errors import domain_error, instantiation_error, representation_error, show, type_error
+from etalis.logic.machine import Code, Frame, Machine
 from etalis.logic.term import Value
 from etalis.logic.time_builtins import seconds_since_1970
-from etalis.logic.unify import Term, deref, split_list, to_value
+from etalis.logic.unify import Term, deref, from_value, split_list, to_value, variables
 from etalis.temporal.interval import to_seconds, to_time
 
-
-@dataclass(frozen=True, slots=True)
-class Occur:
-    """An event occurs, as an input; at the time reached, or when time reaches its end."""
-
-    name: str
-    args: tuple[Value, ...]
-    start: int
-    end: int
+Args = tuple[Term, ...]
 
 
-Step: TypeAlias = Occur
-
-
-class Host(Protocol):
-    """Who runs the program: knows the time that an event being processed has reached, and takes steps."""
-
-    def reached(self) -> int | None: ...
-
-    def follow(self, step: Step) -> None: ...
-
-
-def hidden_goal(step: Step) -> LogicError:
+def hidden_goal() -> LogicError:
     """Return the error for a step that came out of a goal which nothing in the program's text announced."""
-    text = f"{step.name} cannot be raised by a goal that the program's text does not show"
-    return _refuse("raise", step.name, "E507", text, "write event/1 where it is called")
+    text = "the run cannot be changed by a goal that the program's text does not show"
+    return _refuse("change", "run", "E507", text, "write the goal, such as event/1, where it is called")
 
 
-def install_goals(database: Database, host: Host, signatures: Mapping[str, Signature]) -> None:
+def install_goals(database: Database, host: Host, program: Program) -> None:
     """Make the goals part of a database; a program's own predicate of such a name goes before them."""
+    signatures = {name: declared.attributes for (name, _), declared in declarations(program).items()}
+    found: dict[Key, Callable[[Machine, Args], Step]] = {
+        ("event", 1): lambda machine, args: _occurrence(machine, args, host.reached(), signatures),
+        ("event", 2): lambda machine, args: _occurrence(machine, args, host.reached(), signatures),
+        ("ins_event_rule", 1): lambda machine, args: Insert(_checked_rule(machine, args[0], program)),
+        ("del_event_rule", 1): lambda machine, args: Delete(_rule_or_label(machine, args[0])),
+        ("ins", 1): lambda machine, args: _assignment(machine, args[0], program),
+        ("del", 1): lambda machine, args: _withdrawal(machine, args[0]),
+        ("reset_db", 0): lambda _machine, _args: Reset(),
+        ("spy_event", 1): lambda _machine, args: Spy(_kind(args[0]), True),
+        ("nospy_event", 1): lambda _machine, args: Spy(_kind(args[0]), False),
+    }
+    for key, read in found.items():
+        _install(database, key, _stepping(host, read))
+    for key, sentence in REFUSED_GOALS.items():
+        _install(database, key, _refusing(key, sentence))
 
-    def occur(machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
-        host.follow(_occurrence(machine, args, host.reached(), signatures))
+
+def _install(database: Database, key: Key, code: Code) -> None:
+    if not database.overrides(*key):
+        install(database, *key, code)
+
+
+def _stepping(host: Host, read: Callable[[Machine, Args], Step]) -> Code:
+    def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+        host.follow(read(machine, args))
         return cont
 
-    for arity in (1, 2):
-        if not database.overrides("event", arity):
-            install(database, "event", arity, occur)
+    return run
 
 
-def _occurrence(
-    machine: Machine, args: tuple[Term, ...], now: int | None, signatures: Mapping[str, Signature]
-) -> Occur:
+def _refusing(key: Key, sentence: str) -> Code:
+    def run(_machine: Machine, _args: Args, _cont: Frame) -> Frame | None:
+        name, arity = key
+        error = ("error", ("permission_error", "call", "procedure", ("/", name, arity)), "goal")
+        raise LogicError(error, "E507", f"{name}/{arity} cannot be called from a program", sentence)
+
+    return run
+
+
+def _checked_rule(machine: Machine, term: Term, program: Program) -> Rule:
+    """Read a rule, given as a term or as text, and check it against the program."""
+    found = _rule_or_label(machine, term)
+    try:
+        rule = parse_rule(found, "<goal>") if isinstance(found, str) else found
+        errors = [problem for problem in check_rules(program, [rule]) if problem.is_error]
+    except EtalisError as error:
+        errors = list(error.problems)
+    if errors:
+        raise _refuse("insert", term, errors[0].code, errors[0].message, errors[0].hint, "rule")
+    return rule
+
+
+def _rule_or_label(machine: Machine, term: Term) -> Rule | str:
+    term = bound(term)
+    if isinstance(term, int):
+        return str(term)
+    if isinstance(term, str):
+        return term
+    if not is_callable(term):
+        raise type_error("event_rule", term)
+    machine.trail.charge(len(variables(term)))
+    try:
+        return parse_rule(print_term(to_syntax(term)), "<goal>")
+    except RecursionError:
+        raise representation_error("term_depth") from None
+    except EtalisError as error:
+        first = error.problems[0]
+        raise _refuse("read", term, first.code, first.message, first.hint, "rule") from error
+
+
+def _kind(term: Term) -> Key:
+    """Read `Name/Arity`."""
+    term = bound(term)
+    if not (isinstance(term, tuple) and len(term) == 3 and term[0] == "/"):
+        raise type_error("predicate_indicator", term)
+    name, arity = (bound(part) for part in term[1:])
+    if not (isinstance(name, str) and isinstance(arity, int)):
+        raise type_error("predicate_indicator", term)
+    return name, arity
+
+
+def _property(machine: Machine, term: Term) -> tuple[str, str, Value | None]:
+    """Read `property(Label, Name, Value)`."""
+    term = bound(term)
+    if not (isinstance(term, tuple) and len(term) == 4 and term[0] == "property"):
+        raise domain_error("property", term)
+    label, name = (bound(part) for part in term[1:3])
+    if not isinstance(name, str) or not isinstance(label, str | int):
+        raise type_error("atom", label if isinstance(name, str) else name)
+    return str(label), name, to_value(term[3], machine.limits.size)
+
+
+def _assignment(machine: Machine, term: Term, program: Program) -> Assign:
+    label, name, value = _property(machine, term)
+    if value is None:
+        raise instantiation_error()
+    given = Property(name, to_syntax(from_value(value)))
+    for problem in Outline(program).property_problems(given):
+        raise _refuse("insert", term, problem.code, problem.message, problem.hint, "property")
+    return Assign(label, given)
+
+
+def _withdrawal(machine: Machine, term: Term) -> Withdraw:
+    return Withdraw(*_property(machine, term))
+
+
+def _occurrence(machine: Machine, args: Args, now: int | None, signatures: Mapping[str, Signature]) -> Occur:
     """Read the arguments of `event(Atom)` or `event(Atom, [Start, End])`."""
     name, values = _atom(machine, bound(args[0]))
     if now is None or machine.view is not None:
@@ -82,8 +165,8 @@ def _occurrence(
         raise _refuse("raise", args[0], first.code, first.message, first.hint) from error
 
 
-def _refuse(action: str, culprit: Term, code: str, text: str, hint: str | None) -> LogicError:
-    return LogicError(("error", ("permission_error", action, "event", deref(culprit)), "goal"), code, text, hint)
+def _refuse(action: str, culprit: Term, code: str, text: str, hint: str | None, kind: str = "event") -> LogicError:
+    return LogicError(("error", ("permission_error", action, kind, deref(culprit)), "goal"), code, text, hint)
 
 
 def _atom(machine: Machine, term: Term) -> tuple[str, tuple[Value, ...]]:

@@ -97,7 +97,10 @@ CHANGES_CLAUSES = ASSERTS | frozenset({("retract", 1), ("retractall", 1)})
 RAISES = frozenset({("event", 1), ("event", 2)})
 
 # Goals that act on the run itself: what they ask for follows when the current input is complete.
-ENGINE_GOALS = RAISES | frozenset({("ins_event_rule", 1), ("del_event_rule", 1)})
+ENGINE_GOALS = RAISES | frozenset(
+    {("ins_event_rule", 1), ("del_event_rule", 1), ("ins", 1), ("del", 1), ("reset_db", 0)}
+    | {("spy_event", 1), ("nospy_event", 1)}
+)
 
 SIDE_EFFECTS = EFFECTS | ENGINE_GOALS | frozenset({("set_etalis_flag", 2), ("write_log", 2), ("halt", 0)})
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from etalis.errors import Problem
 from etalis.language.goals import BUILTINS, SIDE_EFFECTS, TIMES, Call, Indicator, calls
 from etalis.language.outline import Outline
+from etalis.language.refused import REFUSED_GOALS
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Condition
 from etalis.language.traversal import postorder
@@ -40,6 +41,9 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline) -> Probl
     if call.indicator in TIMES:
         message = f"{kind(*call.indicator)} has a value behind `check` only"
         return Problem("W207", message, call.span, "write `check` in place of `where`")
+    if call.indicator in REFUSED_GOALS:
+        message = f"{kind(*call.indicator)} cannot be called from a program"
+        return Problem("W207", message, call.span, REFUSED_GOALS[call.indicator])
     arities = sorted(n for name, n in known if name == call.name)
     if arities:
         hint = f"{call.name} takes {counted(arities[0], 'argument')}"

@@ -71,6 +71,28 @@ def read_term(text: str) -> tuple[unify.Term, dict[str, unify.Variable]]:
     return goal.term, dict(goal.variables)
 
 
+def to_syntax(term: unify.Term) -> Term:
+    """Turn a term of the logic machine into one of the syntax tree; its variables are named V1, V2, ...
+
+    >>> to_syntax(("f", 1, unify.make_list(["a"])))
+    Compound(name='f', args=(Const(value=1), ListTerm(items=(Const(value='a'),), tail=None)))
+    """
+    return _to_syntax(term, {})
+
+
+def _to_syntax(term: unify.Term, names: dict[unify.Variable, str]) -> Term:
+    term = unify.deref(term)
+    if isinstance(term, unify.Variable):
+        return Var(names.setdefault(term, f"V{len(names) + 1}"))
+    items, tail = unify.split_list(term)
+    if items or tail == ():
+        rest = None if tail == () else _to_syntax(tail, names)
+        return ListTerm(tuple(_to_syntax(item, names) for item in items), rest)
+    if isinstance(term, tuple):
+        return Compound(term[0], tuple(_to_syntax(part, names) for part in term[1:]))
+    return Const(term)
+
+
 def load_clauses(program: Program, database: Database | None = None) -> Database:
     """Return the program's background knowledge: its clauses and facts in their written order."""
     knowledge = new_database() if database is None else database

@@ -11,14 +11,15 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from heapq import heappop
-from operator import lt
 from typing import TYPE_CHECKING, Any, Unpack
 
-from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem
+from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem, ProgramError
 from etalis.language.attributes import convert
-from etalis.language.event_goals import Occur, Step, hidden_goal, install_goals
+from etalis.language.event_goals import hidden_goal, install_goals
 from etalis.language.lower import run_directives
 from etalis.language.parser import parse_event
+from etalis.language.steps import Occur, Step
+from etalis.language.syntax import Const, Property
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.solver import Solver
@@ -31,8 +32,8 @@ from etalis.runtime.knowledge import show_history, solutions
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, State, Tag
-from etalis.temporal.event import Event, Kind, Retraction, sort_key
+from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, State, Tag, sort_round
+from etalis.temporal.event import Event, Kind, Retraction
 from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Engine:
 
     def _solver(self, output: Callable[[str], object]) -> Solver:
         solver = self.program.solver(output, self._tell_time)
-        install_goals(solver.database, self, self._signatures)
+        install_goals(solver.database, self, self.program.tree)
         if self._history is not None:
             show_history(solver.database, self._history)
         return solver
@@ -387,12 +388,21 @@ class Engine:
 
     def follow(self, step: Step) -> None:
         """Take a step that a goal asks for, when the current input is complete."""
-        if not self._rules.acts:
-            raise hidden_goal(step)
-        self._state.steps.append(step)
+        if not self._taking:
+            self._perform(step, [])
+        elif self._rules.acts:
+            self._state.steps.append(step)
+        else:
+            raise hidden_goal()
 
     def _perform(self, step: Step, out: list[Raw]) -> None:
-        if step.end > self._state.now:
+        if not isinstance(step, Occur):
+            try:
+                self._rules.perform(step)
+            except ProgramError as error:
+                self._report(ConditionError(*error.problems))
+            self._open_entries()
+        elif step.end > self._state.now:
             self._state.await_event(step)
         else:
             self._raise(step, out)
@@ -555,6 +565,44 @@ class Engine:
             hint = "use reporting(on_watermark) without revision_flag, or a new engine"
             raise EventError(Problem("E313", "rules cannot change while events can be corrected", hint=hint))
 
+    def set_property(self, label: str, name: str, value: Any) -> int:
+        """Give the rules of a label a property, effective for later events; return how many rules there are.
+
+        What waits in these rules is dropped; the others notice nothing.
+        """
+        self._refuse_change_of_rules()
+        count = self._rules.set_property(label, Property(name, Const(to_value(value))))
+        self._open_entries()
+        return count
+
+    def delete_property(self, label: str, name: str) -> int:
+        """Take a property from the rules of a label, effective for later events; return how many rules there are."""
+        self._refuse_change_of_rules()
+        count = self._rules.delete_property(label, name)
+        self._open_entries()
+        return count
+
+    def reset(self) -> None:
+        """Drop all that waits: instances, absences, alarms, events for later. Rules, knowledge and time stay."""
+        self._refuse_change_of_rules()
+        self._rules.reset()
+        self._open_entries()
+
+    def spy(self, event: str) -> None:
+        """Write every event of a kind, `name/arity`, to the output: received, raised or derived."""
+        self._spy(event, True)
+
+    def unspy(self, event: str) -> None:
+        """Write the events of a kind no more."""
+        self._spy(event, False)
+
+    def _spy(self, event: str, on: bool) -> None:
+        name, _, arity = event.rpartition("/")
+        if not name or not arity.isdecimal():
+            raise InputError(Problem("E306", f"{event} names no kind of event", hint="write name/arity, as in a/2"))
+        self._rules.spy((name, int(arity)), on)
+        self._open_entries()
+
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""
         return self._rules.waiting()
@@ -562,21 +610,6 @@ class Engine:
     def code(self) -> str:
         """Return the generated source."""
         return self._rules.code()
-
-
-def sort_round(batch: list[Raw]) -> None:
-    """Sort a round by (end, start, standard order of the atom).
-
-    Plain comparison is that order for arguments of one type. Where types differ, or an integer meets a float of its
-    value (neither is less), the keys are spelled out.
-    """
-    try:
-        batch.sort()
-        if all(map(lt, batch, batch[1:])):
-            return
-    except TypeError:
-        pass
-    batch.sort(key=lambda raw: sort_key(Event(raw)))
 
 
 def _print(text: str) -> None:

@@ -42,8 +42,8 @@ class EntryWriter:
         for leaf in compiler.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
-        self.feeding = any(kind in heads for kind in (*self.leaves, *rules.learned))
-        self.hot = [kind for kind in self.leaves if kind not in heads and kind not in rules.learned]
+        self.feeding = any(kind in heads for kind in (*self.leaves, *rules.learned, *rules.spied))
+        self.hot = [kind for kind in self.leaves if kind not in {*heads, *rules.learned, *rules.spied}]
         kinds = [rules.heads.kind(planned) for planned, _ in rules.rules]
         self.all_reported = all(kind.reported is True for kind in kinds)
 

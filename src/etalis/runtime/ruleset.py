@@ -10,16 +10,22 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.effects import acts_on_run, find_effects, reads_clock
+from etalis.language.flags import PROPERTIES
+from etalis.language.likeness import is_same_rule
+from etalis.language.outline import Outline
 from etalis.language.parser import parse_rule
-from etalis.language.rules import event_rules, knowledge_changes
-from etalis.language.syntax import LabelProperty, Rule, Var
+from etalis.language.rules import event_rules, knowledge_changes, label_properties
+from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Spy, Withdraw
+from etalis.language.syntax import LabelProperty, Property, Rule, Var
 from etalis.language.syntax import Program as Tree
+from etalis.language.values import ground
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
+from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
@@ -33,6 +39,7 @@ from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
 from etalis.runtime.state import NEVER, Owner, Raw, State
 from etalis.runtime.store import Doubles, count_instances
+from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -68,20 +75,20 @@ class RuleSet:
         self.ticks: list[tuple[int, Callable[[], None]]] = []
         self.fired: set[Any] = set()
         self.learned = knowledge_changes(program.tree)
+        self.spied: set[tuple[str, int]] = set()
+        self.apart = dict(label_properties(program.tree))
         self.generation = 0
         self.numbers = 0
         self.acts = program.acts_on_run
         for rule in program.rules:
-            self._plan(rule, not program.effects)
+            self.rules.append(self._plan(rule, not program.effects))
         self.compile()
 
-    def _plan(self, rule: Rule, shares: bool) -> PlannedRule:
+    def _plan(self, rule: Rule, shares: bool) -> tuple[PlannedRule, Rule]:
         """Plan a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
         head = plan_rule(rule, self.numbers, self.settings, parts=self.traced)
-        planned = PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing)
-        self.rules.append((planned, rule))
-        return planned
+        return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def compile(self) -> None:
         """Compile all rules over the state they have."""
@@ -95,6 +102,8 @@ class RuleSet:
         self.listened = {*self.processors, *heads, *self.learned}
         for kind, changes in self.learned.items():
             self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))
+        for kind in self.spied:
+            self.processors[kind] = self._tell_first(kind, self.processors.get(kind, _nothing))
         for planned, _ in self.rules:
             made = self.heads.kind(planned)
             made.feeds = self.processors.get((made.name, made.arity))
@@ -118,6 +127,16 @@ class RuleSet:
             process(raw)
 
         return learn
+
+    def _tell_first(self, kind: tuple[str, int], process: Callable[[Raw], None]) -> Callable[[Raw], None]:
+        """Return the processor of events that are spied upon."""
+        name, end, output = kind[0], 3 + kind[1], self.conditions.solver.host.output
+
+        def tell(raw: Raw) -> None:
+            output(f"{Event.make(name, raw[3:end], raw[1], raw[0])!r}\n")
+            process(raw)
+
+        return tell
 
     def _compile_ticks(self, compiler: Compiler) -> list[tuple[int, Callable[[], None]]]:
         found = []
@@ -175,16 +194,17 @@ class RuleSet:
         """Add a rule and return its label."""
         parsed = parse_rule(rule) if isinstance(rule, str) else rule
         self.generation += 1
-        properties = [item for item in self.program.tree.items if isinstance(item, LabelProperty)]
+        properties = [LabelProperty(label, given) for label, several in self.apart.items() for given in several]
         added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
         around = Tree((*self.program.tree.items, parsed))
         self.acts = self.acts or acts_on_run(around)
         self.watched = self.watched or reads_clock(around)
         shares = not find_effects(around)
-        labels = [self._plan(r, shares).head.label for r in added]
+        planned = [self._plan(r, shares) for r in added]
+        self.rules += planned
         self.compile()
-        return labels[0]
+        return planned[0][0].head.label
 
     def delete(self, rule: str | Rule) -> int:
         """Remove the rules of a label, or equal to a rule."""
@@ -192,17 +212,84 @@ class RuleSet:
         gone = [
             (pl, r)
             for pl, r in self.rules
-            if (pl.head.label == wanted if isinstance(wanted, str) else _same(r, wanted))
+            if (pl.head.label == wanted if isinstance(wanted, str) else is_same_rule(r, wanted))
         ]
         if not gone:
-            known = ", ".join(sorted({pl.head.label for pl, _ in self.rules}))
-            raise ProgramError(Problem("E230", f"no rule {rule} to delete", hint=f"rules here: {known}"))
+            raise self._no_rule(f"{rule if isinstance(rule, str) else rule.head.name} to delete")
         self.rules = [pair for pair in self.rules if pair not in gone]
         for planned, _ in gone:
             self.heads.kind(planned).alive = False
         self.compile()
         self._forget()
         return len(gone)
+
+    def _no_rule(self, what: str) -> ProgramError:
+        known = ", ".join(sorted({planned.head.label for planned, _ in self.rules}))
+        return ProgramError(Problem("E230", f"no rule {what}", hint=f"rules here: {known}"))
+
+    def set_property(self, label: str, given: Property) -> int:
+        """Give the rules of a label a property, in place of the value that it had; return how many there are."""
+        meaning = PROPERTIES.get(given.name, given.name)
+        errors = [problem for problem in Outline(self.program.tree).property_problems(given) if problem.is_error]
+        if errors:
+            raise ProgramError(*errors)
+        return self._begin_anew(
+            label, lambda old: (*(p for p in old if PROPERTIES.get(p.name, p.name) != meaning), given)
+        )
+
+    def delete_property(self, label: str, name: str, value: Value | None = None) -> int:
+        """Take a property from the rules of a label, whatever its value or only if that is as given."""
+        return self._begin_anew(
+            label, lambda old: tuple(p for p in old if p.name != name or value not in (None, ground(p.value)))
+        )
+
+    def _begin_anew(self, label: str, change: Callable[[tuple[Property, ...]], tuple[Property, ...]]) -> int:
+        """Plan the rules of a label with other properties, at their places; what waits in them is dropped."""
+        places = [i for i, (planned, _) in enumerate(self.rules) if planned.head.label == label]
+        if not places:
+            raise self._no_rule(label)
+        self.generation += 1
+        self.apart[label] = change(self.apart.get(label, ()))
+        for i in places:
+            planned, rule = self.rules[i]
+            self.heads.kind(planned).alive = False
+            changed = replace(rule, label=label, properties=change(rule.properties))
+            self.rules[i] = self._plan(changed, planned.shares)
+        self.compile()
+        self._forget()
+        return len(places)
+
+    def spy(self, kind: tuple[str, int], on: bool) -> None:
+        """Write every event of a kind to the output, or no more."""
+        if on:
+            self.spied.add(kind)
+        else:
+            self.spied.discard(kind)
+        self.compile()
+
+    def reset(self) -> None:
+        """Drop all that waits: instances, absences, alarms, events for later."""
+        self.memory.clear()
+        self.state.drop()
+        self.compile()
+
+    def perform(self, step: RuleStep | Spy) -> None:
+        """Do what a goal asked for."""
+        match step:
+            case Insert(rule=rule):
+                self.insert(rule)
+            case Delete(rule=wanted):
+                self.delete(wanted)
+            case Assign(label=label, property=given):
+                self.set_property(label, given)
+            case Withdraw(label=label, name=name, value=value):
+                self.delete_property(label, name, value)
+            case Reset():
+                self.reset()
+            case Spy(kind=kind, on=on):
+                self.spy(kind, on)
+            case _:
+                assert_never(step)
 
     def _forget(self) -> None:
         """Drop the state of parts that no rule has any more; what they wait for will not come."""
@@ -220,10 +307,6 @@ class RuleSet:
     def code(self) -> str:
         """Return the generated source, one function after the other."""
         return "\n".join(f"# {what}\n{text}" for what, text in self.sources)
-
-
-def _same(a: Rule, b: Rule) -> bool:
-    return replace(a, label=None, properties=()) == replace(b, label=None, properties=())
 
 
 def _nothing(*_: Any) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
+from operator import lt
 from typing import Any, Protocol
 
-from etalis.language.event_goals import Occur, Step
-from etalis.temporal.event import Kind
+from etalis.language.steps import Occur, Step
+from etalis.temporal.event import Event, Kind, sort_key
 from etalis.temporal.interval import MICROSECONDS
 
 NEVER = 1 << 200
@@ -117,6 +118,12 @@ class State:
         """Return when the next event that is kept ends."""
         return self.coming[0][0] if self.coming else NEVER
 
+    def drop(self) -> None:
+        """Forget what is due and what is to come."""
+        self.timers.clear()
+        self.coming.clear()
+        self.due = NEVER
+
     def fall_due(self) -> None:
         """Judge and fire what is due first, as one step; where events are parted, what is due in one partition."""
         due, since, *_, tag = self.timers[0]
@@ -204,3 +211,18 @@ class HeadKind(Kind):
         self.reported = reported
         self.alive = True
         self.feeds: Callable[[Raw], None] | None = None
+
+
+def sort_round(batch: list[Raw]) -> None:
+    """Sort a round by (end, start, standard order of the atom).
+
+    Plain comparison is that order for arguments of one type. Where types differ, or an integer meets a float of its
+    value (neither is less), the keys are spelled out.
+    """
+    try:
+        batch.sort()
+        if all(map(lt, batch, batch[1:])):
+            return
+    except TypeError:
+        pass
+    batch.sort(key=lambda raw: sort_key(Event(raw)))

@@ -1,0 +1,75 @@
+"""What goals ask of a run: steps that follow, in the order given, when the current input is complete (reading 51)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from etalis.language.syntax import Property, Rule
+from etalis.logic.term import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Occur:
+    """An event occurs, as an input: at the time reached, or when time reaches its end."""
+
+    name: str
+    args: tuple[Value, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """A rule joins the others."""
+
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The rules of a label, or those equal to a rule, leave."""
+
+    rule: Rule | str
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """The rules of a label get a property, in place of the value that it had."""
+
+    label: str
+    property: Property
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """The rules of a label lose a property; with a value, only if that is it."""
+
+    label: str
+    name: str
+    value: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """All that waits is dropped: instances, absences, alarms, events for later."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spy:
+    """Every event of a kind is written to the output from now on, or no more."""
+
+    kind: tuple[str, int]
+    on: bool
+
+
+RuleStep: TypeAlias = Insert | Delete | Assign | Withdraw | Reset
+Step: TypeAlias = Occur | RuleStep | Spy
+
+
+class Host(Protocol):
+    """Who runs the program: knows the time that an event being processed has reached, and takes steps."""
+
+    def reached(self) -> int | None: ...
+
+    def follow(self, step: Step) -> None: ...

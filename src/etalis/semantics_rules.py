@@ -1,0 +1,135 @@
+"""The rules of a run, which goals may change while it goes on (language.md section 7; readings 55 to 58).
+
+A rule is built below the history of its run; what it is made of, its leaves and time points, stands at the rule's
+place. Law: a change of one rule leaves the operators of the others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, assert_never
+
+from etalis.language import syntax as s
+from etalis.language.flags import PROPERTIES, Settings, rule_settings
+from etalis.language.likeness import is_same_rule
+from etalis.language.parser import parse_rule
+from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
+from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Withdraw
+from etalis.semantics_matches import Instance, Offered, Receiver, Scope, Standing, World, ground
+from etalis.semantics_patterns import acting, build, named
+from etalis.temporal.policy import POLICIES
+
+Conclude: TypeAlias = Callable[[s.Rule, Instance, Scope], None]
+Change: TypeAlias = Callable[[tuple[s.Property, ...]], tuple[s.Property, ...]]
+
+
+@dataclass(slots=True)
+class Built:
+    """A rule with what it was built of."""
+
+    rule: s.Rule
+    name: str
+    standing: Standing
+    leaves: list[Offered]
+    points: list[tuple[int, Receiver]]
+
+
+@dataclass(slots=True)
+class Rules:
+    """All rules of a run, in program order."""
+
+    program: s.Program
+    settings: Settings
+    world: World
+    conclude: Conclude
+    apart: dict[str, tuple[s.Property, ...]] = field(default_factory=dict)
+    built: list[Built] = field(default_factory=list)
+    numbers: int = 0
+
+    def begin(self) -> None:
+        """Build the rules of the program's text."""
+        self.apart = dict(label_properties(self.program))
+        for rule in labelled_rules(self.program):
+            self._add(rule)
+
+    def perform(self, step: RuleStep) -> None:
+        """Do what a goal asked for."""
+        match step:
+            case Insert(rule=rule):
+                apart = [s.LabelProperty(label, p) for label, several in self.apart.items() for p in several]
+                for lifted in labelled_rules(s.Program((rule, *apart))):
+                    self._add(lifted)
+            case Delete(rule=wanted):
+                self._delete(parse_rule(wanted) if isinstance(wanted, str) and "<-" in wanted else wanted)
+            case Assign(label=label, property=given):
+                self._change(label, lambda old: (*(p for p in old if _meaning(p) != _meaning(given)), given))
+            case Withdraw(label=label, name=name, value=value):
+                self._change(label, lambda old: tuple(p for p in old if not _is(p, name, value)))
+            case Reset():
+                self.world.deadlines = []
+                for place, old in enumerate(self.built):
+                    self.built[place] = self._build(old.rule, old.name)
+                self._arrange()
+            case _:
+                assert_never(step)
+
+    def _add(self, rule: s.Rule) -> None:
+        self.numbers += 1
+        self.built.append(self._build(rule, rule.label or str(self.numbers)))
+        self._arrange()
+
+    def _delete(self, wanted: s.Rule | str) -> None:
+        gone = [made for made in self.built if _fits(made, wanted)]
+        for old in gone:
+            old.standing.stands = False
+        self.built = [b for b in self.built if b.standing.stands]
+        self._arrange()
+        if not gone:
+            self.world.report("there is no such rule to delete", str(wanted))
+
+    def _change(self, label: str, change: Change) -> None:
+        """Build the rules of a label anew with other properties; what waits in them is gone."""
+        places = [place for place, old in enumerate(self.built) if old.name == label]
+        self.apart[label] = change(self.apart.get(label, ()))
+        for place in places:
+            old = self.built[place]
+            old.standing.stands = False
+            self.built[place] = self._build(replace(old.rule, properties=change(old.rule.properties)), label)
+        self._arrange()
+        if not places:
+            self.world.report("there is no such rule", label)
+
+    def _build(self, rule: s.Rule, name: str) -> Built:
+        """Build the operators of a rule below its head."""
+        policy, window = rule_settings(self.settings, rule)
+        pattern = with_checks(rule).pattern
+        for duration in (window, self.settings.garbage_window):
+            pattern = pattern if duration is None else s.Within(pattern, duration)
+        head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
+        action = frozenset() if rule.action is None else named([rule.action])
+        made = Built(rule, name, Standing(), [], [])
+        scope = Scope(self.world, name, POLICIES[policy], None, head | action, head, made.standing)
+        actions = [] if rule.action is None else [rule.action]
+        self.world.leaves, self.world.points = made.leaves, made.points
+        build(pattern, acting(actions, lambda x: self.conclude(rule, x, scope), scope), scope)
+        return made
+
+    def _arrange(self) -> None:
+        """Put the leaves and time points of all rules in program order."""
+        self.world.leaves = [leaf for made in self.built for leaf in made.leaves]
+        self.world.points = [point for made in self.built for point in made.points]
+        others = (item for item in self.program.items if not isinstance(item, s.Rule))
+        self.world.kinds = frozenset(known_events(s.Program((*others, *(made.rule for made in self.built)))))
+
+
+def _fits(made: Built, wanted: s.Rule | str) -> bool:
+    return made.name == wanted if isinstance(wanted, str) else is_same_rule(made.rule, wanted)
+
+
+def _meaning(given: s.Property) -> str:
+    return PROPERTIES.get(given.name, given.name)
+
+
+def _is(given: s.Property, name: str, value: Any) -> bool:
+    return given.name == name and (value is None or ground(given.value, {}) == value)
