@@ -145,7 +145,8 @@ def run(
     with reporting():
         compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
         tally = Tally(keep=timeline)
-        engine = compiled.engine(policy=policy, on_dead_letter=tally.note_late)
+        told = (sys.stderr if output is Output.JSON else sys.stdout).write
+        engine = compiled.engine(policy=policy, output=told, on_dead_letter=tally.note_late)
         reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit)
         items = read(events, reading, format=format_)
         started = clock.monotonic()

@@ -67,6 +67,8 @@ def _install(database: Database, key: Key, code: Code) -> None:
 
 def _stepping(host: Host, read: Callable[[Machine, Args], Step]) -> Code:
     def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+        if machine.view is not None:
+            raise _refuse("change", "past", "E507", "what was cannot be changed", "ask as of now", "time")
         host.follow(read(machine, args))
         return cont
 
@@ -152,7 +154,7 @@ def _withdrawal(machine: Machine, term: Term) -> Withdraw:
 def _occurrence(machine: Machine, args: Args, now: int | None, signatures: Mapping[str, Signature]) -> Occur:
     """Read the arguments of `event(Atom)` or `event(Atom, [Start, End])`."""
     name, values = _atom(machine, bound(args[0]))
-    if now is None or machine.view is not None:
+    if now is None:
         raise _refuse("raise", args[0], "E507", "an event can be raised only while another is processed", "push it")
     start, end = _interval(args[1]) if len(args) == 2 else (now, now)
     if end < now:

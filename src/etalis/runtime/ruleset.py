@@ -79,15 +79,21 @@ class RuleSet:
         self.apart = dict(label_properties(program.tree))
         self.generation = 0
         self.numbers = 0
+        self.added = 0
         self.acts = program.acts_on_run
         for rule in program.rules:
-            self.rules.append(self._plan(rule, not program.effects))
+            self._add(rule, not program.effects)
         self.compile()
+
+    def _add(self, rule: Rule, shares: bool) -> PlannedRule:
+        self.added += 1
+        self.rules.append(self._plan(rule, shares))
+        return self.rules[-1][0]
 
     def _plan(self, rule: Rule, shares: bool) -> tuple[PlannedRule, Rule]:
         """Plan a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        head = plan_rule(rule, self.numbers, self.settings, parts=self.traced)
+        head = plan_rule(rule, self.added, self.settings, parts=self.traced)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def compile(self) -> None:
@@ -201,10 +207,9 @@ class RuleSet:
         self.acts = self.acts or acts_on_run(around)
         self.watched = self.watched or reads_clock(around)
         shares = not find_effects(around)
-        planned = [self._plan(r, shares) for r in added]
-        self.rules += planned
+        labels = [self._add(r, shares).head.label for r in added]
         self.compile()
-        return planned[0][0].head.label
+        return labels[0]
 
     def delete(self, rule: str | Rule) -> int:
         """Remove the rules of a label, or equal to a rule."""
