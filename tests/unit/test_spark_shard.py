@@ -249,3 +249,22 @@ def test_a_local_spark_uses_this_python(
     session = Session(master)
     etalis.compile("d <- a.").on(session)
     assert session._sc.pythonExec == expected
+
+
+def test_raised_events_are_taken_in_a_shard() -> None:
+    found = shard("d(X) <- a(X) do event(c(X)). e(X) <- c(X) seq a(_).", FLAT, [("a", 2, 2), ("a", 1, 1)])
+    assert [(r["event"], r["X"], r["end"]) for r in found] == [("d", 1, 1), ("d", 2, 2), ("e", 1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("d(X) <- a(X) do ins_event_rule((e <- a(_))).", "goals insert rules"),
+        ("print_trigger(c/1). d(X) <- a(X) do event(c(X)).", "c/1 is to be reported, which no rule makes"),
+        ("print_trigger(all_events). d(X) <- a(X) do event(c(X)).", "all_events is to be reported"),
+    ],
+)
+def test_results_that_cannot_be_planned_are_refused(text: str, reason: str) -> None:
+    with pytest.raises(EtalisError, match=reason) as caught:
+        shard(text, FLAT, [("a", 1, 1)])
+    assert caught.value.code == "E610"

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from etalis.errors import Problem
 from etalis.language.flags import Settings
 from etalis.language.goals import ASSERTS, ENGINE_GOALS, GOAL_ARGUMENTS, SIDE_EFFECTS, Call, calls, indicator
+from etalis.language.names import triggered
 from etalis.language.outline import Outline
-from etalis.language.syntax import Compound, Const, Program, Term, Var
+from etalis.language.syntax import Compound, Const, Program, Term, Trigger, Var
 from etalis.language.traversal import subterms
-from etalis.language.wording import kind
+from etalis.language.wording import kind, written
 
 _NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
 _ACTING = frozenset(name for name, _ in ENGINE_GOALS)
@@ -67,6 +68,19 @@ def acts_on_run(program: Program) -> bool:
 def reads_clock(program: Program) -> bool:
     """Tell whether a goal may ask what time it is."""
     return _may_call(program, frozenset({"current_datetime"}))
+
+
+def find_unplanned(program: Program) -> str | None:
+    """Say what may be reported that is no event of a rule in the text: nothing is known of its attributes."""
+    outline = Outline(program)
+    named = {_name(term) for goal, _ in outline.goals for term in subterms(goal)}
+    if "ins_event_rule" in named:
+        return "goals insert rules"
+    triggers = [item.pattern for item in program.items if isinstance(item, Trigger)]
+    others = [t for t in triggers if t != Const("all_defined_events") and triggered(t) not in outline.derived]
+    if "event" in named and others:
+        return f"goals raise events, and {written(others[0])} is to be reported, which no rule makes"
+    return None
 
 
 def _may_call(program: Program, names: frozenset[str]) -> bool:

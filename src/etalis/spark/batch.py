@@ -17,6 +17,7 @@ from etalis.language.printer import print_program
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
+from etalis.plan.effects import find_unplanned
 from etalis.plan.keys import Kind, find_partitioning, show
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import Types, infer_types
@@ -74,6 +75,10 @@ def plan_detection(
     if program.knowledge:
         hint = "write the facts into the program's text"
         raise refuse("E609", "loaded facts and registered functions do not reach Spark's workers yet", hint)
+    unplanned = find_unplanned(program.tree)
+    if unplanned is not None:
+        hint = "write the rules into the program's text, and report events that rules make"
+        raise refuse("E610", f"the columns of the results cannot be told: {unplanned}", hint)
     settings = program.settings if policy is None else replace(program.settings, policy=policy)
     heads = plan_rules(program.rules, settings)
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
