@@ -45,7 +45,8 @@ def refuse_effects(program: Program, settings: Settings) -> Iterator[Problem]:
     """Yield the refusals of a program's effects where events may be run again."""
     flag = "revision_flag(on)" if settings.revision else "reporting(on_arrival)"
     hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
-    for effect in (*find_effects(program), *find_lessons(program)):
+    clock = ["a goal reads the time reached"] if reads_clock(program) else []
+    for effect in (*find_effects(program), *find_lessons(program), *clock):
         yield Problem("E232", f"{effect}, which {flag} cannot take back", hint=hint)
 
 

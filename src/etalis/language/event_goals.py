@@ -34,12 +34,6 @@ from etalis.temporal.interval import to_seconds, to_time
 Args = tuple[Term, ...]
 
 
-def hidden_goal() -> LogicError:
-    """Return the error for a step that came out of a goal which nothing in the program's text announced."""
-    text = "the run cannot be changed by a goal that the program's text does not show"
-    return _refuse("change", "run", "E507", text, "write the goal, such as event/1, where it is called")
-
-
 def install_goals(database: Database, host: Host, program: Program) -> None:
     """Make the goals part of a database; a program's own predicate of such a name goes before them."""
     signatures = {name: declared.attributes for (name, _), declared in declarations(program).items()}

@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from etalis.errors import ConditionError
 from etalis.logic.term import Struct, format_value
 from etalis.runtime.code import Code
+from etalis.runtime.course import Course
 from etalis.runtime.history import TOGETHER, History, Part
 from etalis.runtime.order import DeadLetters, Held, Stamp, Values, Watermark
 from etalis.runtime.replay import Chain, Content, Replayer, Row, Shelves
@@ -22,7 +24,7 @@ from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.ruleset import RuleSet
 
 Kind = tuple[str, int]
 
@@ -31,12 +33,17 @@ class Disorder:
     """Takes events in any order within the bounds, and corrections of them."""
 
     def __init__(
-        self, engine: Engine, scratch: Callable[[], Engine] | None, dead: DeadLetters, sources: Iterable[Hashable]
+        self,
+        course: Course,
+        dead: DeadLetters,
+        sources: Iterable[Hashable],
+        again: Callable[..., RuleSet],
+        report: Callable[[ConditionError], None],
     ) -> None:
-        settings = engine.program.settings
-        self.engine = engine
-        self.state = engine._state
-        self.rules = engine._rules
+        settings = course.program.settings
+        self.course = course
+        self.state = course.state
+        self.rules = course.rules
         self.dead = dead
         self.revises = settings.revision
         self.horizon = settings.revision_window if settings.revision else BEGINNING
@@ -44,16 +51,16 @@ class Disorder:
         self.held = Held() if settings.lateness is not None and settings.reporting == "on_watermark" else None
         self.held_ids: dict[Hashable, tuple[int, int, int]] = {}
         self.history: History | None = None
-        if scratch is not None:
-            kinds = list(self.rules.processors)
+        if settings.corrects:
+            kinds, places = list(self.rules.processors), list(self.rules.memory)
             self.history = History(self.rules.partitioning(), kinds)
-            self._find_plain_parts()
-            places = list(self.rules.memory)
-            self.replayer = Replayer(scratch(), kinds, places)
+            self.replayer = Replayer(course.program, again, kinds, places)
             self.shelves = Shelves(self.rules, places)
+            self._find_plain_parts()
+        self.report = report
         self.arrives = self.watermark is not None and self.held is None  # on_arrival: deadlines wait for the watermark
         if self.arrives:
-            engine.settled = BEGINNING
+            course.settled = BEGINNING
         self.order = _by_arrival if self.watermark is None else _by_place
         self._ranked = 1
         self._settled = BEGINNING
@@ -135,7 +142,7 @@ class Disorder:
             if self.rules.has_timers:
                 part = self.history.parts[kind]
                 tag = self._tag(part, part.key(kind, values))
-        self.engine.process(kind, values, start, end, rank, out, tag)
+        self.course.process(kind, values, start, end, rank, out, tag)
         if self.history is not None and len(self.history.rows) >= self.history.trim_at:
             self.forget()
 
@@ -170,11 +177,11 @@ class Disorder:
                 if stamp is not None and stamp.id is not None:
                     self.held_ids.pop(stamp.id, None)
                 self._process(name, values, start, end, rank, stamp, out)
-            self.engine.pass_to(until, out)
+            self.course.advance(until, out)
         elif self.arrives:
             self._settle_deadlines(until, out)
         else:
-            self.engine.pass_to(until, out)
+            self.course.advance(until, out)
 
     def advance(self, until: int, out: list[Any]) -> None:
         """Move the watermark to a moment."""
@@ -262,6 +269,8 @@ class Disorder:
         else:
             was, gone = replayer.run(base, old, NEVER, state.now, state.floor)
             made, content = replayer.run(base, new, NEVER, state.now, state.floor)
+        for error in self.replayer.new_errors():
+            self.report(error)
         self.shelves.drop(gone)
         tag = part.tags.pop(key, None)
         if tag is not None:
@@ -294,7 +303,7 @@ class Disorder:
 
     def _is_reported(self, raw: Raw) -> bool:
         kind = raw[2]
-        reported = self.engine.program.is_reported(kind.name, kind.arity)
+        reported = self.course.program.is_reported(kind.name, kind.arity)
         return reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity]))
 
     # taking back
@@ -316,7 +325,7 @@ class Disorder:
         if self.watermark is not None:
             self.settle(self.watermark.see(None if stamp is None else stamp.source, end), out)
         elif end > self.state.now:
-            self.engine.move_to(end, out)
+            self.course.move_to(end, out)
 
     def _latest(self, name: str, values: Values, start: int, end: int) -> tuple[int, int] | None:
         """Return the interval at which an atom occurred: the one given or, if it did not, the latest before that."""

@@ -1,8 +1,7 @@
 """The engine: takes one event at a time, returns the complex events it caused (language.md section 2).
 
-An input is processed to completion before the next; what it causes comes in rounds, each sorted and free of
-duplicates. Time points come before the inputs of their stamp, alarms and deadlines after them. The engine reads no
-clock: time comes with events, with `advance`, or from the clock it is given.
+The ways in and out of a run, and what the host may ask and change. The engine reads no clock: time comes with events,
+with `advance`, or from the clock it is given.
 """
 
 from __future__ import annotations
@@ -10,30 +9,29 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from heapq import heappop
 from typing import TYPE_CHECKING, Any, Unpack
 
-from etalis.errors import ConditionError, EventError, InputError, LimitError, Problem, ProgramError
+from etalis.errors import ConditionError, EventError, InputError, Problem, ProgramError
 from etalis.language.attributes import convert
-from etalis.language.event_goals import hidden_goal, install_goals
+from etalis.language.event_goals import install_goals
 from etalis.language.lower import run_directives
 from etalis.language.parser import parse_event
-from etalis.language.steps import Occur, Step
+from etalis.language.steps import RuleStep, Spy
 from etalis.language.syntax import Const, Property
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
-from etalis.logic.solver import Solver
 from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
+from etalis.runtime.course import Course, show_time
 from etalis.runtime.disorder import Disorder
 from etalis.runtime.knowledge import show_history, solutions
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, State, Tag, sort_round
-from etalis.temporal.event import Event, Kind, Retraction
+from etalis.runtime.state import BEGINNING, NEVER
+from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
@@ -56,10 +54,9 @@ class Engine:
         parts: bool = False,
         clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None,
+        output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None,
         sources: Iterable[Hashable] = (),
-        replays: Engine | None = None,
-        output: Callable[[str], object] | None = None,
     ) -> None:
         self.program = program
         self.clock = clock
@@ -68,41 +65,28 @@ class Engine:
         self._history: list[Event] | None = [] if program.settings.store_fired_events else None
         self._graphs = program.graphs.copied()
         self._signatures = program.signatures
-        solver = self._solver(output or _print) if replays is None else replays._rules.conditions.solver
-        self._rules: RuleSet = RuleSet(
-            program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None,
-            replays=replays is not None,
-        )  # fmt: skip
-        self._state: State = self._rules.state
-        self.settled: int = NEVER  # how far deadlines may pass by themselves
-        self._changes = Changes(self._state, solver.database, self._report)
-        self._callbacks: list[tuple[str | None, Callback]] = []
-        self._busy = False
-        self._taking = False
-        self._made = 0
-        self._pending: list[Input] = []
-        self._dead = DeadLetters(on_dead_letter)
-        self._disorder: Disorder | None = None
-        if replays is None:
-            for error in run_directives(program.tree, solver):
-                self._report(error)
-            self._disorder = self._take_disorder(policy, parts, sources)
-        self._open_entries()
-
-    def _take_disorder(self, policy: str | None, parts: bool, sources: Iterable[Hashable]) -> Disorder | None:
-        """Return what takes late events and corrections, if the program allows for any."""
-        settings = self.program.settings
-        if settings.lateness is None and not settings.revision:
-            return None
-        again = partial(Engine, self.program, policy=policy, parts=parts, replays=self)
-        return Disorder(self, again if settings.corrects else None, self._dead, sources)
-
-    def _solver(self, output: Callable[[str], object]) -> Solver:
-        solver = self.program.solver(output, self._tell_time)
-        install_goals(solver.database, self, self.program.tree)
+        solver = program.solver(output or _print, self._tell_time)
+        self._course = Course(program, self._change_rules)
+        install_goals(solver.database, self._course, program.tree)
         if self._history is not None:
             show_history(solver.database, self._history)
-        return solver
+        self._rules = RuleSet(
+            program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None
+        )
+        self._state = self._rules.state
+        self._changes = Changes(self._state, solver.database, self._report)
+        self._course.begin(self._rules, self._changes)
+        self._callbacks: list[tuple[str | None, Callback]] = []
+        self._busy = False
+        self._pending: list[Input] = []
+        self._dead = DeadLetters(on_dead_letter)
+        for error in run_directives(program.tree, solver):
+            self._report(error)
+        self._disorder: Disorder | None = None
+        if program.settings.lateness is not None or program.settings.revision:
+            again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
+            self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
+        self._open_entries()
 
     def _open_entries(self) -> None:
         """Put the generated `push` and `run` before the general ones, where they are exact."""
@@ -111,18 +95,13 @@ class Engine:
         plain = self._disorder is None or self._disorder.is_quiet()
         if entries.is_plain() and not self._callbacks and self._history is None and self._state.floor < NEVER and plain:
             log = None if self._disorder is None else self._disorder.log
-            self.__dict__["push"] = entries.push(self._push, self._settle_now, log)
-            self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), self._settle_now, log)
+            settle = self._course.settle_now
+            self.__dict__["push"] = entries.push(self._push, settle, log)
+            self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), settle, log)
 
     def _close_entries(self) -> None:
         self.__dict__.pop("push", None)
         self.__dict__.pop("run", None)
-
-    def _settle_now(self) -> tuple[Event, ...]:
-        out: list[Raw] = []
-        self._made = 0
-        self._settle(out)
-        return tuple([Event(raw) for raw in out])
 
     # in
 
@@ -172,24 +151,12 @@ class Engine:
     def _advance(self, time: int) -> tuple[Event, ...]:
         out: list[Any] = []
         if self._disorder is None:
-            self.pass_to(time, out)
+            self._course.advance(time, out)
         else:
             self._disorder.advance(time, out)
         if time == NEVER:
             self._state.floor = NEVER
         return self._hand_out(out)
-
-    def pass_to(self, time: int, out: list[Raw]) -> None:
-        """Let time pass: nothing more ends at or before `time`."""
-        if time > self._state.now or time > self._state.floor:
-            taking, self._taking = self._taking, True
-            try:
-                self._pass_time(time, out, inclusive=True)
-            finally:
-                self._taking = taking
-            self._state.floor = max(self._state.floor, time)
-            if time < NEVER:
-                self._state.now = max(self._state.now, time)
 
     def _read_clock(self, name: str) -> Any:
         if self.clock is None:
@@ -253,8 +220,6 @@ class Engine:
             self._disorder.settle(self._disorder.watermark.rest(source), out)
         return self._hand_out(out)
 
-    # one input
-
     def _take(self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None) -> tuple[Event, ...]:
         """Process one input to completion, and what callbacks push meanwhile."""
         out: list[Any] = []
@@ -265,157 +230,19 @@ class Engine:
         if self._disorder is not None:
             self._disorder.take(name, values, start, end, stamp, out)
         elif end < state.now or end <= state.floor:
-            reason = f"it ends at {to_seconds(end)}, but time has reached {_show(max(state.now, state.floor))}"
+            reason = f"it ends at {to_seconds(end)}, but time has reached {show_time(max(state.now, state.floor))}"
             self._dead.add(name, values, start, end, reason)
         else:
-            self.process((name, len(values)), values, start, end, state.number + 1, out)
+            self._course.process((name, len(values)), values, start, end, state.number + 1, out)
         return self._hand_out(out)
 
-    def process(
-        self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw],
-        tag: Tag | None = None,
-    ) -> None:  # fmt: skip
-        """Process an event that comes in order; timers that it sets belong to the partition of the tag."""
-        state = self._state
-        taking, self._taking = self._taking, True
+    def _change_rules(self, step: RuleStep | Spy) -> None:
+        """Do what a goal asks for; that it cannot be done is reported."""
         try:
-            if end != state.now:
-                self.move_to(end, out)
-            self._made = 0
-            state.tag = tag
-            if self._rules.numbered:
-                state.number = number
-                state.parts = (number,)
-            self._occur(*kind, (end, start, None, *values))
-            if state.queue or state.steps:
-                self._settle(out)
-        finally:
-            self._taking = taking
-
-    def _occur(self, name: str, arity: int, raw: Raw) -> None:
-        """Offer one event to the rules."""
-        rules = self._rules
-        if rules.numbered:
-            self._state.current += 1
-            rules.log_event(name, arity, raw[1], raw[0])
-        process = rules.processors.get((name, arity))
-        if process is not None:
-            process(raw)
-
-    def move_to(self, end: int, out: list[Raw]) -> None:
-        """Let time reach the end of an event."""
-        state = self._state
-        if self._rules.ticks or state.due < end or min(self._changes.next, state.next_coming()) <= end:
-            self._pass_time(end, out, inclusive=False)
-        state.now = end
-
-    def _pass_time(self, time: int, out: list[Raw], *, inclusive: bool) -> None:
-        """Let all happen up to `time`, in order, but what is due at `time` only if inclusive."""
-        state, rules = self._state, self._rules
-        while True:
-            change, tick, coming = self._changes.next, rules.next_tick(), state.next_coming()
-            due = state.due if state.due <= self.settled else NEVER
-            if change <= min(tick, coming, due, time) and change < NEVER:
-                state.now = max(state.now, change)
-                self._changes.make_next()
-            elif tick <= min(coming, due, time) and tick < NEVER:
-                state.now = max(state.now, tick)
-                rules.fire_tick()
-            elif coming <= min(due, time) and coming < NEVER:
-                state.now = max(state.now, coming)
-                self._raise(heappop(state.coming)[3], out)
-            elif due < time or (inclusive and due <= time and due < NEVER):
-                state.now = max(state.now, due)
-                state.fall_due()
-            else:
-                return
-            if state.queue or state.steps:
-                self._settle(out)
-
-    def _settle(self, out: list[Raw]) -> None:
-        """Process what was caused, round by round, until nothing new comes; then what goals asked for, in turn."""
-        steps = self._state.steps
-        self._settle_rounds(out)
-        while steps:
-            self._perform(steps.popleft(), out)
-            self._settle_rounds(out)
-
-    def _settle_rounds(self, out: list[Raw]) -> None:
-        queue = self._state.queue
-        while queue:
-            batch = queue[:]
-            queue.clear()
-            if len(batch) > 1:
-                sort_round(batch)
-            self._count(len(batch), batch[-1])
-            for raw in batch:
-                kind: HeadKind = raw[2]
-                reported = kind.reported
-                if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
-                    out.append(raw)
-                if kind.feeds is not None:
-                    if self._rules.numbered:
-                        self._number(raw, kind)
-                    kind.feeds(raw)
-
-    def _number(self, raw: Raw, kind: HeadKind) -> None:
-        """Give a derived event its number, where someone reads it."""
-        state = self._state
-        state.current += 1
-        if self._rules.traced:
-            state.parts = raw[3 + kind.arity]
-        self._rules.log_event(kind.name, kind.arity, raw[1], raw[0])
-
-    def _count(self, more: int, last: Raw) -> None:
-        """Count what an input caused, and stop at the limit."""
-        limit = self.program.settings.max_derivations
-        self._made += more
-        if self._made <= limit:
-            return
-        self._state.queue.clear()
-        self._state.steps.clear()
-        event = Event(last)
-        source = "a goal" if event.rule is None else f"rule {event.rule}"
-        hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
-        message = f"one input caused more than {limit} events; the last came from {source}: {event!r}"
-        raise LimitError(Problem("E320", message, hint=hint))
-
-    # what goals ask for
-
-    def reached(self) -> int | None:
-        """Return the time reached while an event is processed, None else."""
-        return self._state.now if self._taking else None
-
-    def follow(self, step: Step) -> None:
-        """Take a step that a goal asks for, when the current input is complete."""
-        if not self._taking:
-            self._perform(step, [])
-        elif self._rules.acts:
-            self._state.steps.append(step)
-        else:
-            raise hidden_goal()
-
-    def _perform(self, step: Step, out: list[Raw]) -> None:
-        if not isinstance(step, Occur):
-            try:
-                self._rules.perform(step)
-            except ProgramError as error:
-                self._report(ConditionError(*error.problems))
-            self._open_entries()
-        elif step.end > self._state.now:
-            self._state.await_event(step)
-        else:
-            self._raise(step, out)
-
-    def _raise(self, step: Occur, out: list[Raw]) -> None:
-        """Let an event occur that a goal raised: an input, but received from nowhere."""
-        kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
-        raw = (step.end, step.start, kind, *step.args)
-        self._count(1, raw)
-        if self.program.reports_raised(Event(raw)):
-            out.append(raw)
-        self._state.parts = ()
-        self._occur(step.name, len(step.args), raw)
+            self._rules.perform(step)
+        except ProgramError as error:
+            self._report(ConditionError(*error.problems))
+        self._open_entries()
 
     # out
 
@@ -503,7 +330,9 @@ class Engine:
             return solutions(solver, goal)
         time = to_instant(at)
         if time > self._state.now:
-            message = f"what is known at {to_seconds(time)} cannot be told: time has reached {_show(self._state.now)}"
+            message = (
+                f"what is known at {to_seconds(time)} cannot be told: time has reached {show_time(self._state.now)}"
+            )
             raise EventError(Problem("E311", message, hint="ask for a moment that has come"))
         with solver.as_of(time):
             return solutions(solver, goal)
@@ -614,9 +443,3 @@ class Engine:
 
 def _print(text: str) -> None:
     sys.stdout.write(text)
-
-
-def _show(time: int) -> str:
-    if time == BEGINNING:
-        return "no event yet"
-    return "the end of the stream" if time >= NEVER else str(to_seconds(time))

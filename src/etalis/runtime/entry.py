@@ -1,6 +1,6 @@
 """The ways in, generated: `push` and `run` with the leaves of the most used kinds of event written into them.
 
-They do for plain input (whole seconds, plain attributes, events in order) what `Engine._take` does in general, and
+They do for plain input (whole seconds, plain attributes, events in order) what `Course.take` does in general, and
 hand everything else to it. What an engine does not use (parts, isolation, history, callbacks, timers) is not in the
 text at all.
 """

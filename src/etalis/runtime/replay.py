@@ -6,17 +6,20 @@ It is then put in the place of the partition's state in the engine that runs.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from etalis.errors import ConditionError
 from etalis.plan.keys import Kind
+from etalis.runtime.changes import Changes
+from etalis.runtime.course import Course
 from etalis.runtime.state import BEGINNING, Raw
 from etalis.runtime.tables import Fifo, Table, fifos_of, logs_of, tables_of
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.program import Program
     from etalis.runtime.ruleset import RuleSet
 
 Row = tuple[Any, ...]  # (end, start, rank, *attributes)
@@ -92,15 +95,20 @@ class Shelves:
 class Replayer:
     """Runs histories from the states they begin with; between runs it is empty."""
 
-    def __init__(self, engine: Engine, kinds: Sequence[Kind], keys: Sequence[Any]) -> None:
-        self.engine = engine
-        self.rules = engine._rules
-        self.state = engine._state
+    def __init__(
+        self, program: Program, again: Callable[..., RuleSet], kinds: Sequence[Kind], places: Sequence[Any]
+    ) -> None:
+        self.errors: list[ConditionError] = []
+        self.rules = again(report=self.errors.append)
+        self.state = self.rules.state
         self.state.current = _OWN_NUMBERS
-        self.shelves = Shelves(self.rules, keys)
+        self.course = Course(program, _change_nothing)
+        self.course.begin(self.rules, Changes(self.state, self.rules.conditions.solver.database, self.errors.append))
+        self.shelves = Shelves(self.rules, places)
         self.kinds = kinds
         self.processors = [self.rules.processors[kind] for kind in kinds]
         self.ticks = list(self.rules.ticks)
+        self._errors_before: list[ConditionError] = []
         for kind in self.rules.heads.kinds.values():
             kind.reported = True
 
@@ -110,35 +118,48 @@ class Replayer:
         Return all that it makes, and the state that it comes to.
         """
         self._begin(base)
-        self.engine.settled = settled
-        out: list[Any] = []
+        course = self.course
+        course.settled = settled
+        out: list[Raw] = []
         self._run(chain, out)
-        self.engine._pass_time(now, out, inclusive=False)
-        self.engine._pass_time(floor, out, inclusive=True)
+        course.pass_time(now, out, inclusive=False)
+        course.pass_time(floor, out, inclusive=True)
         for raw in out:
             raw[2].made.reset()
         return out, self.shelves.take()
 
-    def _run(self, chain: Chain, out: list[Any]) -> None:
-        engine, state, rules = self.engine, self.state, self.rules
-        for row, number in chain:
-            end = row[0]
-            if end != state.now:
-                engine.move_to(end, out)
-            engine._made = 0
-            if rules.numbered:
-                state.number, state.parts = row[2], (row[2],)
-                engine._occur(*self.kinds[number], row)
-            else:
-                self.processors[number](row)
-            if state.queue:
-                engine._settle(out)
+    def new_errors(self) -> list[ConditionError]:
+        """Return the errors of conditions in the last run that the one before did not have."""
+        known = set(map(str, self._errors_before))
+        return [error for error in self.errors if str(error) not in known]
 
     def _begin(self, base: Content | None) -> None:
         state = self.state
+        self._errors_before = self.errors.copy()
+        self.errors.clear()
         state.now = BEGINNING if base is None else base.now
         state.floor = BEGINNING
         if base is not None:
             self.shelves.put(deepcopy(base))
         if self.ticks:
             self.rules.ticks = [tick for tick in self.ticks if tick[0] > state.now]
+
+    def _run(self, chain: Chain, out: list[Raw]) -> None:
+        course, state, numbered = self.course, self.state, self.rules.numbered
+        for row, number in chain:
+            end = row[0]
+            if end != state.now:
+                course.move_to(end, out)
+            course.made = 0
+            if numbered:
+                state.number, state.parts = row[2], (row[2],)
+                course.occur(*self.kinds[number], row)
+            else:
+                self.processors[number](row)
+            if state.queue:
+                course.settle(out)
+
+
+def _change_nothing(step: Any) -> None:
+    """Goals that act on a run are refused where events are run again."""
+    raise AssertionError(step)

@@ -13,11 +13,11 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from etalis.formats.row import UNITS
+from etalis.language.effects import find_unplanned
 from etalis.language.printer import print_program
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
-from etalis.plan.effects import find_unplanned
 from etalis.plan.keys import Kind, find_partitioning, show
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import Types, infer_types
