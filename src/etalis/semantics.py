@@ -18,7 +18,7 @@ from etalis.language import syntax as s
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import settings
 from etalis.language.lower import load_clauses, run_directives, to_logic
-from etalis.language.rules import knowledge_changes, known_events
+from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.facts import change_facts
 from etalis.logic.solver import Solver
