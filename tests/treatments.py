@@ -174,43 +174,48 @@ def _unshared(case: Case, policy: str | None) -> Outcome:
 
 def _held(case: Case, policy: str | None) -> Outcome:
     """The engine on the stream in a disorder of its own, matches held until they are settled."""
-    return _disordered(case, policy, "on_watermark")
+    return _flagged(case, policy, _shuffled, out_of_order="on")
 
 
 def _corrected(case: Case, policy: str | None) -> Outcome:
     """The engine on the stream in a disorder of its own, matches reported at once and taken back."""
-    return _disordered(case, policy, "on_arrival")
+    return _flagged(case, policy, _shuffled, out_of_order="on", reporting="on_arrival")
 
 
-def _disordered(case: Case, policy: str | None, reporting: str) -> Outcome:
+def _revised(case: Case, policy: str | None) -> Outcome:
+    """The engine on the stream with every third event wrong at first, and put right when two more have come."""
+    return _flagged(case, policy, _wrong_at_first, revision_flag="on")
+
+
+def _flagged(case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]], **flags: str) -> Outcome:
+    """Run under flags; conditions may report more than once what is run again."""
+    found = _run(replace(case, options=(*case.options, *flags.items())), policy, drive)
+    return replace(found, events=standing(found.events), reported=case.reported)
+
+
+def _shuffled(engine: Engine, case: Case) -> Iterator[Event]:
     import random
 
     from etalis.runtime.order import Stamp
 
     stream = [(rank, step) for rank, step in enumerate(case.steps) if isinstance(step, Event)]
     random.Random(case.id).shuffle(stream)
-    options = (*case.options, ("out_of_order", "on"), ("reporting", reporting))
-    engine = _compile(case.program, case.files, options).engine(policy=policy)
-    rows = [(step.name, *step.args, Stamp((step.start, step.end), rank=rank)) for rank, step in stream]
-    return replace(_outcome(engine, standing([*engine.run(rows), *engine.close()])), reported=case.reported)
+    yield from engine.run((s.name, *s.args, Stamp((s.start, s.end), rank=rank)) for rank, s in stream)
+    yield from engine.close()
 
 
-def _revised(case: Case, policy: str | None) -> Outcome:
-    """The engine on the stream with every third event wrong at first, and put right when two more have come."""
-    options = (*case.options, ("revision_flag", "on"))
-    engine = _compile(case.program, case.files, options).engine(policy=policy)
-    found: list[Event] = []
+def _wrong_at_first(engine: Engine, case: Case) -> Iterator[Event]:
     wrong: list[Event] = []
     for number, step in enumerate(case.steps):
         assert isinstance(step, Event)
         args = ("wrong",) * len(step.args) if number % 3 == 1 else step.args
-        found += engine.push(step.name, *args, at=(step.start, step.end))
+        yield from engine.push(step.name, *args, at=(step.start, step.end))
         if number % 3 == 1:
             wrong.append(step)
         elif number % 3 == 0:
-            found += _put_right(engine, wrong)
-    found += _put_right(engine, wrong)
-    return replace(_outcome(engine, standing([*found, *engine.close()])), reported=case.reported)
+            yield from _put_right(engine, wrong)
+    yield from _put_right(engine, wrong)
+    yield from engine.close()
 
 
 def _put_right(engine: Engine, wrong: list[Event]) -> Iterator[Event]:
@@ -253,10 +258,11 @@ def _is_repeatable(case: Case) -> bool:
     """Tell whether events can be run again: no goal has a side effect, and no type or head forbids a wrong value."""
     from etalis.language.rules import knowledge_changes
 
-    if not _is_orderless(case):
+    if not _is_orderless(case) or case.output is not None:
         return False
     program = _compile(case.program, case.files, case.options)
-    return not (program.effects or program.signatures or knowledge_changes(program.tree))
+    acts = program.effects or program.reads_clock or knowledge_changes(program.tree)
+    return not (acts or program.signatures)
 
 
 def _has_meaning(case: Case) -> bool:

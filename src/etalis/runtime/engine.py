@@ -80,9 +80,9 @@ class Engine:
         self._busy = False
         self._pending: list[Input] = []
         self._dead = DeadLetters(on_dead_letter)
+        self._disorder: Disorder | None = None
         for error in run_directives(program.tree, solver):
             self._report(error)
-        self._disorder: Disorder | None = None
         if program.settings.lateness is not None or program.settings.revision:
             again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
@@ -239,8 +239,10 @@ class Engine:
     def _change_rules(self, step: RuleStep | Spy) -> None:
         """Do what a goal asks for; that it cannot be done is reported."""
         try:
+            if not isinstance(step, Spy):
+                self._refuse_change_of_rules()
             self._rules.perform(step)
-        except ProgramError as error:
+        except (ProgramError, EventError) as error:
             self._report(ConditionError(*error.problems))
         self._open_entries()
 
