@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from cases import Advance, Case, Change, Delete, Insert, Step
-from etalis.errors import EtalisError
+from etalis.errors import ConditionError, EtalisError
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 
@@ -109,19 +110,42 @@ def _pushed(case: Case, policy: str | None) -> Outcome:
 
 def _push_all(engine: Engine, case: Case) -> Iterator[Event]:
     for step in case.steps:
-        match step:
-            case Advance(to):
-                yield from engine.advance(to=Fraction(to, MICROSECONDS))
-            case Insert(rule):
-                engine.insert_rule(rule)
-            case Delete(rule):
-                engine.delete_rule(rule)
-            case Change(known, name, args, at):
-                (engine.assert_fact if known else engine.retract_fact)(name, *args, at=Fraction(at, MICROSECONDS))
-            case _:
-                yield from engine.push(step.name, *step.args, at=(step.start, step.end))
+        yield from _take(engine, step)
     if case.is_closed:
         yield from engine.close()
+
+
+def _take(engine: Engine, step: Step) -> Iterator[Event]:
+    match step:
+        case Advance(to):
+            yield from engine.advance(to=Fraction(to, MICROSECONDS))
+        case Insert(rule):
+            engine.insert_rule(rule)
+        case Delete(rule):
+            engine.delete_rule(rule)
+        case Change(known, name, args, at):
+            (engine.assert_fact if known else engine.retract_fact)(name, *args, at=Fraction(at, MICROSECONDS))
+        case _:
+            yield from engine.push(step.name, *step.args, at=(step.start, step.end))
+
+
+def _restored(case: Case, policy: str | None) -> Outcome:
+    """The engine, put down and taken up again at one point of the stream, which the case's text chooses."""
+    return restored_at(case, policy, crc32(f"{case.program}{policy}".encode()) % (len(case.steps) + 1))
+
+
+def restored_at(case: Case, policy: str | None, point: int) -> Outcome:
+    """Take some steps, and the rest with an engine restored from a snapshot."""
+    errors: list[ConditionError] = []
+
+    def drive(engine: Engine, case: Case) -> Iterator[Event]:
+        for step in case.steps[:point]:
+            yield from _take(engine, step)
+        errors.extend(engine.errors)
+        engine = engine.program.restore(engine.snapshot(), on_error=errors.append)
+        yield from _push_all(engine, replace(case, steps=case.steps[point:]))
+
+    return replace(_run(case, policy, drive), reported=tuple(map(str, errors)))
 
 
 def _as_rows(case: Case, policy: str | None) -> Outcome:
@@ -283,6 +307,7 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),
+        Treatment("restored", _restored, lambda case: _runs(case) and case.output is None),
     )
 }
 

@@ -8,6 +8,7 @@ from etalis.errors import (
     LimitError,
     Problem,
     ProgramError,
+    SnapshotError,
 )
 from etalis.logic.term import Struct
 from etalis.runtime.engine import Engine
@@ -30,6 +31,7 @@ __all__ = [
     "Program",
     "ProgramError",
     "Retraction",
+    "SnapshotError",
     "Stamp",
     "Struct",
     "compile",

@@ -105,3 +105,7 @@ class LimitError(EtalisError):
 
 class InputError(EtalisError):
     """A file, row or option that cannot be read."""
+
+
+class SnapshotError(EtalisError):
+    """A snapshot that cannot be taken, read, or continued by this program."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from etalis.language.syntax import Rule
     from etalis.logic.rdf import RdfOptions
     from etalis.runtime.program import Program
+    from etalis.runtime.snapshot import Restored
 
 Callback = Callable[[Event], object]
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]
@@ -77,12 +78,14 @@ class Engine:
         self._changes = Changes(self._state, solver.database, self._report)
         self._course.begin(self._rules, self._changes)
         self._callbacks: list[tuple[str | None, Callback]] = []
+        self.restored: Restored | None = None
         self._busy = False
         self._pending: list[Input] = []
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
         for error in run_directives(program.tree, solver):
             self._report(error)
+        self._generation = solver.database.generation  # of knowledge that only the program has told
         if program.settings.lateness is not None or program.settings.revision:
             again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
@@ -441,6 +444,17 @@ class Engine:
     def code(self) -> str:
         """Return the generated source."""
         return self._rules.code()
+
+    # snapshots
+
+    def snapshot(self, *, since: bytes | Sequence[bytes] | None = None) -> bytes:
+        """Return all that the engine knows, from which `Program.restore` makes an engine that goes on from here.
+
+        With `since`, a snapshot or a snapshot with the deltas after it, only what has changed since the last of them.
+        """
+        from etalis.runtime.snapshot import take_snapshot  # Arrow is loaded where it is needed
+
+        return take_snapshot(self, since)
 
 
 def _print(text: str) -> None:

@@ -187,6 +187,20 @@ class Program:
             on_dead_letter=on_dead_letter, sources=sources,
         )  # fmt: skip
 
+    def restore(self, *data: bytes, **options: Any) -> Engine:
+        """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
+
+        The options are those of `engine`; policy and parts are as they were. Parts of rules that this program has as
+        well take over their state; `engine.restored` says which ones, and what has no place here.
+        """
+        from etalis.runtime.snapshot import read_options, restore_engine  # Arrow is loaded where it is needed
+        from etalis.runtime.snapshot_file import read_images
+
+        image = read_images(data)
+        engine = self.engine(**{**read_options(image), **options})
+        engine.restored = restore_engine(engine, image)
+        return engine
+
     def explain(self, *, policy: str | None = None) -> str:
         """Say how the program is run: the plan of every rule, its events and their types, what can be parted."""
         return write_text(self._explanation(policy))

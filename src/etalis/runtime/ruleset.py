@@ -83,6 +83,7 @@ class RuleSet:
         self.acts = program.acts_on_run
         for rule in program.rules:
             self._add(rule, not program.effects)
+        self.originals = tuple(planned for planned, _ in self.rules)
         self.compile()
 
     def _add(self, rule: Rule, shares: bool) -> PlannedRule:
@@ -221,12 +222,23 @@ class RuleSet:
         ]
         if not gone:
             raise self._no_rule(f"{rule if isinstance(rule, str) else rule.head.name} to delete")
+        self._remove(gone)
+        return len(gone)
+
+    def _remove(self, gone: list[tuple[PlannedRule, Rule]]) -> None:
         self.rules = [pair for pair in self.rules if pair not in gone]
         for planned, _ in gone:
             self.heads.kind(planned).alive = False
         self.compile()
         self._forget()
-        return len(gone)
+
+    def rebuild(self, gone: set[int], added: list[tuple[PlannedRule, Rule]]) -> None:
+        """Take away rules by number and add some as they were planned elsewhere, all before the first event."""
+        self.rules += added
+        self.numbers = self.added = max([self.numbers, *(planned.number for planned, _ in added)])
+        self.generation = max([self.generation, *(planned.generation for planned, _ in added)])
+        self.acts = self.acts or acts_on_run(Tree((*self.program.tree.items, *(rule for _, rule in added))))
+        self._remove([pair for pair in self.rules if pair[0].number in gone])
 
     def _no_rule(self, what: str) -> ProgramError:
         known = ", ".join(sorted({planned.head.label for planned, _ in self.rules}))

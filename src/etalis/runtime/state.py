@@ -63,6 +63,7 @@ class State:
         "steps",
         "tag",
         "timers",
+        "tokens",
     )
 
     def __init__(self) -> None:
@@ -76,6 +77,7 @@ class State:
         self.timers: list[Timer] = []
         self.tag: Tag | None = None
         self.sequence = 0
+        self.tokens = 0  # how many have been numbered
         self.due = NEVER
         self.steps: deque[Step] = deque()
         self.coming: list[tuple[int, int, int, Occur]] = []

@@ -128,12 +128,16 @@ def count_instances(store: Store) -> int:
 
 
 class Token:
-    """Says whether what a repetition counted after (`origin`) may still be used; consumed, it takes parents along."""
+    """Says whether what a repetition counted after (`origin`) may still be used; consumed, it takes parents along.
 
-    __slots__ = ("alive", "origin", "parents")
+    `number` is what snapshots call it, 0 before the first one.
+    """
+
+    __slots__ = ("alive", "number", "origin", "parents")
 
     def __init__(self, origin: object, parents: tuple[Token, ...] = ()) -> None:
         self.alive = True
+        self.number = 0
         self.origin = origin
         self.parents = parents
 

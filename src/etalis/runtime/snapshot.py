@@ -1,0 +1,320 @@
+"""Snapshots: all that an engine knows at a moment, written down so that another engine goes on from there.
+
+What waits is written by the names of plan nodes (snapshot_names), so that a changed program takes over the state of the
+nodes it still has. What is no data (functions, callbacks, the clock) is given anew. Law: an engine restored from a
+snapshot reports from then on what the original would have reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import Problem, SnapshotError
+from etalis.language.parser import parse_rule
+from etalis.language.printer import print_item
+from etalis.language.steps import Occur
+from etalis.plan.rules import plan_rule
+from etalis.runtime.heads import Ring
+from etalis.runtime.network import PlannedRule
+from etalis.runtime.operators import Waiter
+from etalis.runtime.order import DeadLetter
+from etalis.runtime.snapshot_book import Book
+from etalis.runtime.snapshot_disorder import (
+    load_disorder,
+    read_tag,
+    refuse_other_way,
+    save_disorder,
+    tag_place,
+    way_of,
+)  # fmt: skip
+from etalis.runtime.snapshot_file import Image, Name, read_images, write_delta, write_image
+from etalis.runtime.snapshot_knowledge import load_knowledge, save_knowledge
+from etalis.runtime.snapshot_names import describe_entries, digest, name_entries, name_rules
+from etalis.runtime.snapshot_stores import (
+    form_of,
+    pair_columns,
+    pair_content,
+    table_columns,
+    table_content,
+)  # fmt: skip
+from etalis.runtime.state import Timer
+from etalis.runtime.tables import fifos_of, logs_of, tables_of
+from etalis.temporal.event import Event, Kind
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+
+_SCALARS = ("floor", "number", "current", "parts", "sequence")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Whether a snapshot is of this very program, what was taken from it, and what has no place."""
+
+    same_program: bool
+    taken: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+class Plan:
+    """The names of an engine's rules and nodes."""
+
+    def __init__(self, engine: Engine) -> None:
+        rules = engine._rules
+        self.rules = name_rules(rules)
+        self.entries = name_entries(rules.wiring, self.rules)
+        self.described = describe_entries(rules.wiring)
+        self.parts = {self._part(key): part for key, part in rules.memory.items()}
+        self.owners = rules.timer_owners()
+
+    def _part(self, key: Any) -> tuple[str, str]:
+        return ("", key) if isinstance(key, str) else (self.entries[key[0]], key[1])
+
+    def owner(self, place: Hashable) -> str:
+        """Return the name of who sets timers."""
+        return f"ring.{self.rules[place]}" if isinstance(place, int) else self.entries[place]
+
+    def fingerprint(self, engine: Engine) -> str:
+        """Return what the program as a whole is called."""
+        return digest(tuple(self.rules[rule.number] for rule in engine._rules.originals))
+
+
+def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> bytes:
+    """Return an engine's state as bytes; after another snapshot, what has changed since."""
+    if engine._busy or engine._course.taking or engine._state.queue or engine._state.steps:
+        hint = "take it between two calls of push, run or advance"
+        raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
+    book = Book(engine._state.tokens)
+    plan = Plan(engine)
+    _save_rules(engine, plan, book)
+    _save_stores(plan, book)
+    _save_timers(engine, plan, book)
+    _save_events(engine, book)
+    save_knowledge(engine, book)
+    if engine._disorder is not None:
+        save_disorder(engine._disorder, plan.parts, plan.owner, book)
+    engine._state.tokens = book.tokens.count
+    book.put(("tokens",), book.tokens.rows())
+    _save_scalars(engine, plan, book)
+    if since is None:
+        return write_image(book.image)
+    return write_delta(book.image, read_images([since] if isinstance(since, bytes) else since))
+
+
+def read_options(image: Image) -> dict[str, Any]:
+    """Return the options that the engine of a snapshot was made with, as far as they are data."""
+    scalars = dict(Book(0, image).rows(("scalars",)))
+    return {"policy": scalars["policy"], "parts": bool(scalars["traced"])}
+
+
+def restore_engine(engine: Engine, image: Image) -> Restored:
+    """Put the state of a snapshot into a fresh engine."""
+    book = Book(0, image)
+    scalars = dict(book.rows(("scalars",)))
+    found = book.columns(("tokens",))
+    book.tokens.load(found)
+    book.tokens.count = engine._state.tokens = scalars["tokens"]
+    _load_rules(engine, book, scalars)
+    plan = Plan(engine)
+    _refuse_foreign(plan, book)
+    report = _load_stores(plan, book, plan.fingerprint(engine) == scalars["program"])
+    refuse_other_way(scalars["disorder"], way_of(engine._disorder))
+    if engine._disorder is not None:
+        places = {plan.owner(place): place for place in plan.owners}
+        load_disorder(engine._disorder, plan.parts, places, book)
+    _load_timers(engine, plan, book)
+    book.tokens.settle(found)
+    _load_scalars(engine, scalars)
+    _load_events(engine, book)
+    unfit = load_knowledge(engine, book)
+    engine._open_entries()
+    return replace(report, dropped=(*report.dropped, *unfit))
+
+
+# rules
+
+
+def _save_rules(engine: Engine, plan: Plan, book: Book) -> None:
+    alive = {planned.number for planned, _ in engine._rules.rules}
+    book.put_rows(("rules",), [(plan.rules[r.number], int(r.number in alive)) for r in engine._rules.originals])
+    added = [(planned, rule) for planned, rule in engine._rules.rules if planned.generation > 0]
+    book.put_rows(("added",), [(r.number, r.generation, int(r.shares), print_item(rule)) for r, rule in added])
+
+
+def _load_rules(engine: Engine, book: Book, scalars: dict[str, Any]) -> None:
+    """Take away and add the rules that the original's user has."""
+    rules = engine._rules
+    deleted = {name for name, alive in book.rows(("rules",)) if not alive}
+    names = name_rules(rules) if deleted else {}
+    added = []
+    last = rules.numbers
+    for number, generation, shares, text in book.rows(("added",)):
+        last = max(last + 1, number)
+        parsed = parse_rule(text)
+        head = plan_rule(parsed, last, rules.settings, parts=rules.traced)
+        added.append((PlannedRule(last, generation, head, bool(shares)), parsed))
+    if added or deleted:
+        rules.rebuild({number for number, name in names.items() if name in deleted}, added)
+    rules.numbers = max(rules.numbers, scalars["numbers"])
+    rules.generation = max(rules.generation, scalars["generation"])
+
+
+def _refuse_foreign(plan: Plan, book: Book) -> None:
+    """Refuse a snapshot of a program that has nothing in common with this one."""
+    theirs = {name for section in ("rules", "nodes") for name, _ in book.rows((section,))}
+    if theirs and theirs.isdisjoint({*plan.rules.values(), *plan.entries.values()}):
+        message = "the snapshot is of another program: no rule and no part of a rule is the same"
+        hint = "restore it with the program it was taken from, or one that has some of its rules"
+        raise SnapshotError(Problem("E425", message, hint=hint))
+
+
+# what waits
+
+
+def _save_stores(plan: Plan, book: Book) -> None:
+    for (node, part_name), part in plan.parts.items():
+        for place, table in enumerate(tables_of(part)):
+            note, columns = table_columns(table, form_of(part, place))
+            book.put(("table", node, part_name, str(place)), columns, note)
+        for place, fifo in enumerate(fifos_of(part)):
+            note, columns = pair_columns(fifo)
+            book.put(("fifo", node, part_name, str(place)), columns, note)
+        for place, log in enumerate(logs_of(part)):
+            book.put_rows(("log", node, part_name, str(place)), log)
+    book.put_rows(("nodes",), [(plan.entries[key], text) for key, text in plan.described.items()])
+
+
+def _load_stores(plan: Plan, book: Book, same: bool) -> Restored:
+    """Give the parts of rules their state; return which ones have it, and what is left over."""
+    described = dict(book.rows(("nodes",)))
+    taken: dict[str, None] = {}
+    dropped: dict[str, None] = {}
+    for name in (*book.names("table"), *book.names("fifo"), *book.names("log")):
+        kind, node, part_name, place = name
+        part = plan.parts.get((node, part_name))
+        (dropped if part is None else taken)[described.get(node, "the log of all events")] = None
+        if part is not None:
+            _load_part(kind, part, int(place), book, name)
+    known = set(map(plan.owner, plan.owners))
+    for _, owner in book.names("timers"):
+        (taken if owner in known else dropped)[f"deadlines and alarms of {described.get(owner, 'a rule')}"] = None
+    return Restored(same, tuple(taken), tuple(dropped))
+
+
+def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None:
+    note, columns = dict(book.image.sections[name].note), book.columns(name)
+    if kind == "table":
+        tables_of(part)[place].update(table_content(note, columns, book.tokens))
+    elif kind == "fifo":
+        fifos_of(part)[place].extend(pair_content(note, columns))
+    else:
+        logs_of(part)[place].extend(zip(*columns, strict=True))
+
+
+# what is to come
+
+
+def _save_timers(engine: Engine, plan: Plan, book: Book) -> None:
+    """Write the timers of every owner that still lives."""
+    by_owner: dict[str, list[tuple[Any, ...]]] = {}
+    for due, since, sequence, owner, payload, tag in sorted(engine._state.timers, key=lambda timer: timer[:3]):
+        if _lives(owner, plan) and (tag is None or tag.alive):
+            row = (due, since, sequence, tag_place(engine._disorder, tag), *payload)
+            by_owner.setdefault(plan.owner(owner.place), []).append(row)
+    for name, rows in by_owner.items():
+        book.put_rows(("timers", name), rows)
+
+
+def _lives(owner: Any, plan: Plan) -> bool:
+    alive = owner.kind.alive if isinstance(owner, Ring) else isinstance(owner, Waiter) and owner.alive
+    return alive and owner.place in plan.owners
+
+
+def _load_timers(engine: Engine, plan: Plan, book: Book) -> None:
+    owners = {plan.owner(place): owner for place, owner in plan.owners.items()}
+    timers: list[Timer] = []
+    for name in book.names("timers"):
+        owner = owners.get(name[1])
+        if owner is not None:
+            timers += [
+                (due, since, sequence, owner, tuple(payload), read_tag(engine._disorder, tag))
+                for due, since, sequence, tag, *payload in book.rows(name)
+            ]
+    state = engine._state
+    state.timers[:] = sorted(timers, key=lambda timer: timer[:3])
+    if timers:
+        state.due = state.timers[0][0]
+
+
+def _save_events(engine: Engine, book: Book) -> None:
+    """Write the events to come, those made at the present stamp, those reported, and those that came too late."""
+    state = engine._state
+    coming = [(end, start, sequence, e.name, e.args) for end, start, sequence, e in sorted(state.coming, key=_order)]
+    book.put_rows(("coming",), coming)
+    made = []
+    for (name, arity), note in engine._rules.heads.made.items():
+        if note.stamp >= state.now:
+            seen = note.seen if note.seen_at == note.stamp else [(note.first[1], *note.first[3 : 3 + arity])]
+            made.append((name, arity, note.stamp, tuple(seen)))
+    book.put_rows(("made",), made)
+    reported = [_event(event) for event in engine._history or ()]
+    book.put_rows(("reported",), reported)
+    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in engine._dead.letters]
+    book.put_rows(("dead",), letters)
+
+
+def _order(item: tuple[Any, ...]) -> tuple[Any, ...]:
+    return item[:3]
+
+
+def _event(event: Event) -> tuple[Any, ...]:
+    end, start, kind, *rest = tuple.__iter__(event)
+    return kind.name, kind.arity, kind.rule, kind.attributes, end, start, tuple(rest)
+
+
+def _load_events(engine: Engine, book: Book) -> None:
+    state = engine._state
+    state.coming[:] = [
+        (end, start, sequence, Occur(name, args, start, end))
+        for end, start, sequence, name, args in book.rows(("coming",))
+    ]
+    for name, arity, stamp, seen in book.rows(("made",)):
+        note = engine._rules.heads.made.get((name, arity))
+        if note is not None:
+            note.stamp = note.seen_at = stamp
+            note.seen = set(seen)
+    if engine._history is not None:
+        engine._history.extend(
+            Event((end, start, Kind(name, arity, rule, attributes), *rest))
+            for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
+        )
+    engine._dead.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
+
+
+# numbers
+
+
+def _save_scalars(engine: Engine, plan: Plan, book: Book) -> None:
+    state, rules = engine._state, engine._rules
+    scalars = {name: getattr(state, name) for name in _SCALARS}
+    scalars |= {
+        "now": state.now, "tokens": state.tokens, "tag": tag_place(engine._disorder, state.tag),
+        "numbers": rules.numbers, "generation": rules.generation, "ticks": tuple(tick[0] for tick in rules.ticks),
+        "program": plan.fingerprint(engine), "dead": engine._dead.count, "settled": engine._course.settled,
+        "disorder": way_of(engine._disorder), "traced": int(rules.traced),
+        "policy": None if rules.settings.policy == engine.program.settings.policy else rules.settings.policy,
+    }  # fmt: skip
+    book.put_rows(("scalars",), list(scalars.items()))
+
+
+def _load_scalars(engine: Engine, scalars: dict[str, Any]) -> None:
+    state, rules = engine._state, engine._rules
+    for name in _SCALARS:
+        setattr(state, name, scalars[name])
+    state.now = scalars["now"]
+    state.tag = read_tag(engine._disorder, scalars["tag"])
+    rules.ticks = [tick for tick in rules.ticks if tick[0] in scalars["ticks"] or tick[0] > state.now]
+    engine._dead.count = scalars["dead"]
+    engine._course.settled = scalars["settled"]
