@@ -18,11 +18,11 @@ RUNS = [(case, row) for case in all_cases() for row in TREATMENTS.values() if ro
 def test_case(case: Case, treatment: Treatment) -> None:
     for policy in case.policies:
         outcome = treat(treatment, case, policy)
-        difference = _differences(case, outcome)
+        difference = find_differences(case, outcome)
         assert not difference, "\n".join([f"{case.place} under {policy or 'the default policy'}:", *difference])
 
 
-def _differences(case: Case, outcome: Outcome) -> list[str]:
+def find_differences(case: Case, outcome: Outcome) -> list[str]:
     """Say in lines how an outcome differs from what its case expects; none if it does not."""
     if case.errors or outcome.refused is not None:
         return _refusal(case, outcome)

@@ -148,6 +148,24 @@ def restored_at(case: Case, policy: str | None, point: int) -> Outcome:
     return replace(_run(case, policy, drive), reported=tuple(map(str, errors)))
 
 
+def restored_everywhere(case: Case, policy: str | None) -> Outcome:
+    """Take every step with an engine made from what was written after the steps before it, as deltas of deltas."""
+    errors: list[ConditionError] = []
+
+    def drive(engine: Engine, case: Case) -> Iterator[Event]:
+        program, chain = engine.program, [engine.snapshot()]
+        for step in case.steps:
+            engine = program.restore(*chain, on_error=errors.append)
+            yield from _take(engine, step)
+            chain.append(engine.snapshot(since=chain))
+            assert program.restore(*chain).snapshot() == program.restore(engine.snapshot()).snapshot()
+        engine = program.restore(*chain, on_error=errors.append)
+        if case.is_closed:
+            yield from engine.close()
+
+    return replace(_run(case, policy, drive), reported=tuple(map(str, errors)))
+
+
 def _as_rows(case: Case, policy: str | None) -> Outcome:
     """The engine, the whole stream as one iterable, with moments as numbers, which generated code takes."""
     return _run(case, policy, _run_all)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 import etalis
 from etalis import Stamp
 from etalis.errors import LimitError
+from etalis.language import syntax as s
 from etalis.language.printer import print_program
+from etalis.language.rules import event_rules
 from etalis.temporal.event import Event
 from properties.programs import policies, programs, streams
 from properties.test_disorder import lateness
@@ -31,22 +34,58 @@ WAYS: dict[str, dict[str, Any]] = {
 Step = tuple[str, Any]
 
 
-def steps(stream: list[Event], order: list[int], gone: dict[int, int]) -> Iterator[Step]:
-    """Yield what is done with an engine: events as they come, and those that are taken back."""
+ADDED = [
+    "later: z(X) <- a(X) seq b(X).",
+    "z <- a(_) and (c or b(_)) within 3.",
+    "z(N) <- a(X) seq aggregate(count, c, N).",
+]
+
+
+def steps(stream: list[Event], order: list[int], others: dict[int, list[Step]]) -> Iterator[Step]:
+    """Yield what is done with an engine: events as they come, and what else is done after the n-th of them."""
     for when, place in enumerate(order):
         yield "push", (stream[place], place)
-        yield from [("retract", wanted) for wanted, at in gone.items() if at == when]
+        yield from others.get(when, [])
 
 
 def drive(engine: etalis.Engine, todo: Iterable[Step]) -> list[Event]:
     """Do some steps; return what they give."""
     found: list[Event] = []
     for what, subject in todo:
-        if what == "push":
-            event, place = subject
-            found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=place, rank=place))
-        else:
-            found += engine.retract(subject)
+        match what:
+            case "push":
+                event, place = subject
+                found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=place, rank=place))
+            case "retract":
+                found += engine.retract(subject)
+            case "advance":
+                found += engine.advance(to=subject)
+            case "insert":
+                engine.insert_rule(subject)
+            case "delete":
+                engine.delete_rule(subject)
+    return found
+
+
+@st.composite
+def doings(
+    draw: st.DrawFn, stream: list[Event], order: list[int], label: str, flags: dict[str, Any]
+) -> dict[int, list[Step]]:
+    """Draw what else is done: time that passes, events taken back, rules that come and go."""
+    kinds = ["advance", *(["retract"] if "revision_flag" in flags else []), *([] if flags else ["insert", "delete"])]
+    found: dict[int, list[Step]] = {}
+    for when in sorted(draw(st.lists(st.integers(0, len(order) - 1), max_size=4))):
+        what = draw(st.sampled_from(kinds))
+        latest = max(stream[place].end for place in order[: when + 1])
+        subject = {
+            "advance": st.sampled_from([latest, latest + 0.5]),
+            "retract": st.sampled_from(order[: when + 1]),
+            "insert": st.sampled_from(ADDED),
+            "delete": st.just(label),
+        }[what]
+        found.setdefault(when, []).append((what, draw(subject)))
+        if what == "delete":
+            kinds.remove("delete")
     return found
 
 
@@ -55,11 +94,7 @@ def drive(engine: etalis.Engine, todo: Iterable[Step]) -> list[Event]:
 def test_a_restored_engine_goes_on_as_the_original(tree, stream, policy, way, parts, data) -> None:
     text = print_program(tree)
     order = data.draw(st.permutations(range(len(stream)))) if "out_of_order" in WAYS[way] else list(range(len(stream)))
-    gone = {}
-    if "revision_flag" in WAYS[way]:
-        wrong = data.draw(st.lists(st.sampled_from(order), unique=True, max_size=3))
-        gone = {x: data.draw(st.integers(order.index(x), len(order) - 1)) for x in wrong}
-    todo = list(steps(stream, order, gone))
+    todo = list(steps(stream, order, data.draw(doings(stream, order, event_rules(tree)[0].label or "1", WAYS[way]))))
     first = data.draw(st.integers(0, len(todo)))
     second = data.draw(st.integers(first, len(todo)))
     forgets = data.draw(st.booleans())
@@ -81,3 +116,30 @@ def test_a_restored_engine_goes_on_as_the_original(tree, stream, policy, way, pa
     assert [*drive(again, todo[second:]), *again.close()] == expected
     once = program.restore(base)
     assert [*drive(once, todo[first:]), *once.close()] == middle + expected
+
+
+def bare(rule: s.Rule) -> s.Rule:
+    """What a rule says: rules that say the same are deleted together."""
+    return replace(rule, label=None, properties=())
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(programs(), streams().filter(bool), policies(), st.data())
+def test_fewer_rules_go_on_as_if_one_had_been_deleted(tree, stream, policy, data) -> None:
+    rules = [item for item in tree.items if isinstance(item, s.Rule)]
+    gone = data.draw(st.sampled_from(rules))
+    rest = s.Program(tuple(item for item in tree.items if not isinstance(item, s.Rule) or bare(item) != bare(gone)))
+    point = data.draw(st.integers(0, len(stream)))
+    note(f"{policy}\n{print_program(tree)}\nwithout {gone}\n{stream} {point}")
+    if not event_rules(rest):
+        return
+    todo = list(steps(stream, list(range(len(stream))), {}))
+    engine = etalis.compile(print_program(tree), max_derivations=MOST).engine(policy=policy)
+    try:
+        drive(engine, todo[:point])
+        again = etalis.compile(print_program(rest), max_derivations=MOST).restore(engine.snapshot(), policy=policy)
+        engine.delete_rule(gone)
+        expected = [*drive(engine, todo[point:]), *engine.close()]
+    except LimitError:
+        return
+    assert [*drive(again, todo[point:]), *again.close()] == expected

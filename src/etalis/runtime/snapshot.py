@@ -21,14 +21,7 @@ from etalis.runtime.network import PlannedRule
 from etalis.runtime.operators import Waiter
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.snapshot_book import Book
-from etalis.runtime.snapshot_disorder import (
-    load_disorder,
-    read_tag,
-    refuse_other_way,
-    save_disorder,
-    tag_place,
-    way_of,
-)  # fmt: skip
+from etalis.runtime.snapshot_disorder import Partitions, load_disorder, refuse_other_way, save_disorder, way_of
 from etalis.runtime.snapshot_file import Image, Name, read_images, write_delta, write_image
 from etalis.runtime.snapshot_knowledge import load_knowledge, save_knowledge
 from etalis.runtime.snapshot_names import describe_entries, digest, name_entries, name_rules
@@ -68,6 +61,8 @@ class Plan:
         self.described = describe_entries(rules.wiring)
         self.parts = {self._part(key): part for key, part in rules.memory.items()}
         self.owners = rules.timer_owners()
+        self.partitions = Partitions(engine._disorder)
+        assert len(self.parts) == len(rules.memory), "every part of the state has a name of its own"
 
     def _part(self, key: Any) -> tuple[str, str]:
         return ("", key) if isinstance(key, str) else (self.entries[key[0]], key[1])
@@ -94,7 +89,7 @@ def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> byte
     _save_events(engine, book)
     save_knowledge(engine, book)
     if engine._disorder is not None:
-        save_disorder(engine._disorder, plan.parts, plan.owner, book)
+        save_disorder(engine._disorder, plan.partitions, plan.parts, plan.owner, book)
     engine._state.tokens = book.tokens.count
     book.put(("tokens",), book.tokens.rows())
     _save_scalars(engine, plan, book)
@@ -123,10 +118,10 @@ def restore_engine(engine: Engine, image: Image) -> Restored:
     refuse_other_way(scalars["disorder"], way_of(engine._disorder))
     if engine._disorder is not None:
         places = {plan.owner(place): place for place in plan.owners}
-        load_disorder(engine._disorder, plan.parts, places, book)
+        load_disorder(engine._disorder, plan.partitions, plan.parts, places, book)
     _load_timers(engine, plan, book)
     book.tokens.settle(found)
-    _load_scalars(engine, scalars)
+    _load_scalars(engine, plan, scalars)
     _load_events(engine, book)
     unfit = load_knowledge(engine, book)
     engine._open_entries()
@@ -221,7 +216,7 @@ def _save_timers(engine: Engine, plan: Plan, book: Book) -> None:
     by_owner: dict[str, list[tuple[Any, ...]]] = {}
     for due, since, sequence, owner, payload, tag in sorted(engine._state.timers, key=lambda timer: timer[:3]):
         if _lives(owner, plan) and (tag is None or tag.alive):
-            row = (due, since, sequence, tag_place(engine._disorder, tag), *payload)
+            row = (due, since, sequence, *plan.partitions.place(tag), *payload)
             by_owner.setdefault(plan.owner(owner.place), []).append(row)
     for name, rows in by_owner.items():
         book.put_rows(("timers", name), rows)
@@ -239,8 +234,8 @@ def _load_timers(engine: Engine, plan: Plan, book: Book) -> None:
         owner = owners.get(name[1])
         if owner is not None:
             timers += [
-                (due, since, sequence, owner, tuple(payload), read_tag(engine._disorder, tag))
-                for due, since, sequence, tag, *payload in book.rows(name)
+                (due, since, sequence, owner, tuple(payload), plan.partitions.tag(part, key, alive))
+                for due, since, sequence, part, key, alive, *payload in book.rows(name)
             ]
     state = engine._state
     state.timers[:] = sorted(timers, key=lambda timer: timer[:3])
@@ -300,7 +295,7 @@ def _save_scalars(engine: Engine, plan: Plan, book: Book) -> None:
     state, rules = engine._state, engine._rules
     scalars = {name: getattr(state, name) for name in _SCALARS}
     scalars |= {
-        "now": state.now, "tokens": state.tokens, "tag": tag_place(engine._disorder, state.tag),
+        "now": state.now, "tokens": state.tokens, "tag": plan.partitions.place(state.tag),
         "numbers": rules.numbers, "generation": rules.generation, "ticks": tuple(tick[0] for tick in rules.ticks),
         "program": plan.fingerprint(engine), "dead": engine._dead.count, "settled": engine._course.settled,
         "disorder": way_of(engine._disorder), "traced": int(rules.traced),
@@ -309,12 +304,12 @@ def _save_scalars(engine: Engine, plan: Plan, book: Book) -> None:
     book.put_rows(("scalars",), list(scalars.items()))
 
 
-def _load_scalars(engine: Engine, scalars: dict[str, Any]) -> None:
+def _load_scalars(engine: Engine, plan: Plan, scalars: dict[str, Any]) -> None:
     state, rules = engine._state, engine._rules
     for name in _SCALARS:
         setattr(state, name, scalars[name])
     state.now = scalars["now"]
-    state.tag = read_tag(engine._disorder, scalars["tag"])
+    state.tag = plan.partitions.tag(*scalars["tag"])
     rules.ticks = [tick for tick in rules.ticks if tick[0] in scalars["ticks"] or tick[0] > state.now]
     engine._dead.count = scalars["dead"]
     engine._course.settled = scalars["settled"]

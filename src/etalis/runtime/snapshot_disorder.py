@@ -7,6 +7,7 @@ partitions anew. The states before them are written as the engine's own are, tab
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from operator import lt
 from typing import Any
 
 from etalis.errors import Problem, SnapshotError
@@ -15,12 +16,14 @@ from etalis.runtime.history import History, Part
 from etalis.runtime.order import Stamp
 from etalis.runtime.replay import Content
 from etalis.runtime.snapshot_book import Book
+from etalis.runtime.snapshot_file import Name
 from etalis.runtime.snapshot_stores import form_of, pair_columns, pair_content, table_columns, table_content
 from etalis.runtime.state import Tag
 from etalis.runtime.tables import fifos_of, logs_of, tables_of
 
 Parts = Mapping[tuple[str, str], Any]
-Place = tuple[str, Any]  # a part of the history by name, and the key of a partition
+Place = tuple[str | None, Any, int]  # a part of the history by name, the key of a partition, whether it lives
+Base = tuple[int, Any]  # the number of a part of the history, and the key of a partition
 Owner = Callable[[Hashable], str]
 
 
@@ -41,47 +44,52 @@ def refuse_other_way(theirs: tuple[str, ...], ours: tuple[str, ...]) -> None:
         raise SnapshotError(Problem("E426", message, hint=hint))
 
 
-# partitions
+class Partitions:
+    """The parts of an engine's history by name: the events each one takes, and by what they are parted."""
+
+    def __init__(self, disorder: Disorder | None) -> None:
+        self._disorder = disorder
+        history = None if disorder is None else disorder.history
+        found = [] if history is None else [(_name_part(history, part), part) for part in history.all_parts()]
+        self._parts = dict(found)
+        self._names = {id(part): name for name, part in found}
+
+    def place(self, tag: Tag | None) -> Place:
+        """Return the partition of a timer, as data."""
+        return (None, None, 1) if tag is None else (self.name(tag.part), tag.key, int(tag.alive))
+
+    def tag(self, name: str | None, key: Any, alive: int) -> Tag | None:
+        """Return the partition of a timer."""
+        if name is None:
+            return None
+        assert self._disorder is not None
+        if alive:
+            return self._disorder._tag(self.part(name), key)
+        gone = Tag(self.part(name), key)
+        gone.alive = False
+        return gone
+
+    def name(self, part: Part) -> str:
+        return self._names[id(part)]
+
+    def part(self, name: str) -> Part:
+        """Return the part that takes the same events, parted by the same."""
+        if name not in self._parts:
+            hint = "restore it with rules that part events as the old ones did"
+            raise SnapshotError(Problem("E426", f"the snapshot parts events in another way: {name}", hint=hint))
+        return self._parts[name]
 
 
 def _name_part(history: History, part: Part) -> str:
-    """Return the name of a part of the history: the events it takes, and by what they are parted."""
     kinds = sorted(kind for kind, own in history.parts.items() if own is part)
-    shown = [f"{name}/{arity}@{'' if part.positions is None else part.positions[name, arity]}" for name, arity in kinds]
-    return " ".join(shown) if part is not history.together else f"together {' '.join(shown)}"
-
-
-def _find_part(history: History, name: str) -> Part:
-    for part in history.all_parts():
-        if _name_part(history, part) == name:
-            return part
-    hint = "restore it with rules that part events as the old ones did"
-    raise SnapshotError(Problem("E426", f"the snapshot parts events in another way: {name}", hint=hint))
-
-
-def tag_place(disorder: Disorder | None, tag: Tag | None) -> Place | None:
-    """Return the partition of a timer, as data."""
-    if tag is None or disorder is None or disorder.history is None:
-        return None
-    return _name_part(disorder.history, tag.part), (tag.key, tag.alive)
-
-
-def read_tag(disorder: Disorder | None, place: Place | None) -> Tag | None:
-    """Return the partition of a timer."""
-    if place is None or disorder is None or disorder.history is None:
-        return None
-    part, (key, alive) = _find_part(disorder.history, place[0]), place[1]
-    if alive:
-        return disorder._tag(part, key)
-    gone = Tag(part, key)
-    gone.alive = False
-    return gone
+    keys = [f"{name}/{arity}@{'' if part.positions is None else part.positions[name, arity]}" for name, arity in kinds]
+    return " ".join(["together", *keys] if part is history.together else keys)
 
 
 # all of it
 
 
-def save_disorder(disorder: Disorder, parts: Parts, owner: Owner, book: Book) -> None:
+def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owner: Owner, book: Book) -> None:
     """Write down what late events and corrections need."""
     scalars = [("ranked", disorder._ranked), ("settled", disorder._settled)]
     if disorder.watermark is not None:
@@ -95,11 +103,13 @@ def save_disorder(disorder: Disorder, parts: Parts, owner: Owner, book: Book) ->
     if disorder.history is not None:
         scalars.append(("next rank", disorder.history.next_rank()))
         _save_history(disorder.history, book)
-        _save_bases(disorder.history, parts, owner, book)
+        _save_bases(disorder.history, partitions, parts, owner, book)
     book.put_rows(("disorder",), scalars)
 
 
-def load_disorder(disorder: Disorder, parts: Parts, owners: Mapping[str, Hashable], book: Book) -> None:
+def load_disorder(
+    disorder: Disorder, partitions: Partitions, parts: Parts, owners: Mapping[str, Hashable], book: Book
+) -> None:
     """Put back what late events and corrections need."""
     scalars = dict(book.rows(("disorder",)))
     disorder._ranked, disorder._settled = scalars["ranked"], scalars["settled"]
@@ -117,7 +127,7 @@ def load_disorder(disorder: Disorder, parts: Parts, owners: Mapping[str, Hashabl
     if disorder.history is not None:
         _load_history(disorder.history, book)
         disorder.history.first_rank += scalars["next rank"] - disorder.history.next_rank()
-        _load_bases(disorder.history, parts, owners, book)
+        _load_bases(partitions, parts, owners, book)
 
 
 def _apart(stamp: Stamp | None) -> tuple[Any, ...] | None:
@@ -128,10 +138,12 @@ def _apart(stamp: Stamp | None) -> tuple[Any, ...] | None:
 def _save_history(history: History, book: Book) -> None:
     """Write the rows in order of arrival, kind by kind, so that their attributes are columns."""
     ids = {place: name for name, place in history.ids.items()}
+    ranks = [row[2] for row in history.rows if row is not None]
+    is_ranked = all(map(lt, ranks, ranks[1:]))  # ranks last, places move when old rows go
     by_kind: dict[int, list[tuple[Any, ...]]] = {}
     for place, (row, number) in enumerate(zip(history.rows, history.numbers, strict=True)):
         if row is not None:
-            arrival = history.first_rank + place
+            arrival = row[2] if is_ranked else history.first_rank + place
             by_kind.setdefault(number, []).append((arrival, ids.get(place), *row))
     for number, rows in by_kind.items():
         name, arity = history.kinds[number]
@@ -149,63 +161,73 @@ def _load_history(history: History, book: Book) -> None:
     history.trim_at = max(history.trim_at, 2 * len(history.rows))
 
 
-# the states that histories begin with
+# the states that histories begin with: all in one table per store, by partition and key
 
 
-def _save_bases(history: History, parts: Parts, owner: Owner, book: Book) -> None:
-    bases = [((_name_part(history, p), key), base) for p in history.all_parts() for key, base in p.bases.items()]
-    for number, (place, base) in enumerate(bases):
-        tables, fifos, logs = iter(base.tables), iter(base.fifos), iter(base.logs)
-        for (node, part_name), part in parts.items():
-            where = (str(number), node, part_name)
-            for i in range(len(tables_of(part))):
-                note, columns = table_columns(next(tables), form_of(part, i))
-                book.put(("base table", *where, str(i)), columns, note)
-            for i in range(len(fifos_of(part))):
-                note, columns = pair_columns(next(fifos))
-                book.put(("base fifo", *where, str(i)), columns, note)
-            for i in range(len(logs_of(part))):
-                book.put_rows(("base log", *where, str(i)), next(logs))
-        timers = tuple((due, since, owner(o), payload) for due, since, o, payload in base.timers)
-        book.put_rows(("base", str(number)), [(place, base.now, timers)])
+def _save_bases(history: History, partitions: Partitions, parts: Parts, owner: Owner, book: Book) -> None:
+    bases: dict[Base, Content] = {}
+    for number, part in enumerate(history.all_parts()):
+        bases |= {(number, key): base for key, base in part.bases.items()}
+        if part.bases:
+            book.put_rows(("base part", str(number)), [(partitions.name(part),)])
+    book.put_rows(("bases",), [(*place, base.now) for place, base in bases.items()])
+    timers = [
+        (*place, due, since, owner(o), payload) for place, b in bases.items() for due, since, o, payload in b.timers
+    ]
+    book.put_rows(("base timers",), timers)
+    for place, (where, i, form) in enumerate(_stores(parts, tables_of)):
+        table = {(*base, key): group for base, b in bases.items() for key, group in b.tables[place].items()}
+        note, columns = table_columns(table, form)
+        book.put(("base table", *where, i), columns, note)
+    for place, (where, i, _) in enumerate(_stores(parts, fifos_of)):
+        note, columns = pair_columns([(end, (*base, key)) for base, b in bases.items() for end, key in b.fifos[place]])
+        book.put(("base fifo", *where, i), columns, note)
+    for place, (where, i, _) in enumerate(_stores(parts, logs_of)):
+        rows = [(*base, *row) for base, b in bases.items() for row in b.logs[place]]
+        book.put_rows(("base log", *where, i), rows)
 
 
-def _load_bases(history: History, parts: Parts, owners: Mapping[str, Hashable], book: Book) -> None:
-    for section in book.names("base"):
-        ((part_name, key), now, timers) = book.rows(section)[0]
-        known = tuple((d, s, owners[o], payload) for d, s, o, payload in timers if o in owners)
+def _stores(parts: Parts, of: Callable[[Any], Sequence[Any]]) -> list[tuple[tuple[str, str], str, str]]:
+    """Return name, number and form of all stores of a kind, in the order in which a content has them."""
+    return [(where, str(i), form_of(part, i)) for where, part in parts.items() for i in range(len(of(part)))]
+
+
+def _load_bases(partitions: Partitions, parts: Parts, owners: Mapping[str, Hashable], book: Book) -> None:
+    tables = [_by_base(book, ("base table", *where, i)) for where, i, _ in _stores(parts, tables_of)]
+    fifos = [_by_base(book, ("base fifo", *where, i)) for where, i, _ in _stores(parts, fifos_of)]
+    logs = [_by_base(book, ("base log", *where, i)) for where, i, _ in _stores(parts, logs_of)]
+    timers: dict[Base, list[Any]] = {}
+    for number, key, due, since, owner, payload in book.rows(("base timers",)):
+        if owner in owners:
+            timers.setdefault((number, key), []).append((due, since, owners[owner], payload))
+    found = {int(name[1]): partitions.part(book.rows(name)[0][0]) for name in book.names("base part")}
+    for number, key, now in book.rows(("bases",)):
+        base = (number, key)
         content = Content(
-            tuple(_base_tables(section[1], parts, book)),
-            tuple(tuple(x) for x in _base_lists("base fifo", fifos_of, section[1], parts, book)),
-            tuple(list(x) for x in _base_lists("base log", logs_of, section[1], parts, book)),
-            known,
+            tuple(dict(table.get(base, ())) for table in tables),
+            tuple(tuple(fifo.get(base, ())) for fifo in fifos),
+            tuple(log.get(base, []) for log in logs),
+            tuple(timers.get(base, ())),
             now,
         )
-        _find_part(history, part_name).bases[key] = content
+        found[number].bases[key] = content
 
 
-def _base_tables(number: str, parts: Parts, book: Book) -> list[dict[Any, Any]]:
-    found = []
-    for where, part in parts.items():
-        for i in range(len(tables_of(part))):
-            name = ("base table", number, *where, str(i))
-            section = book.image.sections.get(name)
-            note = {} if section is None else dict(section.note)
-            found.append(dict(table_content(note, book.columns(name), book.tokens)))
-    return found
-
-
-def _base_lists(
-    kind: str, of: Callable[[Any], Sequence[Any]], number: str, parts: Parts, book: Book
-) -> list[list[Any]]:
-    found: list[list[Any]] = []
-    for where, part in parts.items():
-        for i in range(len(of(part))):
-            name = (kind, number, *where, str(i))
-            columns = book.columns(name)
-            if kind == "base fifo":
-                section = book.image.sections.get(name)
-                found.append(list(pair_content({} if section is None else dict(section.note), columns)))
-            else:
-                found.append(list(zip(*columns, strict=True)))
+def _by_base(book: Book, name: Name) -> dict[Base, list[Any]]:
+    """Return what a store holds, by the state that it belongs to."""
+    section = book.image.sections.get(name)
+    found: dict[Base, list[Any]] = {}
+    if section is None:
+        return found
+    note, columns = dict(section.note), book.columns(name)
+    match name[0]:
+        case "base table":
+            for (number, base, key), group in table_content(note, columns, book.tokens):
+                found.setdefault((number, base), []).append((key, group))
+        case "base fifo":
+            for end, (number, base, key) in pair_content(note, columns):
+                found.setdefault((number, base), []).append((end, key))
+        case _:
+            for number, base, *row in zip(*columns, strict=True):
+                found.setdefault((number, base), []).append(tuple(row))
     return found

@@ -251,6 +251,33 @@ def test_another_order_of_values_is_not_taken() -> None:
     assert list(other.restored.dropped) == ["seq(a/2, b/2) of rule 1"]
 
 
+def test_deadlines_and_alarms_go_on_in_another_program() -> None:
+    missing = "missing: late(X) <- a(X) seq (not b(X) within 5)."
+    alarm = "exceptionAlarm(ring(X), 3) <- a(X)."
+    engine = etalis.compile(f"{missing} {alarm}").engine()
+    engine.push("a", 1, at=1)
+    data = engine.snapshot()
+    both = etalis.compile(f"{THIRD} {alarm} {missing}").restore(data)
+    assert [event.name for event in both.close()] == [event.name for event in engine.close()] == ["ring", "late"]
+    one = etalis.compile(f"{THIRD} {missing}").restore(data)
+    assert one.restored.dropped == ("deadlines and alarms of a rule",)
+    assert [event.name for event in one.close()] == ["late"]
+
+
+def test_what_a_history_begins_with_is_kept() -> None:
+    program = etalis.compile("d(X, Y) <- a(X) seq b(X, Y).", revision_flag="on", revision_window=3)
+    engine = program.engine(policy="unrestricted")
+    for place in range(20):
+        engine.push("a", place % 5, at=place)
+    engine._disorder.forget()
+    assert sum(len(part.bases) for part in engine._disorder.history.all_parts()) == 5
+    again = program.restore(engine.snapshot())
+    for one in (engine, again):
+        one.push("b", 2, 7, at=Stamp(20, id="wrong"))
+    assert again.retract("wrong") == engine.retract("wrong")
+    assert again.push("b", 2, 8, at=21) == engine.push("b", 2, 8, at=21) != ()
+
+
 def test_rules_added_and_deleted_are_kept() -> None:
     program = etalis.compile(f"{FIRST} {SECOND}")
     engine = program.engine()

@@ -1,0 +1,20 @@
+"""Every case with an engine that is put down and taken up again before every step, from deltas of deltas."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import Case
+from test_cases import RUNS, find_differences
+from treatments import restored_everywhere
+
+pytestmark = pytest.mark.nightly
+
+CASES = [case for case, treatment in RUNS if treatment.name == "restored"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
+def test_case_restored_before_every_step(case: Case) -> None:
+    for policy in case.policies:
+        difference = find_differences(case, restored_everywhere(case, policy))
+        assert not difference, "\n".join([f"{case.place} under {policy or 'the default policy'}:", *difference])
