@@ -232,13 +232,15 @@ class RuleSet:
         self.compile()
         self._forget()
 
-    def rebuild(self, gone: set[int], added: list[tuple[PlannedRule, Rule]]) -> None:
-        """Take away rules by number and add some as they were planned elsewhere, all before the first event."""
-        self.rules += added
-        self.numbers = self.added = max([self.numbers, *(planned.number for planned, _ in added)])
-        self.generation = max([self.generation, *(planned.generation for planned, _ in added)])
-        self.acts = self.acts or acts_on_run(Tree((*self.program.tree.items, *(rule for _, rule in added))))
-        self._remove([pair for pair in self.rules if pair[0].number in gone])
+    def rebuild(self, rules: list[tuple[PlannedRule, Rule]]) -> None:
+        """Put rules that were planned elsewhere in the place of all, before the first event."""
+        around = Tree((*self.program.tree.items, *(rule for planned, rule in rules if planned.generation > 0)))
+        self.acts = self.acts or acts_on_run(around)
+        self.watched = self.watched or reads_clock(around)
+        self.rules += [pair for pair in rules if pair not in self.rules]
+        self._remove([pair for pair in self.rules if pair not in rules])
+        self.rules = rules
+        self.compile()
 
     def _no_rule(self, what: str) -> ProgramError:
         known = ", ".join(sorted({planned.head.label for planned, _ in self.rules}))

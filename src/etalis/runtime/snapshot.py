@@ -12,12 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import Problem, SnapshotError
-from etalis.language.parser import parse_rule
-from etalis.language.printer import print_item
 from etalis.language.steps import Occur
-from etalis.plan.rules import plan_rule
 from etalis.runtime.heads import Ring
-from etalis.runtime.network import PlannedRule
 from etalis.runtime.operators import Waiter
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.snapshot_book import Book
@@ -25,6 +21,7 @@ from etalis.runtime.snapshot_disorder import Partitions, load_disorder, refuse_o
 from etalis.runtime.snapshot_file import Image, Name, read_images, write_delta, write_image
 from etalis.runtime.snapshot_knowledge import load_knowledge, save_knowledge
 from etalis.runtime.snapshot_names import describe_entries, digest, name_entries, name_rules
+from etalis.runtime.snapshot_rules import load_rules, save_rules
 from etalis.runtime.snapshot_stores import (
     form_of,
     pair_columns,
@@ -83,7 +80,7 @@ def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> byte
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
     book = Book(engine._state.tokens)
     plan = Plan(engine)
-    _save_rules(engine, plan, book)
+    save_rules(engine._rules, plan.rules, book)
     _save_stores(plan, book)
     _save_timers(engine, plan, book)
     _save_events(engine, book)
@@ -111,7 +108,7 @@ def restore_engine(engine: Engine, image: Image) -> Restored:
     found = book.columns(("tokens",))
     book.tokens.load(found)
     book.tokens.count = engine._state.tokens = scalars["tokens"]
-    _load_rules(engine, book, scalars)
+    load_rules(engine._rules, book)
     plan = Plan(engine)
     _refuse_foreign(plan, book)
     report = _load_stores(plan, book, plan.fingerprint(engine) == scalars["program"])
@@ -126,34 +123,6 @@ def restore_engine(engine: Engine, image: Image) -> Restored:
     unfit = load_knowledge(engine, book)
     engine._open_entries()
     return replace(report, dropped=(*report.dropped, *unfit))
-
-
-# rules
-
-
-def _save_rules(engine: Engine, plan: Plan, book: Book) -> None:
-    alive = {planned.number for planned, _ in engine._rules.rules}
-    book.put_rows(("rules",), [(plan.rules[r.number], int(r.number in alive)) for r in engine._rules.originals])
-    added = [(planned, rule) for planned, rule in engine._rules.rules if planned.generation > 0]
-    book.put_rows(("added",), [(r.number, r.generation, int(r.shares), print_item(rule)) for r, rule in added])
-
-
-def _load_rules(engine: Engine, book: Book, scalars: dict[str, Any]) -> None:
-    """Take away and add the rules that the original's user has."""
-    rules = engine._rules
-    deleted = {name for name, alive in book.rows(("rules",)) if not alive}
-    names = name_rules(rules) if deleted else {}
-    added = []
-    last = rules.numbers
-    for number, generation, shares, text in book.rows(("added",)):
-        last = max(last + 1, number)
-        parsed = parse_rule(text)
-        head = plan_rule(parsed, last, rules.settings, parts=rules.traced)
-        added.append((PlannedRule(last, generation, head, bool(shares)), parsed))
-    if added or deleted:
-        rules.rebuild({number for number, name in names.items() if name in deleted}, added)
-    rules.numbers = max(rules.numbers, scalars["numbers"])
-    rules.generation = max(rules.generation, scalars["generation"])
 
 
 def _refuse_foreign(plan: Plan, book: Book) -> None:
@@ -296,7 +265,7 @@ def _save_scalars(engine: Engine, plan: Plan, book: Book) -> None:
     scalars = {name: getattr(state, name) for name in _SCALARS}
     scalars |= {
         "now": state.now, "tokens": state.tokens, "tag": plan.partitions.place(state.tag),
-        "numbers": rules.numbers, "generation": rules.generation, "ticks": tuple(tick[0] for tick in rules.ticks),
+        "ticks": tuple(tick[0] for tick in rules.ticks),
         "program": plan.fingerprint(engine), "dead": engine._dead.count, "settled": engine._course.settled,
         "disorder": way_of(engine._disorder), "traced": int(rules.traced),
         "policy": None if rules.settings.policy == engine.program.settings.policy else rules.settings.policy,

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from etalis.errors import Problem, SnapshotError
 from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError
 from etalis.logic.loaders import Rows
 from etalis.logic.predicate import Predicate
+from etalis.logic.version_data import Version, has_changed, read_versions, set_generations, write_versions
+from etalis.logic.versions import Versions
 from etalis.runtime.changes import Change
 from etalis.runtime.snapshot_book import Book
 from etalis.runtime.snapshot_cells import CellWriter
+from etalis.runtime.snapshot_file import Name
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
@@ -25,12 +27,12 @@ def save_knowledge(engine: Engine, book: Book) -> None:
     """Write down what is known otherwise than from the program."""
     database = engine._rules.conditions.solver.database
     changed = database.generation != engine._generation
-    if changed and database.versions is not None:
-        hint = "set knowledge_horizon to 0, or take the snapshot before knowledge changes"
-        raise SnapshotError(Problem("E427", "a snapshot does not hold the old versions of knowledge", hint=hint))
     if changed or database.memory:
         fresh = engine.program.knowledge.database()
-        _save_predicates(database, fresh, book)
+        if database.versions is None:
+            _save_predicates(database, fresh, book)
+        else:
+            _save_versions(database, database.versions, engine._generation, book)
         if database.memory != fresh.memory:
             book.put_rows(("memory",), [(*name, value) for name, value in database.memory.items()])
     waiting = [(time, count, c.what, c.name, c.rows.source, c.rows.arity, tuple(c.rows.rows))
@@ -57,6 +59,54 @@ def _save_predicates(database: Database, fresh: Database, book: Book) -> None:
             book.put_rows(("predicate", *key), [("clauses",)])
 
 
+def _save_versions(database: Database, versions: Versions, first: int, book: Book) -> None:
+    """Write predicates with all that they were, where old knowledge can be asked for."""
+    book.put_rows(("generations",), [(first, database.generation, versions.oldest)])
+    book.put_rows(("moments",), list(zip(versions._times, versions._before, strict=True)))
+    for predicate in database.defined():
+        if not predicate.fixed and has_changed(predicate, first):
+            key = (predicate.name, str(predicate.arity))
+            found = read_versions(predicate)
+            book.put_rows(("versions", *key), [(version.until, int(version.is_relation)) for version in found])
+            for place, version in enumerate(found):
+                rows = [(born, died, (args, body)) for born, died, args, body in version.entries]
+                book.put_rows(("version", *key, str(place)), rows)
+
+
+def _load_versions(database: Database, book: Book) -> list[str]:
+    """Make predicates what they are and were; return those that can have no clauses here."""
+    unfit = []
+    ((first, generation, oldest),) = book.rows(("generations",))
+    now = database.generation
+
+    def shift(old: int) -> int:
+        return old - first + now if old >= first else 0
+
+    for section in book.names("versions"):
+        predicate = _writable(database, section)
+        if predicate is None:
+            unfit.append(f"facts of {section[1]}/{section[2]}")
+            continue
+        found = []
+        for place, (until, is_relation) in enumerate(book.rows(section)):
+            rows = book.rows(("version", *section[1:], str(place)))
+            entries = [(born, died, args, body) for born, died, (args, body) in rows]
+            found.append(Version(until, bool(is_relation), entries))
+        write_versions(predicate, found, shift)
+    moments = [(time, shift(before)) for time, before in book.rows(("moments",))]
+    keys = [(name, int(arity)) for _, name, arity in book.names("versions")]
+    set_generations(database, keys, shift(generation), shift(oldest), moments)
+    return unfit
+
+
+def _writable(database: Database, section: Name) -> Predicate | None:
+    """Return the predicate of a section, if it can have clauses here."""
+    try:
+        return database.writable(section[1], int(section[2]))
+    except LogicError:
+        return None
+
+
 def _cells(predicate: Predicate) -> list[bytes]:
     writer = CellWriter(lambda token: token.number)
     return [writer.write(clause) for clause in predicate.live()]
@@ -65,12 +115,11 @@ def _cells(predicate: Predicate) -> list[bytes]:
 def load_knowledge(engine: Engine, book: Book) -> list[str]:
     """Make known what the original knew; return the predicates that can have no clauses here."""
     database = engine._rules.conditions.solver.database
-    unfit = []
+    unfit = _load_versions(database, book) if book.names("generations") else []
     for section in book.names("predicate"):
         name, arity = section[1], int(section[2])
-        try:
-            predicate = database.writable(name, arity)
-        except LogicError:
+        predicate = _writable(database, section)
+        if predicate is None:
             unfit.append(f"facts of {name}/{arity}")
             continue
         database.begin_change()

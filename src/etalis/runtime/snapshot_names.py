@@ -43,6 +43,19 @@ def digest(x: Any) -> str:
     return blake2b(spell(x).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
+class _Shape(Signature):
+    """A signature that says of a time point which of its rule it is, not where it stands in the text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: dict[int, int] = {}
+
+    def _own(self, node: p.Node) -> Hashable:
+        if isinstance(node, p.Tick):
+            return node.time, self.places.setdefault(node.place, len(self.places))
+        return super()._own(node)
+
+
 def _layout(node: p.Node, signature: Signature) -> Hashable:
     """Return in which order the variables of a node stand wherever it or a part of it keeps values."""
 
@@ -63,13 +76,13 @@ def _layout(node: p.Node, signature: Signature) -> Hashable:
 
 def name_node(node: p.Node) -> str:
     """Return the name of a part by itself."""
-    signature = Signature()
+    signature = _Shape()
     return digest((signature.node(node), _layout(node, signature)))
 
 
 def name_rule(rule: PlannedRule) -> str:
     """Return the name of a rule, equal rules of a generation having equal names."""
-    head, signature = rule.head, Signature()
+    head, signature = rule.head, _Shape()
     body = signature.node(head.body)
     event = (head.event.name, *map(signature.term, head.event.args))
     alarm = None if head.alarm is None else (head.alarm.kind, signature.term(head.alarm.when))

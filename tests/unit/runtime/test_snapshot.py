@@ -208,12 +208,41 @@ def test_clauses_that_goals_have_added_are_kept() -> None:
     assert again.push("b", 8, at=3) == engine.push("b", 8, at=3) == ()
 
 
-def test_old_versions_of_knowledge_are_refused() -> None:
-    engine = etalis.compile("k(1). d(X) <- a(X) where k(X).", knowledge_horizon=10).engine()
-    engine.snapshot()
+def test_old_versions_of_knowledge_are_kept() -> None:
+    text = "k(1). r(X) :- k(X), X > 1. s(0). d(X) <- a(X) where (r(X), s(_)). e <- b do (assert((r(9) :- s(_))))."
+    program = etalis.compile(text, knowledge_horizon=10)
+    engine = program.engine()
+    for moment in range(1, 8):
+        engine.push("a", moment, at=moment)
+        engine.assert_fact("k", moment)
+        if moment > 2:
+            engine.retract_fact("k", moment - 2)
+    engine.reload("s", [(7,), (8,)])
+    engine.push("b", at=8)
+    for other in (program, etalis.compile(f"z(1). z(2). z(X) :- k(X). {text}", knowledge_horizon=10)):
+        again = other.restore(engine.snapshot())
+        for goal in ("k(X)", "r(X)", "s(X)"):
+            found = [again.query(goal, at=moment) for moment in range(9)]
+            assert found == [engine.query(goal, at=moment) for moment in range(9)]
+            assert len(set(map(str, found))) > 1
+        assert again.query("k(X)") == engine.query("k(X)")
+        assert again.snapshot() == other.restore(again.snapshot()).snapshot()
+
+
+def test_corrections_see_the_knowledge_of_their_time() -> None:
+    program = etalis.compile("k(1). d(X) <- a(X) seq b(X) where k(X).", revision_flag="on")
+    engine = program.engine()
+    engine.push("a", 1, at=1)
+    engine.push("a", 2, at=Stamp(2, id="early"))
+    engine.push("b", 1, at=3)
+    engine.push("b", 2, at=3)
+    engine.advance(to=3.5)
+    engine.retract_fact("k", 1)
     engine.assert_fact("k", 2)
-    with pytest.raises(SnapshotError, match="E427"):
-        engine.snapshot()
+    engine.push("b", 2, at=4)
+    again = program.restore(engine.snapshot())
+    assert again.retract("early") == engine.retract("early") != ()
+    assert again.retract("a", 1, at=1) == engine.retract("a", 1, at=1) != ()
 
 
 # another program
@@ -290,6 +319,20 @@ def test_rules_added_and_deleted_are_kept() -> None:
     assert found == list(engine.run(later))
     assert [(event.name, event.rule) for event in found] == [("g", "3"), ("f", "two")]
     assert again.insert_rule("h <- a(_, _).") == engine.insert_rule("h <- a(_, _).")
+
+
+def test_properties_set_at_run_time_are_kept() -> None:
+    program = etalis.compile("one: d(X) <- a(X) seq b. two: e(X) <- a(X) seq b.")
+    engine = program.engine(policy="unrestricted")
+    engine.set_property("one", "policy", "cumulative")
+    engine.delete_rule("two")
+    engine.insert_rule("three: f(X) <- a(X) seq b.")
+    engine.set_property("three", "policy", "recent")
+    assert not list(engine.run([("a", 1, 1), ("a", 2, 2)]))
+    again = program.restore(engine.snapshot())
+    found = again.push("b", at=3)
+    assert found == engine.push("b", at=3)
+    assert [(event.rule, event.args) for event in found] == [("one", (2,)), ("three", (2,))]
 
 
 def test_a_program_with_nothing_in_common_is_refused() -> None:
