@@ -22,13 +22,7 @@ from etalis.runtime.snapshot_file import Image, Name, read_images, write_delta, 
 from etalis.runtime.snapshot_knowledge import load_knowledge, save_knowledge
 from etalis.runtime.snapshot_names import describe_entries, digest, name_entries, name_rules
 from etalis.runtime.snapshot_rules import load_rules, save_rules
-from etalis.runtime.snapshot_stores import (
-    form_of,
-    pair_columns,
-    pair_content,
-    table_columns,
-    table_content,
-)  # fmt: skip
+from etalis.runtime.snapshot_stores import form_of, pair_columns, pair_content, table_columns, table_content
 from etalis.runtime.state import Timer
 from etalis.runtime.tables import fifos_of, logs_of, tables_of
 from etalis.temporal.event import Event, Kind
