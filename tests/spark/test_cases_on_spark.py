@@ -13,6 +13,7 @@ import pytest
 
 import etalis
 from cases import Case, all_cases
+from etalis.language.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
@@ -61,8 +62,10 @@ def column_type(values: list[Any]) -> str | None:
 
 
 def plan_run(case: Case, policy: str | None) -> Run | None:
-    """Plan a case over one frame per kind; None if an attribute has values of two types."""
+    """Plan a case over one frame per kind; None if an attribute has values of two types, or results are not planned."""
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
+    if find_unplanned(program.tree) is not None:
+        return None
     read = {k for g in find_partitioning(plan_rules(program.rules, program.settings)).groups for k in g.kinds}
     read |= set(knowledge_changes(program.tree))
     events = [(n, e) for n, e in enumerate(case.steps) if isinstance(e, Event) and (e.name, len(e.args)) in read]

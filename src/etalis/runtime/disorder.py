@@ -17,7 +17,7 @@ from etalis.logic.term import Struct, format_value
 from etalis.runtime.code import Code
 from etalis.runtime.course import Course
 from etalis.runtime.history import TOGETHER, History, Part
-from etalis.runtime.order import DeadLetters, Held, Stamp, Values, Watermark
+from etalis.runtime.order import DeadLetters, Held, HeldRow, Stamp, Values, Watermark
 from etalis.runtime.replay import Chain, Content, Replayer, Row, Shelves
 from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag
 from etalis.temporal.event import Event, Retraction
@@ -57,17 +57,23 @@ class Disorder:
             self.replayer = Replayer(course.program, again, kinds, places)
             self.shelves = Shelves(self.rules, places)
             self._find_plain_parts()
+            self.reported = {(k.name, k.arity): k.reported for k in self.rules.heads.kinds.values()}
         self.report = report
         self.arrives = self.watermark is not None and self.held is None  # on_arrival: deadlines wait for the watermark
         if self.arrives:
             course.settled = BEGINNING
         self.order = _by_arrival if self.watermark is None else _by_place
-        self._ranked = 1
+        self.ranked = 1
         self._settled = BEGINNING
 
     def is_quiet(self) -> bool:
         """Tell whether an event in order needs no more than to be remembered."""
         return self.history is not None and self.held is None and not self.rules.has_timers
+
+    def holds_plainly(self) -> bool:
+        """Tell whether an event needs no more than to be held, and to be processed when it is settled."""
+        bounded = self.watermark is not None and self.watermark.bound < NEVER
+        return self.held is not None and self.history is None and bounded and not self.rules.has_timers
 
     def log(self, code: Code, kind: Kind, parameters: list[str], time: str) -> None:
         """Write into generated code that an event in order is remembered."""
@@ -78,7 +84,8 @@ class Disorder:
         """Note where the key of a partition alone tells whether it has any state."""
         assert self.history is not None
         for part in self.history.all_parts():
-            part.is_plain = part.positions is not None and self.rules.keys_are(part.positions)
+            keyed = part.positions is not None and self.rules.keys_are(part.positions)
+            part.is_plain = keyed and not (self.rules.has_timers or self.rules.numbered)
 
     # events
 
@@ -88,7 +95,7 @@ class Disorder:
             self._take_back_term(values[0], start, end, stamp, out)
             return
         rank = self._next_rank()
-        self._ranked = rank + 1
+        self.ranked = rank + 1
         if stamp is not None and stamp.rank is not None:
             rank = stamp.rank
         if self.watermark is None:
@@ -102,15 +109,15 @@ class Disorder:
             reached = self.watermark.see(None if stamp is None else stamp.source, end)
             self._take_late(name, values, start, end, rank, stamp, out)
             self.settle(reached, out)
-        if self.history is not None:
-            self.history.first_rank += max(0, self._ranked - self.history.next_rank())
+        if self.history is not None and self.history.next_place() < self.ranked:
+            self.history.skip()
 
     def _take_late(
         self, name: str, values: Values, start: int, end: int, rank: int, stamp: Stamp | None, out: list[Any]
     ) -> None:
         """Take an event that may be late: hold it, process it, or put it where it belongs."""
         if self.held is not None:
-            self.held.add(end, start, rank, (name, values, stamp))
+            self.held.add((end, start, rank, (name, values, stamp)))
             if stamp is not None and stamp.id is not None:
                 self.held_ids[stamp.id] = (end, start, rank)
         elif self._is_in_order(name, values, start, end, rank, stamp):
@@ -120,11 +127,11 @@ class Disorder:
 
     def _next_rank(self) -> int:
         """Return the rank of the next event; those that the generated way in has taken count, too."""
-        if self.history is None or self.history.next_rank() <= self._ranked:
-            return self._ranked
+        if self.history is None or self.history.next_place() <= self.ranked:
+            return self.ranked
         if self.arrives and self.watermark is not None:
             self.watermark.see(None, self.state.now)
-        return self.history.next_rank()
+        return self.history.next_place()
 
     def _bury(self, name: str, values: Values, start: int, end: int, reached: int) -> None:
         shown = "the end of the stream" if reached >= NEVER else to_seconds(reached)
@@ -173,20 +180,30 @@ class Disorder:
     def settle(self, until: int, out: list[Any]) -> None:
         """Say that nothing more will end at or before a moment."""
         if self.held is not None:
-            for end, start, rank, (name, values, stamp) in self.held.release(until):
-                if stamp is not None and stamp.id is not None:
-                    self.held_ids.pop(stamp.id, None)
-                self._process(name, values, start, end, rank, stamp, out)
+            for row in self.held.release(until):
+                self._take_released(row, out)
             self.course.advance(until, out)
         elif self.arrives:
             self._settle_deadlines(until, out)
         else:
             self.course.advance(until, out)
 
+    def _take_released(self, row: HeldRow, out: list[Any]) -> None:
+        end, start, rank, (name, values, stamp) = row
+        if stamp is not None and stamp.id is not None:
+            self.held_ids.pop(stamp.id, None)
+        self._process(name, values, start, end, rank, stamp, out)
+
+    def release(self, row: HeldRow) -> tuple[Event, ...]:
+        """Take an event that was held and is settled; return what it causes."""
+        out: list[Any] = []
+        self._take_released(row, out)
+        return tuple([Event(raw) for raw in out])
+
     def advance(self, until: int, out: list[Any]) -> None:
         """Move the watermark to a moment."""
         if self.watermark is not None:
-            self._ranked = self._next_rank()
+            self.ranked = self._next_rank()
             self.watermark.reached = until = max(until, self.watermark.reached)
         self.settle(until, out)
 
@@ -223,6 +240,7 @@ class Disorder:
         old = self.history.chain(part, key, self.order)
         row = (end, start, rank, *values)
         self._remember(kind, row, stamp)
+        self.history.is_sorted = False
         new = sorted([*old, (row, self.history.number_of[kind])], key=self.order)
         self._redo(part, key, old, new, self._settled, out)
 
@@ -230,16 +248,17 @@ class Disorder:
         """Take back the event at a place of the history; `instead` comes in its stead, in the same step."""
         history = self.history
         assert history is not None
-        row = history.rows[place]
+        row, number, _ = history.row(place)
         assert row is not None
-        kind = history.kinds[history.numbers[place]]
+        kind = history.kinds[number]
         part = history.parts[kind]
         key = part.key(kind, row[3:])
         old = history.chain(part, key, self.order)
-        history.rows[place] = None
+        history.take_out(place)
         if instead is None:
-            self._redo(part, key, old, history.chain(part, key, self.order), self._settled, out)
+            self._redo(part, key, old, [item for item in old if item[0] is not row], self._settled, out)
             return
+        history.is_sorted = False
         found: list[Any] = []
         self._replace(part, key, old, instead, found)
         out.extend(_net(found))
@@ -263,20 +282,28 @@ class Disorder:
         """Run a partition as it was and as it is; report what differs, and put the new state in place."""
         replayer, state = self.replayer, self.state
         base = part.bases.get(key)
+        if part.is_plain and base is None:
+            was, made = replayer.swap(key, old, new, self.shelves)
+            self._tell(was, made, out)
+            return
         if self.arrives:
             was, gone = replayer.run(base, old, before, state.now, before)
             made, content = replayer.run(base, new, self._settled, state.now, self._settled)
         else:
             was, gone = replayer.run(base, old, NEVER, state.now, state.floor)
             made, content = replayer.run(base, new, NEVER, state.now, state.floor)
-        for error in self.replayer.new_errors():
-            self.report(error)
         self.shelves.drop(gone)
         tag = part.tags.pop(key, None)
         if tag is not None:
             tag.alive = False
         state.tag = self._tag(part, key) if content.timers else None
         self.shelves.put(content)
+        self._tell(was, made, out)
+
+    def _tell(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
+        """Report what differs between two runs."""
+        for error in self.replayer.new_errors():
+            self.report(error)
         if was != made:
             self._correct_made(was, made)
             out.extend(self._difference(was, made))
@@ -296,6 +323,9 @@ class Disorder:
                 live[kind.name, kind.arity].note(raw, kind.arity)
 
     def _difference(self, was: list[Raw], made: list[Raw]) -> list[Event]:
+        if not made or not was:
+            one: type[Event] = Event if made else Retraction
+            return [one(raw) for raw in made or was if self._is_reported(raw)]
         before = {raw[: 3 + raw[2].arity]: raw for raw in was if self._is_reported(raw)}
         after = {raw[: 3 + raw[2].arity]: raw for raw in made if self._is_reported(raw)}
         gone = [Retraction(raw) for key, raw in before.items() if key not in after]
@@ -303,7 +333,7 @@ class Disorder:
 
     def _is_reported(self, raw: Raw) -> bool:
         kind = raw[2]
-        reported = self.course.program.is_reported(kind.name, kind.arity)
+        reported = self.reported[kind.name, kind.arity]
         return reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity]))
 
     # taking back
@@ -314,11 +344,20 @@ class Disorder:
         if not isinstance(what, Struct) and self.take_back_id(what, out):
             return
         name, values = (what.name, tuple(what.args)) if isinstance(what, Struct) else (str(what), ())
-        found = self._latest(name, values, start, end)
-        if found is None:
+        if self.held is not None and self._take_back_held(name, values, start, end):
+            return
+        place = self._find(name, values, start, end, before=True)
+        if place is None:
             self.dead.add("rev", (what,), start, end, f"no event {format_value(what)} within the horizon")
         else:
-            self.take_back(name, values, *found, out)
+            self.retract(place, out)
+
+    def _take_back_held(self, name: str, values: Values, start: int, end: int) -> bool:
+        """Hold an event no more: the one at its time or, if it did not occur then, the latest before that."""
+        assert self.held is not None
+        held = [row[:2] for row in self.held if row[3][:2] == (name, values) and row[0] <= end]
+        wanted = (end, start) if (end, start) in held else max(held, default=None)
+        return self.held.remove(lambda r: r[:2] == wanted and r[3][:2] == (name, values)) is not None
 
     def _reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
         """Let time reach the moment of a correction, if that is later."""
@@ -326,17 +365,6 @@ class Disorder:
             self.settle(self.watermark.see(None if stamp is None else stamp.source, end), out)
         elif end > self.state.now:
             self.course.move_to(end, out)
-
-    def _latest(self, name: str, values: Values, start: int, end: int) -> tuple[int, int] | None:
-        """Return the interval at which an atom occurred: the one given or, if it did not, the latest before that."""
-        held = [] if self.held is None else [(e, s) for e, s, _, (n, v, _) in self.held if (n, v) == (name, values)]
-        kept = [] if self.history is None else self.history.intervals((name, len(values)), values)
-        limit = self._limit()
-        ends = [*held, *(interval for interval in kept if interval[0] >= limit)]
-        if (end, start) in ends:
-            return start, end
-        latest = max((interval for interval in ends if interval[0] <= end), default=None)
-        return None if latest is None else latest[::-1]
 
     def take_back(
         self, name: str, values: Values, start: int, end: int, out: list[Any],
@@ -348,7 +376,7 @@ class Disorder:
             if row is not None:
                 self._hold_again(row, instead)
                 return True
-        place = self._find(name, values, start, end)
+        place = self._find(name, values, start, end, before=False)
         if place is None:
             self.dead.add(
                 "rev", (Struct(name, values) if values else name,), start, end, "no such event within the horizon"
@@ -368,11 +396,10 @@ class Disorder:
             self._hold_again(row, instead)
             return True
         place = None if self.history is None else self.history.ids.get(name)
-        if place is None or self.history is None or self.history.rows[place] is None:
+        if place is None or self.history is None:
             return False
-        row = self.history.rows[place]
-        assert row is not None
-        if row[0] < self._limit():
+        row = self.history.row(place)[0]
+        if row is None or row[0] < self._limit():
             return False
         self._take_back_at(place, instead, out)
         return True
@@ -381,11 +408,11 @@ class Disorder:
         assert self.held is not None
         if instead is not None:
             name, values, start, end = instead
-            self.held.add(end, start, row[2], (name, values, row[3][2]))
+            self.held.add((end, start, row[2], (name, values, row[3][2])))
 
     def _take_back_at(self, place: int, instead: tuple[str, Values, int, int] | None, out: list[Any]) -> None:
         assert self.history is not None
-        row = self.history.rows[place]
+        row = self.history.row(place)[0]
         assert row is not None
         if instead is None:
             self.retract(place, out)
@@ -393,10 +420,12 @@ class Disorder:
         name, values, start, end = instead
         self.retract(place, out, ((name, len(values)), (end, start, row[2], *values), None))
 
-    def _find(self, name: str, values: Values, start: int, end: int) -> int | None:
-        if self.history is None or end < self._limit():
+    def _find(self, name: str, values: Values, start: int, end: int, *, before: bool) -> int | None:
+        if self.history is None:
             return None
-        return self.history.find((name, len(values)), values, start, end)
+        place = self.history.find((name, len(values)), values, start, end, before=before)
+        row = None if place is None else self.history.row(place)[0]
+        return place if row is not None and row[0] >= self._limit() else None
 
     def _limit(self) -> int:
         """Return the end before which nothing changes any more."""
@@ -413,13 +442,11 @@ class Disorder:
     def forget(self) -> None:
         """Let go what can change no more."""
         assert self.history is not None
-        self.history.forget(self._limit(), self.order, self._settle_rows)
+        self.history.forget(self._limit(), self.order, self._is_idle, self._settle_rows)
 
-    def _settle_rows(self, part: Part, key: Any, chain: Chain, whole: bool) -> Content | None:
+    def _settle_rows(self, part: Part, key: Any, chain: Chain) -> Content | None:
         """Return the state that old rows leave behind, None if nothing."""
         base = part.bases.get(key)
-        if whole and not self.rules.has_timers and self._is_idle(part, key):
-            return None
         last = chain[-1][0][0] if chain else (BEGINNING if base is None else base.now)
         _, content = self.replayer.run(base, chain, self._settled if self.arrives else NEVER, last, BEGINNING)
         return None if content.is_empty() else content

@@ -26,11 +26,12 @@ from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.course import Course, show_time
 from etalis.runtime.disorder import Disorder
+from etalis.runtime.holding import Aside, holding_push, settled_rows
 from etalis.runtime.knowledge import show_history, solutions
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.rim import arrange, to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER
+from etalis.runtime.state import BEGINNING, NEVER, Raw
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds, to_time
 
@@ -95,12 +96,18 @@ class Engine:
         """Put the generated `push` and `run` before the general ones, where they are exact."""
         self._close_entries()
         entries = self._rules.entries
-        plain = self._disorder is None or self._disorder.is_quiet()
-        if entries.is_plain() and not self._callbacks and self._history is None and self._state.floor < NEVER and plain:
-            log = None if self._disorder is None else self._disorder.log
-            settle = self._course.settle_now
+        disorder, settle = self._disorder, self._course.settle_now
+        if not entries.is_plain() or self._callbacks or self._history is not None or self._state.floor >= NEVER:
+            return
+        if disorder is None or disorder.is_quiet():
+            log = None if disorder is None else disorder.log
             self.__dict__["push"] = entries.push(self._push, settle, log)
             self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), settle, log)
+        elif disorder.holds_plainly() and not self._signatures:
+            in_order = entries.push(self._push_in_order, settle)
+            self.__dict__["push"] = holding_push(disorder, in_order, self._push)
+            run = entries.run(self._take_aside, settle)
+            self.__dict__["run"] = lambda rows: run(settled_rows(disorder, rows))
 
     def _close_entries(self) -> None:
         self.__dict__.pop("push", None)
@@ -124,6 +131,22 @@ class Engine:
             self._pending.append((name, values, start, end, stamp))
             return ()
         return self._take(name, values, start, end, stamp)
+
+    def _push_in_order(self, name: str, /, *args: Any, at: Any) -> tuple[Event, ...]:
+        """Take an event that was held and is settled, and that generated code has no place for."""
+        out: list[Raw] = []
+        start, end = to_interval(at)
+        self._course.process((name, len(args)), args, start, end, self._state.number + 1, out)
+        return tuple([Event(raw) for raw in out])
+
+    def _take_aside(self, row: Any) -> tuple[Event, ...]:
+        """Take a row that was held and is settled, or one that has just come, that generated code has no place for."""
+        if not isinstance(row, Aside):
+            return self._push_in_order(*row[:-1], at=row[-1])
+        if row.is_settled:
+            assert self._disorder is not None
+            return self._disorder.release(row.row)
+        return self._take(*self._row(row.row))
 
     def _stamp(self, at: Any) -> tuple[Stamp | None, int, int]:
         stamp = at if isinstance(at, Stamp) else None

@@ -38,24 +38,29 @@ class Part:
         return TOGETHER if self.positions is None else args[self.positions[kind]]
 
 
-Settle = Callable[[Part, Any, Chain, bool], Content | None]
+Settle = Callable[[Part, Any, Chain], Content | None]
 
 
 class History:
-    """Rows in order of arrival, by partition."""
+    """Rows in order of arrival, by partition; a place counts events from the first ever, so it serves as a rank.
+
+    Old rows go from the front of the columns. Those of a partition that has newer ones are `kept` apart.
+    """
 
     def __init__(self, partitioning: Partitioning, kinds: Iterable[Kind]) -> None:
         self.rows: list[Row | None] = []
         self.numbers: list[int] = []
         self.links: list[int] = []
+        self.offset = 1
+        self.kept: dict[int, tuple[Row | None, int, int]] = {}
         self.ids: dict[Hashable, int] = {}
         self.kinds = list(kinds)
         self.number_of = {kind: number for number, kind in enumerate(self.kinds)}
         self.parts: dict[Kind, Part] = {}
         self.together = Part(None)
         self._place(partitioning)
-        self.first_rank = 1
         self.trim_at = LEAST_TRIM
+        self.is_sorted = True
 
     def _place(self, partitioning: Partitioning) -> None:
         """Give every kind its part; events that cannot be told apart by a key stay together.
@@ -72,7 +77,7 @@ class History:
         """Append a row; `name` is the event's id."""
         part = self.parts[kind]
         key = part.key(kind, row[3:])
-        place = len(self.rows)
+        place = self.offset + len(self.rows)
         self.rows.append(row)
         self.numbers.append(self.number_of[kind])
         self.links.append(part.last.get(key, FIRST))
@@ -81,71 +86,100 @@ class History:
             self.ids[name] = place
 
     def write(self, code: Code, kind: Kind, parameters: list[str], time: str, forget: Callable[[], None]) -> None:
-        """Write `add` for an instant of a kind into generated code; its rank is its place."""
+        """Write `add` for an instant of a kind into generated code."""
         part = self.parts[kind]
         key = str(TOGETHER) if part.positions is None else parameters[part.positions[kind]]
-        rows, last = code.constant(self.rows), code.constant(part.last)
+        me, rows, last = code.constant(self), code.constant(self.rows), code.constant(part.last)
         flat = "".join(f", {x}" for x in parameters)
         code(f"n = len({rows})")
-        with code.block(f"if n >= {code.constant(self)}.trim_at:"):
+        with code.block(f"if n >= {me}.trim_at:"):
             code(f"{code.constant(forget)}()")
             code(f"n = len({rows})")
-        code(f"{rows}.append(({time}, {time}, {code.constant(self)}.first_rank + n{flat}))")
+        code(f"n += {me}.offset")
+        code(f"{rows}.append(({time}, {time}, n{flat}))")
         code(f"{code.constant(self.numbers)}.append({self.number_of[kind]})")
         code(f"{code.constant(self.links)}.append({last}.get({key}, {FIRST}))")
         code(f"{last}[{key}] = n")
 
+    def row(self, place: int) -> tuple[Row | None, int, int]:
+        """Return a row with the number of its kind and the place of the one before it in its partition."""
+        if place < self.offset:
+            return self.kept[place]
+        i = place - self.offset
+        return self.rows[i], self.numbers[i], self.links[i]
+
+    def take_out(self, place: int) -> None:
+        """Let a row be as if it had never been."""
+        if place < self.offset:
+            self.kept[place] = (None, *self.kept[place][1:])
+        else:
+            self.rows[place - self.offset] = None
+
+    def items(self) -> Iterator[tuple[int, Row, int]]:
+        """Yield all rows in order of arrival, with their places and the numbers of their kinds."""
+        for place, (row, number, _) in sorted(self.kept.items()):
+            if row is not None:
+                yield place, row, number
+        for i, row in enumerate(self.rows):
+            if row is not None:
+                yield self.offset + i, row, self.numbers[i]
+
+    def walk(self, place: int) -> Iterator[tuple[int, Row, int]]:
+        """Yield the rows of a partition from a place back, with their places and the numbers of their kinds."""
+        offset, rows, links = self.offset, self.rows, self.links
+        while place >= offset:
+            i = place - offset
+            row = rows[i]
+            if row is not None:
+                yield place, row, self.numbers[i]
+            place = links[i]
+        while place != FIRST:
+            row, number, link = self.kept[place]
+            if row is not None:
+                yield place, row, number
+            place = link
+
     def chain(self, part: Part, key: Any, order: Order) -> Chain:
         """Return the rows of a partition in order."""
-        found: Chain = []
-        place = part.last.get(key, FIRST)
-        while place != FIRST:
-            row = self.rows[place]
-            if row is not None:
-                found.append((row, self.numbers[place]))
-            place = self.links[place]
+        found = [(row, number) for _, row, number in self.walk(part.last.get(key, FIRST))]
         found.reverse()
-        found.sort(key=order)
+        if not self.is_sorted:
+            found.sort(key=order)
         return found
 
-    def find(self, kind: Kind, args: tuple[Any, ...], start: int, end: int) -> int | None:
-        """Return where the latest row of an event is."""
-        return next((place for place, row in self._like(kind, args) if row[:2] == (end, start)), None)
-
-    def intervals(self, kind: Kind, args: tuple[Any, ...]) -> list[tuple[int, int]]:
-        """Return (end, start) of the events with an atom."""
-        return [row[:2] for _, row in self._like(kind, args)]
-
-    def _like(self, kind: Kind, args: tuple[Any, ...]) -> Iterator[tuple[int, Row]]:
-        """Yield the rows with an atom, the last that came first."""
+    def find(self, kind: Kind, args: tuple[Any, ...], start: int, end: int, *, before: bool) -> int | None:
+        """Return where the latest row of an event is; if there is none, and `before`, of the latest one before it."""
         part = self.parts.get(kind)
         if part is None:
-            return
-        number = self.number_of[kind]
-        place = part.last.get(part.key(kind, args), FIRST)
-        while place != FIRST:
-            row = self.rows[place]
-            if row is not None and self.numbers[place] == number and row[3:] == args:
-                yield place, row
-            place = self.links[place]
+            return None
+        number, best, found = self.number_of[kind], (), None
+        for place, row, this in self.walk(part.last.get(part.key(kind, args), FIRST)):
+            if this == number and row[3:] == args:
+                if row[0] == end and row[1] == start:
+                    return place
+                if before and row[0] <= end and row[:3] > best:
+                    best, found = row[:3], place
+        return found
 
-    def forget(self, limit: int, order: Order, settle: Settle) -> None:
-        """Let rows go that ended before `limit`; `settle` says what state they leave behind.
+    def forget(self, limit: int, order: Order, is_idle: Callable[[Part, Any], bool], settle: Settle) -> None:
+        """Let rows go that ended before `limit`; `settle` says what state they leave behind where a partition has any.
 
-        Costs as much as there are rows, and is called when these have doubled since the last time.
+        Called when the columns have doubled since the last time: what it costs per event does not grow.
         """
-        gone: set[int] = set()
-        for part in self.all_parts():
-            for key, last in list(part.last.items()):
-                places = self._places(last)
-                old = [i for i in places if (row := self.rows[i]) is None or row[0] < limit]
-                if old:
-                    chain = [(row, self.numbers[i]) for i in old if (row := self.rows[i]) is not None]
-                    chain.sort(key=order)
-                    self._rebase(part, key, settle(part, key, chain, len(old) == len(places)))
-                    gone.update(old)
-        if gone:
-            self._compact(gone)
+        count = next((i for i, row in enumerate(self.rows) if row is not None and row[0] >= limit), len(self.rows))
+        if count:
+            cut = self.offset + count
+            for part in self.all_parts():
+                for key in [key for key, last in part.last.items() if last < cut]:
+                    base = None if is_idle(part, key) else settle(part, key, self.chain(part, key, order))
+                    self._rebase(part, key, base)
+                    self._drop(part.last.pop(key))
+            self._keep_linked(cut)
+            del self.rows[:count], self.numbers[:count], self.links[:count]
+            self.offset = cut
+            self.ids = {name: place for name, place in self.ids.items() if place >= cut or place in self.kept}
+            if len(self.kept) > max(LEAST_TRIM, len(self.rows)):
+                self._settle_kept(order, settle)
         self.trim_at = max(LEAST_TRIM, 2 * len(self.rows))
 
     def _rebase(self, part: Part, key: Any, base: Content | None) -> None:
@@ -154,40 +188,42 @@ class History:
         else:
             part.bases[key] = base
 
-    def _places(self, place: int) -> list[int]:
-        found = []
-        while place != FIRST:
-            found.append(place)
-            place = self.links[place]
-        return found
+    def _drop(self, place: int) -> None:
+        """Let the kept rows of a partition go."""
+        if self.kept:
+            for old in [old for old, _, _ in self.walk(place) if old < self.offset]:
+                del self.kept[old]
 
-    def _compact(self, gone: set[int]) -> None:
-        """Close the gaps, in place: generated code holds on to the columns."""
-        moved = {FIRST: FIRST}
-        rows: list[Row | None] = []
-        numbers, links = [], []
-        for place, link in enumerate(self.links):
-            if place in gone:
-                moved[place] = moved[link]  # what was linked to it is linked past it
-            else:
-                moved[place] = len(rows)
-                rows.append(self.rows[place])
-                numbers.append(self.numbers[place])
-                links.append(moved[link])
-        self.rows[:], self.numbers[:], self.links[:] = rows, numbers, links
-        self.first_rank += len(gone)
-        self.ids = {name: moved[place] for name, place in self.ids.items() if place not in gone}
+    def _keep_linked(self, cut: int) -> None:
+        """Keep apart the rows before a place to which rows after it are linked."""
+        offset = self.offset
+        for place in [link for link in self.links[cut - offset :] if offset <= link < cut]:
+            while place >= offset:
+                self.kept[place] = self.row(place)
+                place = self.kept[place][2]
+
+    def _settle_kept(self, order: Order, settle: Settle) -> None:
+        """Replace rows that are kept apart by the state that they leave behind."""
         for part in self.all_parts():
-            for key, place in list(part.last.items()):
-                if moved[place] == FIRST:
-                    del part.last[key]
-                else:
-                    part.last[key] = moved[place]
+            for key, last in part.last.items():
+                old = [(row, number) for place, row, number in self.walk(last) if place < self.offset]
+                if old:
+                    old.sort(key=order)
+                    self._rebase(part, key, settle(part, key, old))
+        self.kept.clear()
+        self.links[:] = [link if link >= self.offset else FIRST for link in self.links]
+        self.ids = {name: place for name, place in self.ids.items() if place >= self.offset}
 
     def all_parts(self) -> list[Part]:
         """Return every part once."""
         return list({id(part): part for part in (*self.parts.values(), self.together)}.values())
 
-    def next_rank(self) -> int:
-        """Return the rank of the next event: how many came before it."""
-        return self.first_rank + len(self.rows)
+    def next_place(self) -> int:
+        """Return the place of the next event: how many came before it, and one."""
+        return self.offset + len(self.rows)
+
+    def skip(self) -> None:
+        """Count an event that no rule reads, or that waits elsewhere."""
+        self.rows.append(None)
+        self.numbers.append(0)
+        self.links.append(FIRST)

@@ -17,6 +17,9 @@ from etalis.temporal.event import to_plain
 from etalis.temporal.interval import to_seconds
 
 Values = tuple[Any, ...]
+HeldRow = tuple[int, int, int, Any]  # end, start, rank, what came: (name, attributes, stamp)
+
+LEAST_DROPPED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,46 +105,48 @@ class Watermark:
 class Held:
     """Events held until they are settled, in order of (end, start, rank)."""
 
-    __slots__ = ("rows",)
+    __slots__ = ("head", "rows")
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, int, int, Any]] = []
+        self.rows: list[HeldRow] = []
+        self.head = 0  # rows before it have been released
 
-    def add(self, end: int, start: int, rank: int, payload: Any) -> None:
+    def add(self, row: HeldRow) -> None:
         """Hold one."""
-        row = (end, start, rank, payload)
-        if not self.rows or self.rows[-1][:3] <= row[:3]:
-            self.rows.append(row)
-        else:
-            insort(self.rows, row, key=_place)
-
-    def release(self, until: int) -> list[tuple[int, int, int, Any]]:
-        """Return what ends at or before a moment, in order, and hold it no more."""
         rows = self.rows
-        if not rows or rows[0][0] > until:
-            return []
-        count = 0
-        for row in rows:
-            if row[0] > until:
-                break
-            count += 1
-        ready = rows[:count]
-        del rows[:count]
-        return ready
+        if len(rows) > self.head and rows[-1][:3] > row[:3]:
+            insort(rows, row, lo=self.head, key=by_place)
+        else:
+            rows.append(row)
 
-    def remove(self, wanted: Callable[[Any], bool]) -> Any | None:
+    def release(self, until: int) -> Iterator[HeldRow]:
+        """Yield what ends at or before a moment, in order, and hold it no more."""
+        rows = self.rows
+        while self.head < len(rows) and rows[self.head][0] <= until:
+            self.head += 1
+            yield rows[self.head - 1]
+        if self.head > LEAST_DROPPED:
+            self.drop_released()
+
+    def drop_released(self) -> None:
+        """Let go what has been released."""
+        del self.rows[: self.head]
+        self.head = 0
+
+    def remove(self, wanted: Callable[[HeldRow], bool]) -> HeldRow | None:
         """Take out the last event that is wanted; None if none is held."""
-        for place in range(len(self.rows) - 1, -1, -1):
+        for place in range(len(self.rows) - 1, self.head - 1, -1):
             if wanted(self.rows[place]):
                 return self.rows.pop(place)
         return None
 
-    def __iter__(self) -> Iterator[tuple[int, int, int, Any]]:
-        return iter(self.rows)
+    def __iter__(self) -> Iterator[HeldRow]:
+        return iter(self.rows[self.head :])
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.rows) - self.head
 
 
-def _place(row: tuple[int, int, int, Any]) -> tuple[int, int, int]:
+def by_place(row: HeldRow) -> tuple[int, int, int]:
+    """Return the key of the order in which events are taken."""
     return row[:3]

@@ -128,15 +128,61 @@ class Replayer:
             raw[2].made.reset()
         return out, self.shelves.take()
 
+    def swap(self, key: Any, old: Chain, new: Chain, live: Shelves) -> tuple[list[Raw], list[Raw]]:
+        """Run a history as it was and as it is, where all that waits stands under the bare key and nothing is timed.
+
+        Return what either makes, and put the state in the place of the key's.
+        """
+        was = self._run_plainly(old)
+        tables, fifos = self.shelves.tables, self.shelves.fifos
+        for table in tables:
+            if table:
+                table.clear()
+        for fifo in fifos:
+            fifo.clear()
+        made = self._run_plainly(new)
+        for table, other in zip(tables, live.tables, strict=True):
+            other.pop(key, None)
+            if table:
+                other.update(table)
+                table.clear()
+        if fifos:
+            for fifo, queue in zip(fifos, live.fifos, strict=True):
+                queue.extend(fifo)
+                fifo.clear()
+        return was, made
+
+    def _run_plainly(self, chain: Chain) -> list[Raw]:
+        course, state, processors = self.course, self.state, self.processors
+        queue = state.queue
+        self._forget_errors()
+        out: list[Raw] = []
+        for row, number in chain:
+            state.reached = row[0]
+            processors[number](row)
+            if queue:
+                course.made = 0
+                course.settle(out)
+        for raw in out:
+            raw[2].made.reset()
+        return out
+
+    def _forget_errors(self) -> None:
+        """Keep the errors of the last run apart from those of the next."""
+        if self.errors or self._errors_before:
+            self._errors_before = self.errors.copy()
+            self.errors.clear()
+
     def new_errors(self) -> list[ConditionError]:
         """Return the errors of conditions in the last run that the one before did not have."""
+        if not self.errors:
+            return []
         known = set(map(str, self._errors_before))
         return [error for error in self.errors if str(error) not in known]
 
     def _begin(self, base: Content | None) -> None:
         state = self.state
-        self._errors_before = self.errors.copy()
-        self.errors.clear()
+        self._forget_errors()
         state.now = BEGINNING if base is None else base.now
         state.floor = BEGINNING
         if base is not None:

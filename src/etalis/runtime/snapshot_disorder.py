@@ -7,7 +7,6 @@ partitions anew. The states before them are written as the engine's own are, tab
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from operator import lt
 from typing import Any
 
 from etalis.errors import Problem, SnapshotError
@@ -91,7 +90,7 @@ def _name_part(history: History, part: Part) -> str:
 
 def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owner: Owner, book: Book) -> None:
     """Write down what late events and corrections need."""
-    scalars = [("ranked", disorder._ranked), ("settled", disorder._settled)]
+    scalars = [("ranked", disorder.ranked), ("settled", disorder._settled)]
     if disorder.watermark is not None:
         mark = disorder.watermark
         scalars.append(("reached", mark.reached))
@@ -101,7 +100,7 @@ def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owne
         book.put_rows(("held",), held)
         book.put_rows(("held ids",), list(disorder.held_ids.items()))
     if disorder.history is not None:
-        scalars.append(("next rank", disorder.history.next_rank()))
+        scalars.append(("next rank", disorder.history.next_place()))
         _save_history(disorder.history, book)
         _save_bases(disorder.history, partitions, parts, owner, book)
     book.put_rows(("disorder",), scalars)
@@ -112,7 +111,7 @@ def load_disorder(
 ) -> None:
     """Put back what late events and corrections need."""
     scalars = dict(book.rows(("disorder",)))
-    disorder._ranked, disorder._settled = scalars["ranked"], scalars["settled"]
+    disorder.ranked, disorder._settled = scalars["ranked"], scalars["settled"]
     if disorder.watermark is not None:
         mark = disorder.watermark
         mark.reached = scalars["reached"]
@@ -125,8 +124,7 @@ def load_disorder(
             disorder.held.rows.append((end, start, rank, (name, values, None if stamp is None else Stamp(*stamp))))
         disorder.held_ids.update(book.rows(("held ids",)))
     if disorder.history is not None:
-        _load_history(disorder.history, book)
-        disorder.history.first_rank += scalars["next rank"] - disorder.history.next_rank()
+        _load_history(disorder.history, book, scalars["next rank"])
         _load_bases(partitions, parts, owners, book)
 
 
@@ -138,27 +136,25 @@ def _apart(stamp: Stamp | None) -> tuple[Any, ...] | None:
 def _save_history(history: History, book: Book) -> None:
     """Write the rows in order of arrival, kind by kind, so that their attributes are columns."""
     ids = {place: name for name, place in history.ids.items()}
-    ranks = [row[2] for row in history.rows if row is not None]
-    is_ranked = all(map(lt, ranks, ranks[1:]))  # ranks last, places move when old rows go
     by_kind: dict[int, list[tuple[Any, ...]]] = {}
-    for place, (row, number) in enumerate(zip(history.rows, history.numbers, strict=True)):
-        if row is not None:
-            arrival = row[2] if is_ranked else history.first_rank + place
-            by_kind.setdefault(number, []).append((arrival, ids.get(place), *row))
+    for place, row, number in history.items():
+        by_kind.setdefault(number, []).append((place, ids.get(place), *row))
     for number, rows in by_kind.items():
         name, arity = history.kinds[number]
         book.put_rows(("history", name, str(arity)), rows)
 
 
-def _load_history(history: History, book: Book) -> None:
+def _load_history(history: History, book: Book, next_place: int) -> None:
     found = []
     for section in book.names("history"):
         kind = (section[1], int(section[2]))
         if kind in history.parts:
             found += [(arrival, name, kind, tuple(row)) for arrival, name, *row in book.rows(section)]
+    history.offset = next_place - len(found)
     for _, name, kind, row in sorted(found, key=lambda item: item[0]):
         history.add(kind, row, name)
     history.trim_at = max(history.trim_at, 2 * len(history.rows))
+    history.is_sorted = False
 
 
 # the states that histories begin with: all in one table per store, by partition and key
