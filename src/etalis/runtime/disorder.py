@@ -52,7 +52,7 @@ class Disorder:
         self.held_ids: dict[Hashable, tuple[int, int, int]] = {}
         self.history: History | None = None
         if settings.corrects:
-            kinds, places = list(self.rules.processors), list(self.rules.memory)
+            kinds, places = self.rules.kinds_seen(), list(self.rules.memory)
             self.history = History(self.rules.partitioning(), kinds)
             self.replayer = Replayer(course.program, again, kinds, places)
             self.shelves = Shelves(self.rules, places)
@@ -144,11 +144,11 @@ class Disorder:
         """Process an event in order, and remember it."""
         kind = (name, len(values))
         tag = None
-        if self.history is not None and kind in self.history.parts:
-            self._remember(kind, (end, start, rank, *values), stamp)
+        if self.history is not None:
+            if kind in self.history.parts:
+                self._remember(kind, (end, start, rank, *values), stamp)
             if self.rules.has_timers:
-                part = self.history.parts[kind]
-                tag = self._tag(part, part.key(kind, values))
+                tag = self.state.tag = self._tag_of(kind, values)
         self.course.process(kind, values, start, end, rank, out, tag)
         if self.history is not None and len(self.history.rows) >= self.history.trim_at:
             self.forget()
@@ -156,6 +156,14 @@ class Disorder:
     def _remember(self, kind: Kind, row: Row, stamp: Stamp | None) -> None:
         assert self.history is not None
         self.history.add(kind, row, None if stamp is None else stamp.id)
+
+    def _tag_of(self, kind: Kind, values: Values) -> Tag:
+        """Return the tag of an event's partition; what time points set, too, where there are any, stays together."""
+        assert self.history is not None
+        part = self.history.parts.get(kind)
+        if part is None:
+            return self._tag(self.history.together, TOGETHER)
+        return self._tag(part, part.key(kind, values))
 
     def _tag(self, part: Part, key: Any) -> Tag:
         tag = part.tags.get(key)
@@ -179,6 +187,7 @@ class Disorder:
 
     def settle(self, until: int, out: list[Any]) -> None:
         """Say that nothing more will end at or before a moment."""
+        self._pass_time_together()
         if self.held is not None:
             for row in self.held.release(until):
                 self._take_released(row, out)
@@ -364,7 +373,13 @@ class Disorder:
         if self.watermark is not None:
             self.settle(self.watermark.see(None if stamp is None else stamp.source, end), out)
         elif end > self.state.now:
+            self._pass_time_together()
             self.course.move_to(end, out)
+
+    def _pass_time_together(self) -> None:
+        """Let what time points set be told apart from what events set, where both are corrected."""
+        if self.history is not None and self.rules.ticks:
+            self.state.tag = self._tag(self.history.together, TOGETHER)
 
     def take_back(
         self, name: str, values: Values, start: int, end: int, out: list[Any],

@@ -155,6 +155,10 @@ class RuleSet:
                 found.append((leaf.node.time, compiler.finish(code, "time point")))
         return sorted(found, key=lambda tick: tick[0])[::-1]
 
+    def kinds_seen(self) -> list[tuple[str, int]]:
+        """Return the kinds of event that make a difference: what rules read and, with isolation, what they know."""
+        return list(dict.fromkeys([*self.processors, *(sorted(self.listened) if self.log is not None else ())]))
+
     def timer_owners(self) -> dict[Hashable, Owner]:
         """Return who may set timers, by place."""
         owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter)]
