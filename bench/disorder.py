@@ -103,10 +103,8 @@ def check(found: int, expected: int, what: str) -> None:
 
 
 def show(what: str, cost: float, plain: float, asked: float) -> None:
-    print(
-        f"{what:44} {cost:6.2f} us  {cost / plain:5.2f} times"
-        + ("" if cost <= asked * plain else f"  (asked: {asked})")
-    )
+    missed = "" if cost <= asked * plain else f"  (asked: {asked})"
+    print(f"{what:44} {cost:6.2f} us  {cost / plain:5.2f} times{missed}")
 
 
 def main() -> None:

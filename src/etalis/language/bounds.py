@@ -24,6 +24,7 @@ from etalis.language.syntax import (
     Pattern,
     Repeat,
     Rule,
+    SetFlag,
     TimePoint,
     Within,
 )
@@ -46,7 +47,8 @@ class Keeper:
 
 
 def check_bounds(outline: Outline) -> Iterator[Problem]:
-    """Yield one warning per rule whose state can grow with the stream."""
+    """Yield one warning per rule whose state can grow with the stream, and one for a history that does."""
+    yield from _endless_history(outline)
     if outline.settings.garbage_window is not None:
         return
     for rule in outline.rules:
@@ -55,6 +57,14 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
             keepers = list(dict.fromkeys(_keepers(rule.pattern, policy, outline.bound)))
             if keepers:
                 yield _unbounded(rule, keepers)
+
+
+def _endless_history(outline: Outline) -> Iterator[Problem]:
+    if outline.settings.revision and outline.settings.revision_window is None:
+        flags = [f for f in outline.program.items if isinstance(f, SetFlag) and f.name == "revision_flag"]
+        hint = "add `:- set_flag(revision_window, Seconds).`"
+        message = "any event can be taken back at any time, so all events are kept"
+        yield Problem("W214", message, flags[-1].span if flags else None, hint)
 
 
 def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:

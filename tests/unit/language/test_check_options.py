@@ -142,3 +142,10 @@ def test_settings_of_a_rule() -> None:
         ("chronological", 1_500_000),
         ("recent", None),
     ]
+
+
+def test_a_history_without_an_end_is_told() -> None:
+    assert brief(":- set_flag(revision_flag, on).") == [
+        "W214 any event can be taken back at any time, so all events are kept"
+    ]
+    assert brief(":- set_flag(revision_flag, on). :- set_flag(revision_window, 60).") == []
