@@ -27,6 +27,7 @@ from etalis.runtime.changes import Change, Changes
 from etalis.runtime.course import Course, show_time
 from etalis.runtime.disorder import Disorder
 from etalis.runtime.holding import Aside, holding_push, settled_rows
+from etalis.runtime.inspection import Waiting, inspect
 from etalis.runtime.knowledge import show_history, solutions
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.rim import arrange, to_instant, to_interval
@@ -463,6 +464,10 @@ class Engine:
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""
         return self._rules.waiting()
+
+    def state(self) -> tuple[Waiting, ...]:
+        """Say what the engine holds on to: per rule and operator how many instances, how many bytes, how old."""
+        return inspect(self._rules, self._disorder)
 
     def code(self) -> str:
         """Return the generated source."""
