@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from etalis.logic.arithmetic import evaluate
 from etalis.logic.errors import LogicError, LogicLimitError
+from etalis.logic.forms import check_partial_list
 from etalis.logic.functions import COMPARISONS
 from etalis.logic.library import new_database
 from etalis.logic.lookup import Goal
@@ -66,6 +67,7 @@ def naive(goal: Any, trail: Trail) -> Iterator[None]:
             undo(trail, mark)
             yield from step(not found)
         case "findall", 3:
+            check_partial_list(args[2])
             results = [copy(args[0], SIZE) for _ in local(args[1], trail)]
             undo(trail, mark)
             yield from step(unify(args[2], make_list(results), trail))
@@ -169,7 +171,8 @@ def collect(solutions: Iterator[Any]) -> list[Any]:
     except LogicLimitError:
         found.append(LIMIT)
     except LogicError as error:
-        found.append(error.term[1])
+        # Which error, and of what; the culprit may hold variables, which each way of running has of its own.
+        found.append(error.term[1][:2] if isinstance(error.term[1], tuple) else error.term[1])
     return found
 
 
