@@ -433,7 +433,16 @@ class Disorder:
             self.retract(place, out)
             return
         name, values, start, end = instead
-        self.retract(place, out, ((name, len(values)), (end, start, row[2], *values), None))
+        stamp = Stamp(None, id=self.history.name_of(place))
+        if end < self._limit():
+            self._bury(name, values, start, end, self._limit())
+        elif end > self.state.now:
+            found: list[Any] = []
+            self.retract(place, found)
+            self.take(name, values, start, end, stamp, found)
+            out.extend(_net([Event(raw) if raw.__class__ is tuple else raw for raw in found]))
+        else:
+            self.retract(place, out, ((name, len(values)), (end, start, row[2], *values), stamp))
 
     def _find(self, name: str, values: Values, start: int, end: int, *, before: bool) -> int | None:
         if self.history is None:
@@ -459,11 +468,12 @@ class Disorder:
         assert self.history is not None
         self.history.forget(self._limit(), self.order, self._is_idle, self._settle_rows)
 
-    def _settle_rows(self, part: Part, key: Any, chain: Chain) -> Content | None:
-        """Return the state that old rows leave behind, None if nothing."""
+    def _settle_rows(self, part: Part, key: Any, chain: Chain, until: int | None) -> Content | None:
+        """Return the state that old rows leave behind, None if nothing; time passes up to a moment or the last row."""
         base = part.bases.get(key)
-        last = chain[-1][0][0] if chain else (BEGINNING if base is None else base.now)
-        _, content = self.replayer.run(base, chain, self._settled if self.arrives else NEVER, last, BEGINNING)
+        if until is None:
+            until = chain[-1][0][0] if chain else (BEGINNING if base is None else base.now)
+        _, content = self.replayer.run(base, chain, self._settled if self.arrives else NEVER, until, BEGINNING)
         return None if content.is_empty() else content
 
     def _is_idle(self, part: Part, key: Any) -> bool:

@@ -234,7 +234,9 @@ class Engine:
         instead = None if to is None else self._row(to)[:4]
         out: list[Any] = []
         if at is None:
-            self._disorder.take_back_id(what, out, instead)
+            if not self._disorder.take_back_id(what, out, instead):
+                now = self._state.now
+                self._dead.add("rev", (what,), now, now, "no event with this id within the horizon")
         else:
             start, end = to_interval(at)
             self._disorder.take_back(str(what), self._values(str(what), args, {}), start, end, out, instead)

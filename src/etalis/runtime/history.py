@@ -38,7 +38,7 @@ class Part:
         return TOGETHER if self.positions is None else args[self.positions[kind]]
 
 
-Settle = Callable[[Part, Any, Chain], Content | None]
+Settle = Callable[[Part, Any, Chain, int | None], Content | None]
 
 
 class History:
@@ -108,6 +108,10 @@ class History:
         i = place - self.offset
         return self.rows[i], self.numbers[i], self.links[i]
 
+    def name_of(self, place: int) -> Hashable | None:
+        """Return the id of the event at a place, if it came with one."""
+        return next((name for name, where in self.ids.items() if where == place), None)
+
     def take_out(self, place: int) -> None:
         """Let a row be as if it had never been."""
         if place < self.offset:
@@ -171,9 +175,11 @@ class History:
             cut = self.offset + count
             for part in self.all_parts():
                 for key in [key for key, last in part.last.items() if last < cut]:
-                    base = None if is_idle(part, key) else settle(part, key, self.chain(part, key, order))
+                    base = None if is_idle(part, key) else settle(part, key, self.chain(part, key, order), limit)
                     self._rebase(part, key, base)
                     self._drop(part.last.pop(key))
+                    if base is None or not base.timers:
+                        part.tags.pop(key, None)
             self._keep_linked(cut)
             del self.rows[:count], self.numbers[:count], self.links[:count]
             self.offset = cut
@@ -209,7 +215,7 @@ class History:
                 old = [(row, number) for place, row, number in self.walk(last) if place < self.offset]
                 if old:
                     old.sort(key=order)
-                    self._rebase(part, key, settle(part, key, old))
+                    self._rebase(part, key, settle(part, key, old, None))
         self.kept.clear()
         self.links[:] = [link if link >= self.offset else FIRST for link in self.links]
         self.ids = {name: place for name, place in self.ids.items() if place >= self.offset}

@@ -171,9 +171,17 @@ def collect(solutions: Iterator[Any]) -> list[Any]:
     except LogicLimitError:
         found.append(LIMIT)
     except LogicError as error:
-        # Which error, and of what; the culprit may hold variables, which each way of running has of its own.
-        found.append(error.term[1][:2] if isinstance(error.term[1], tuple) else error.term[1])
+        found.append(comparable(error.term[1]))
     return found
+
+
+def comparable(formal: Any) -> Any:
+    """Return an error without a culprit that was written with variables: each way of running has its own."""
+    return formal[:2] if isinstance(formal, tuple) and any(map(has_variable, formal)) else formal
+
+
+def has_variable(term: Any) -> bool:
+    return isinstance(term, Variable) or (isinstance(term, tuple) and any(map(has_variable, term)))
 
 
 def compiled(goal: Any, how: str) -> list[Any]:

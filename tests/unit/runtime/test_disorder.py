@@ -173,3 +173,45 @@ def test_history_is_forgotten_and_state_is_not(body: str) -> None:
     e.push("b", -1, one, at=6_000)
     assert shown(e.retract("b", -1, one, at=6_000)) == ["-d(-1) [0, 6000]"]
     assert shown(e.push("b", -1, one, at=6_001)) == ["d(-1) [0, 6001]"]
+
+
+def test_an_unknown_id_is_a_dead_letter() -> None:
+    e = engine(REVISION + PAIR)
+    assert e.retract("nobody") == ()
+    assert "no event with this id" in e.dead_letters[0].reason
+
+
+def test_an_event_keeps_its_id_through_corrections() -> None:
+    e = engine(REVISION + PAIR)
+    e.push("a", 1, at=Stamp(1, id="x"))
+    e.push("b", 5, at=3)
+    assert shown(e.correct("x", to=("a", 2, 2))) == ["-d(1, 5) [1, 3]", "d(2, 5) [2, 3]"]
+    assert shown(e.retract("x")) == ["-d(2, 5) [2, 3]"]
+
+
+def test_a_correction_to_a_later_time_moves_time() -> None:
+    e = etalis.compile(REVISION + PAIR).engine(policy="chronological")
+    e.push("a", 1, at=1)
+    assert shown(e.push("b", 5, at=3)) == ["d(1, 5) [1, 3]"]
+    assert shown(e.correct("b", 5, at=3, to=("b", 6, 9))) == ["-d(1, 5) [1, 3]", "d(1, 6) [1, 9]"]
+    assert e.now == 9
+    assert e.push("a", 2, at=5) == ()
+    assert e.dead_letter_count == 1
+
+
+def test_a_correction_beyond_the_horizon_changes_nothing() -> None:
+    e = engine(REVISION + ":- set_flag(revision_window, 10).\n" + PAIR)
+    e.push("a", 1, at=20)
+    assert len(e.push("b", 1, at=25)) == 1
+    assert e.correct("a", 1, at=20, to=("a", 1, 2)) == ()
+    assert e.dead_letter_count == 1
+    assert shown(e.retract("a", 1, at=20)) == ["-d(1, 1) [20, 25]"]
+
+
+def test_partitions_with_deadlines_are_forgotten() -> None:
+    e = engine(REVISION + ":- set_flag(revision_window, 10).\n" + ABSENT)
+    for i in range(10_000):
+        e.push("a", i, at=i)
+    assert e._disorder is not None
+    assert e._disorder.history is not None
+    assert sum(len(part.tags) for part in e._disorder.history.all_parts()) < 5000

@@ -299,7 +299,10 @@ def test_what_a_history_begins_with_is_kept() -> None:
     for place in range(20):
         engine.push("a", place % 5, at=place)
     engine._disorder.forget()
-    assert any(part.bases for part in engine._disorder.history.all_parts())
+    history = engine._disorder.history
+    based = {key for part in history.all_parts() for key in part.bases}
+    assert based | {row[3] for row, _, _ in history.kept.values()} == set(range(5))
+    assert based
     again = program.restore(engine.snapshot())
     for one in (engine, again):
         one.push("b", 2, 7, at=Stamp(20, id="wrong"))
