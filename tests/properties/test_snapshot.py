@@ -104,8 +104,8 @@ def test_a_restored_engine_goes_on_as_the_original(tree, stream, policy, way, pa
     engine = program.engine(policy=policy, parts=parts)
     try:
         drive(engine, todo[:first])
-        if forgets and engine._disorder is not None and engine._disorder.history is not None:
-            engine._disorder.forget()
+        if forgets and engine._disorder is not None and engine._disorder.revision is not None:
+            engine._disorder.revision.forget()
         base = engine.snapshot()
         middle = drive(engine, todo[first:second])
         delta = engine.snapshot(since=base)

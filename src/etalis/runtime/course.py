@@ -14,9 +14,8 @@ from etalis.errors import LimitError, Problem
 from etalis.language.steps import Occur, RuleStep, Spy, Step
 from etalis.runtime.changes import Changes
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, HeadKind, Raw, Tag, sort_round
+from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
 from etalis.temporal.event import Event, Kind
-from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -195,10 +194,3 @@ class Course:
             out.append(raw)
         self.state.parts = ()
         self.occur(step.name, len(step.args), raw)
-
-
-def show_time(time: int) -> str:
-    """Write a time for a message."""
-    if time == BEGINNING:
-        return "no event yet"
-    return "the end of the stream" if time >= NEVER else str(to_seconds(time))

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
 from etalis.errors import ConditionError, EventError, InputError, Problem, ProgramError
-from etalis.language.attributes import convert
 from etalis.language.event_goals import install_goals
 from etalis.language.lower import run_directives
 from etalis.language.parser import parse_event
@@ -24,16 +23,18 @@ from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
-from etalis.runtime.course import Course, show_time
+from etalis.runtime.course import Course
 from etalis.runtime.disorder import Disorder
 from etalis.runtime.holding import Aside, holding_push, settled_rows
 from etalis.runtime.inspection import Waiting, inspect
-from etalis.runtime.knowledge import show_history, solutions
+from etalis.runtime.intake import Intake
+from etalis.runtime.knowledge import show_history, solutions, solutions_at
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
-from etalis.runtime.rim import arrange, to_instant, to_interval
+from etalis.runtime.outlet import Callback, Outlet
+from etalis.runtime.rim import to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import BEGINNING, NEVER, Raw
-from etalis.temporal.event import Event, Retraction
+from etalis.runtime.state import BEGINNING, NEVER, show_time
+from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
@@ -41,9 +42,6 @@ if TYPE_CHECKING:
     from etalis.logic.rdf import RdfOptions
     from etalis.runtime.program import Program
     from etalis.runtime.snapshot import Restored
-
-Callback = Callable[[Event], object]
-Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]
 
 
 class Engine:
@@ -62,27 +60,23 @@ class Engine:
         sources: Iterable[Hashable] = (),
     ) -> None:
         self.program = program
-        self.clock = clock
         self.errors: list[ConditionError] = []
         self._on_error = on_error
-        self._history: list[Event] | None = [] if program.settings.store_fired_events else None
+        self._outlet = Outlet(self._take, keeps=program.settings.store_fired_events)
         self._graphs = program.graphs.copied()
-        self._signatures = program.signatures
+        self._intake = Intake(program.signatures, clock)
         solver = program.solver(output or _print, self._tell_time)
         self._course = Course(program, self._change_rules)
         install_goals(solver.database, self._course, program.tree)
-        if self._history is not None:
-            show_history(solver.database, self._history)
+        if self._outlet.history is not None:
+            show_history(solver.database, self._outlet.history)
         self._rules = RuleSet(
             program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None
         )
         self._state = self._rules.state
         self._changes = Changes(self._state, solver.database, self._report)
         self._course.begin(self._rules, self._changes)
-        self._callbacks: list[tuple[str | None, Callback]] = []
         self.restored: Restored | None = None
-        self._busy = False
-        self._pending: list[Input] = []
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
         for error in run_directives(program.tree, solver):
@@ -98,14 +92,14 @@ class Engine:
         self._close_entries()
         entries = self._rules.entries
         disorder, settle = self._disorder, self._course.settle_now
-        if not entries.is_plain() or self._callbacks or self._history is not None or self._state.floor >= NEVER:
+        if not entries.is_plain() or not self._outlet.is_plain() or self._state.floor >= NEVER:
             return
         if disorder is None or disorder.is_quiet():
-            log = None if disorder is None else disorder.log
+            log = None if disorder is None or disorder.revision is None else disorder.revision.log
             self.__dict__["push"] = entries.push(self._push, settle, log)
-            self.__dict__["run"] = entries.run(lambda row: self._take(*self._row(row)), settle, log)
-        elif disorder.holds_plainly() and not self._signatures:
-            in_order = entries.push(self._push_in_order, settle)
+            self.__dict__["run"] = entries.run(lambda row: self._take(*self._intake.row(row)), settle, log)
+        elif disorder.holds_plainly() and not self.program.signatures:
+            in_order = entries.push(disorder.push_settled, settle)
             self.__dict__["push"] = holding_push(disorder, in_order, self._push)
             run = entries.run(self._take_aside, settle)
             self.__dict__["run"] = lambda rows: run(settled_rows(disorder, rows))
@@ -124,34 +118,20 @@ class Engine:
         return self._push(name, *args, at=at, **named)
 
     def _push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
-        if at is None:
-            at = self._read_clock(name)
-        stamp, start, end = self._stamp(at)
-        values = self._values(name, args, named)
-        if self._busy:
-            self._pending.append((name, values, start, end, stamp))
+        given = self._intake.event(name, args, named, at)
+        if self._outlet.busy:
+            self._outlet.pending.append(given)
             return ()
-        return self._take(name, values, start, end, stamp)
-
-    def _push_in_order(self, name: str, /, *args: Any, at: Any) -> tuple[Event, ...]:
-        """Take an event that was held and is settled, and that generated code has no place for."""
-        out: list[Raw] = []
-        start, end = to_interval(at)
-        self._course.process((name, len(args)), args, start, end, self._state.number + 1, out)
-        return tuple([Event(raw) for raw in out])
+        return self._take(*given)
 
     def _take_aside(self, row: Any) -> tuple[Event, ...]:
         """Take a row that was held and is settled, or one that has just come, that generated code has no place for."""
+        assert self._disorder is not None
         if not isinstance(row, Aside):
-            return self._push_in_order(*row[:-1], at=row[-1])
+            return self._disorder.push_settled(*row[:-1], at=row[-1])
         if row.is_settled:
-            assert self._disorder is not None
             return self._disorder.release(row.row)
-        return self._take(*self._row(row.row))
-
-    def _stamp(self, at: Any) -> tuple[Stamp | None, int, int]:
-        stamp = at if isinstance(at, Stamp) else None
-        return stamp, *to_interval(at if stamp is None else stamp.at)
+        return self._take(*self._intake.row(row.row))
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))`."""
@@ -164,7 +144,7 @@ class Engine:
         A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes.
         """
         for row in rows:
-            yield from self._take(*self._row(row))
+            yield from self._take(*self._intake.row(row))
 
     def advance(self, *, to: Any) -> tuple[Event, ...]:
         """Say that nothing more will end at or before `to`; return what that settles."""
@@ -183,13 +163,12 @@ class Engine:
             self._disorder.advance(time, out)
         if time == NEVER:
             self._state.floor = NEVER
-        return self._hand_out(out)
+        return self._outlet.hand_out(out)
 
-    def _read_clock(self, name: str) -> Any:
-        if self.clock is None:
-            hint = "give `at=` with the event, or `clock=` with the engine"
-            raise EventError(Problem("E303", f"no time is given for {name}", hint=hint))
-        return self.clock()
+    @property
+    def clock(self) -> Callable[[], Any] | None:
+        """What tells the time of events that come without one."""
+        return self._intake.clock
 
     def _tell_time(self) -> Any:
         """Return the time that goals see: the clock's, else the time reached."""
@@ -198,26 +177,6 @@ class Engine:
         if self._state.now == BEGINNING:
             raise no_clock()
         return to_seconds(self._state.now)
-
-    def _values(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
-        signature = self._signatures.get(name, ())
-        if named:
-            args = arrange(name, signature, args, named)
-        return convert(name, signature, args)
-
-    def _row(self, row: Any) -> Input:
-        match row:
-            case Event():
-                return row.name, self._values(row.name, row.args, {}), row.start_time, row.end_time, None
-            case tuple() if row and isinstance(row[0], str) and len(row) > 1:
-                stamp, start, end = self._stamp(row[-1])
-                return row[0], self._values(row[0], row[1:-1], {}), start, end, stamp
-            case {"event": str(name), "at": at, **named}:
-                stamp, start, end = self._stamp(at)
-                values = self._values(name, (), {str(key): value for key, value in named.items()})
-                return name, values, start, end, stamp
-        hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
-        raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
 
     def retract(self, what: Hashable, /, *args: Any, at: Any = None) -> tuple[Event, ...]:
         """Take an event back, by its id, or by its name, attributes and time; return what changes."""
@@ -228,26 +187,25 @@ class Engine:
         return self._revise(what, args, at, to)
 
     def _revise(self, what: Hashable, args: tuple[Any, ...], at: Any, to: tuple[Any, ...] | None) -> tuple[Event, ...]:
-        if self._disorder is None or not self.program.settings.revision:
+        retractions = None if self._disorder is None else self._disorder.retractions
+        if retractions is None:
             hint = "add `:- set_flag(revision_flag, on).`"
             raise EventError(Problem("E312", "events of this program cannot be taken back", hint=hint))
-        instead = None if to is None else self._row(to)[:4]
+        instead = None if to is None else self._intake.row(to)[:4]
         out: list[Any] = []
         if at is None:
-            if not self._disorder.take_back_id(what, out, instead):
-                now = self._state.now
-                self._dead.add("rev", (what,), now, now, "no event with this id within the horizon")
+            retractions.take_back_id(what, out, instead)
         else:
             start, end = to_interval(at)
-            self._disorder.take_back(str(what), self._values(str(what), args, {}), start, end, out, instead)
-        return self._hand_out(out)
+            retractions.take_back(str(what), self._intake.values(str(what), args, {}), start, end, out, instead)
+        return self._outlet.hand_out(out)
 
     def idle(self, source: Hashable) -> tuple[Event, ...]:
         """Say that a source sends nothing for now, so that the watermark need not wait for it."""
         out: list[Any] = []
         if self._disorder is not None and self._disorder.watermark is not None:
             self._disorder.settle(self._disorder.watermark.rest(source), out)
-        return self._hand_out(out)
+        return self._outlet.hand_out(out)
 
     def _take(self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None) -> tuple[Event, ...]:
         """Process one input to completion, and what callbacks push meanwhile."""
@@ -263,7 +221,7 @@ class Engine:
             self._dead.add(name, values, start, end, reason)
         else:
             self._course.process((name, len(values)), values, start, end, state.number + 1, out)
-        return self._hand_out(out)
+        return self._outlet.hand_out(out)
 
     def _change_rules(self, step: RuleStep | Spy) -> None:
         """Do what a goal asks for; that it cannot be done is reported."""
@@ -279,41 +237,8 @@ class Engine:
 
     def on(self, name: str | None, callback: Callback) -> None:
         """Call back for every complex event of a name (None: of any)."""
-        self._callbacks.append((name, callback))
+        self._outlet.callbacks.append((name, callback))
         self._open_entries()
-
-    def _hand_out(self, found: list[Any]) -> tuple[Event, ...]:
-        """Store and call back; what callbacks push comes after the current event."""
-        if not found:
-            return ()
-        out = tuple([Event(raw) if raw.__class__ is tuple else raw for raw in found])
-        if self._history is not None:
-            self._note(out)
-        if not self._callbacks or self._busy:
-            return out
-        done: list[Event] = []
-        self._busy = True
-        try:
-            while True:
-                for event in out:
-                    for name, callback in self._callbacks:
-                        if name is None or name == event.name:
-                            callback(event)
-                done.extend(out)
-                if not self._pending:
-                    return tuple(done)
-                out = self._take(*self._pending.pop(0))
-        finally:
-            self._busy = False
-
-    def _note(self, changes: tuple[Event, ...]) -> None:
-        """Keep what is reported, without what is taken back."""
-        assert self._history is not None
-        for event in changes:
-            if isinstance(event, Retraction):
-                self._history.remove(event.reported)
-            else:
-                self._history.append(event)
 
     @property
     def dead_letters(self) -> list[DeadLetter]:
@@ -336,7 +261,7 @@ class Engine:
     @property
     def history(self) -> list[Event]:
         """The complex events reported so far, if the program sets `store_fired_events`."""
-        return list(self._history or ())
+        return list(self._outlet.history or ())
 
     @property
     def now(self) -> int | float | None:
@@ -357,16 +282,7 @@ class Engine:
         With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
         """
         solver = self._rules.conditions.solver
-        if at is None:
-            return solutions(solver, goal)
-        time = to_instant(at)
-        if time > self._state.now:
-            message = (
-                f"what is known at {to_seconds(time)} cannot be told: time has reached {show_time(self._state.now)}"
-            )
-            raise EventError(Problem("E311", message, hint="ask for a moment that has come"))
-        with solver.as_of(time):
-            return solutions(solver, goal)
+        return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), self._state.now)
 
     def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:
         """Put the rows of a source in the place of a relation; return how many.
@@ -400,7 +316,7 @@ class Engine:
 
     def _fact(self, name: str, args: tuple[Any, ...]) -> Rows:
         is_event = (name, len(args)) in self._rules.learned
-        values = self._values(name, args, {}) if is_event else tuple(map(to_value, args))
+        values = self._intake.values(name, args, {}) if is_event else tuple(map(to_value, args))
         return Rows("the fact", len(values), [tuple(map(from_value, values))])
 
     # rules

@@ -55,7 +55,7 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
         found.append(_row((), "out_of_order", "held", [(row, row[0]) for row in disorder.held]))
     if disorder is not None and disorder.history is not None:
         rows = [(row, row[0]) for _, row, _ in disorder.history.items()]
-        found.append(_row((), "revision" if disorder.revises else "out_of_order", "history", rows))
+        found.append(_row((), "revision" if disorder.retractions is not None else "out_of_order", "history", rows))
     return tuple(sorted(found, key=lambda row: row.rules))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
-from etalis.errors import InputError, Problem, ProgramError
+from etalis.errors import EventError, InputError, Problem, ProgramError
 from etalis.language.check import findings
 from etalis.language.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, to_logic
@@ -24,7 +24,9 @@ from etalis.logic.machine import Frame, Machine
 from etalis.logic.solver import Solver
 from etalis.logic.term import real
 from etalis.logic.unify import Term, deref, from_value, make_list
+from etalis.runtime.state import show_time
 from etalis.temporal.event import Event
+from etalis.temporal.interval import to_seconds
 
 
 class Knowledge:
@@ -86,6 +88,15 @@ def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:
     asked = to_logic(parse_term(goal, "<query>"))
     found = solver.solve(asked)
     return [{name: value for name, value in row.items() if not name.startswith("_")} for row in found]
+
+
+def solutions_at(solver: Solver, goal: str, time: int, now: int) -> list[dict[str, Any]]:
+    """Return all solutions of a goal over the knowledge as it was after a moment."""
+    if time > now:
+        message = f"what is known at {to_seconds(time)} cannot be told: time has reached {show_time(now)}"
+        raise EventError(Problem("E311", message, hint="ask for a moment that has come"))
+    with solver.as_of(time):
+        return solutions(solver, goal)
 
 
 def unfit(key: Key, rows: Rows, reason: str, hint: str = "load the facts under another name") -> InputError:

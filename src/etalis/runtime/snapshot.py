@@ -69,7 +69,7 @@ class Plan:
 
 def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> bytes:
     """Return an engine's state as bytes; after another snapshot, what has changed since."""
-    if engine._busy or engine._course.taking or engine._state.queue or engine._state.steps:
+    if engine._outlet.busy or engine._course.taking or engine._state.queue or engine._state.steps:
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
     book = Book(engine._state.tokens)
@@ -217,7 +217,7 @@ def _save_events(engine: Engine, book: Book) -> None:
             seen = note.seen if note.seen_at == note.stamp else [(note.first[1], *note.first[3 : 3 + arity])]
             made.append((name, arity, note.stamp, tuple(seen)))
     book.put_rows(("made",), made)
-    reported = [_event(event) for event in engine._history or ()]
+    reported = [_event(event) for event in engine._outlet.history or ()]
     book.put_rows(("reported",), reported)
     letters = [(x.name, x.args, x.start, x.end, x.reason) for x in engine._dead.letters]
     book.put_rows(("dead",), letters)
@@ -243,8 +243,8 @@ def _load_events(engine: Engine, book: Book) -> None:
         if note is not None:
             note.stamp = note.seen_at = stamp
             note.seen = set(seen)
-    if engine._history is not None:
-        engine._history.extend(
+    if engine._outlet.history is not None:
+        engine._outlet.history.extend(
             Event((end, start, Kind(name, arity, rule, attributes), *rest))
             for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
         )

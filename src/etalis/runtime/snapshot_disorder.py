@@ -47,7 +47,7 @@ class Partitions:
     """The parts of an engine's history by name: the events each one takes, and by what they are parted."""
 
     def __init__(self, disorder: Disorder | None) -> None:
-        self._disorder = disorder
+        self._revision = None if disorder is None else disorder.revision
         history = None if disorder is None else disorder.history
         found = [] if history is None else [(_name_part(history, part), part) for part in history.all_parts()]
         self._parts = dict(found)
@@ -61,9 +61,9 @@ class Partitions:
         """Return the partition of a timer."""
         if name is None:
             return None
-        assert self._disorder is not None
+        assert self._revision is not None
         if alive:
-            return self._disorder._tag(self.part(name), key)
+            return self._revision.tag(self.part(name), key)
         gone = Tag(self.part(name), key)
         gone.alive = False
         return gone
@@ -90,7 +90,7 @@ def _name_part(history: History, part: Part) -> str:
 
 def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owner: Owner, book: Book) -> None:
     """Write down what late events and corrections need."""
-    scalars = [("ranked", disorder.ranked), ("settled", disorder._settled)]
+    scalars = [("ranked", disorder.ranked)]
     if disorder.watermark is not None:
         mark = disorder.watermark
         scalars.append(("reached", mark.reached))
@@ -99,10 +99,11 @@ def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owne
         held = [(*row[:3], *row[3][:2], _apart(row[3][2])) for row in disorder.held]
         book.put_rows(("held",), held)
         book.put_rows(("held ids",), list(disorder.held_ids.items()))
-    if disorder.history is not None:
-        scalars.append(("next rank", disorder.history.next_place()))
-        _save_history(disorder.history, book)
-        _save_bases(disorder.history, partitions, parts, owner, book)
+    if disorder.revision is not None:
+        history = disorder.revision.history
+        scalars += [("settled", disorder.revision.settled), ("next rank", history.next_place())]
+        _save_history(history, book)
+        _save_bases(history, partitions, parts, owner, book)
     book.put_rows(("disorder",), scalars)
 
 
@@ -111,7 +112,7 @@ def load_disorder(
 ) -> None:
     """Put back what late events and corrections need."""
     scalars = dict(book.rows(("disorder",)))
-    disorder.ranked, disorder._settled = scalars["ranked"], scalars["settled"]
+    disorder.ranked = scalars["ranked"]
     if disorder.watermark is not None:
         mark = disorder.watermark
         mark.reached = scalars["reached"]
@@ -123,8 +124,9 @@ def load_disorder(
         for end, start, rank, name, values, stamp in book.rows(("held",)):
             disorder.held.rows.append((end, start, rank, (name, values, None if stamp is None else Stamp(*stamp))))
         disorder.held_ids.update(book.rows(("held ids",)))
-    if disorder.history is not None:
-        _load_history(disorder.history, book, scalars["next rank"])
+    if disorder.revision is not None:
+        disorder.revision.settled = scalars["settled"]
+        _load_history(disorder.revision.history, book, scalars["next rank"])
         _load_bases(partitions, parts, owners, book)
 
 

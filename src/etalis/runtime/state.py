@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
 from etalis.temporal.event import Event, Kind, sort_key
-from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.interval import MICROSECONDS, to_seconds
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
@@ -228,3 +228,10 @@ def sort_round(batch: list[Raw]) -> None:
     except TypeError:
         pass
     batch.sort(key=lambda raw: sort_key(Event(raw)))
+
+
+def show_time(time: int) -> str:
+    """Write a time for a message."""
+    if time == BEGINNING:
+        return "no event yet"
+    return "the end of the stream" if time >= NEVER else str(to_seconds(time))

@@ -1,0 +1,61 @@
+"""The changelog: what differs between a history as it was and as it is, as events reported and events taken back.
+
+Law: replaying it gives what the corrected history makes. What both make is not in it, nor what no trigger names.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.state import Raw
+from etalis.temporal.event import Event, Retraction
+
+
+class Changelog:
+    """Says what differs between two runs of one partition."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.state = rules.state
+        self.made = rules.heads.made
+        self.reported = {(k.name, k.arity): k.reported for k in rules.heads.kinds.values()}
+
+    def write(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
+        """Report what differs, and note it where each event of the present moment is made once."""
+        if was != made:
+            self._note(was, made)
+            out.extend(self._difference(was, made))
+
+    def _note(self, was: list[Raw], made: list[Raw]) -> None:
+        now, live = self.state.now, self.made
+        for raw in was:
+            kind = raw[2]
+            noted = live[kind.name, kind.arity]
+            if raw[0] == now == noted.stamp:
+                noted.discard((raw[1], *raw[3 : 3 + kind.arity]), kind.arity)
+        for raw in made:
+            kind = raw[2]
+            if raw[0] == now:
+                live[kind.name, kind.arity].note(raw, kind.arity)
+
+    def _difference(self, was: list[Raw], made: list[Raw]) -> list[Event]:
+        if not made or not was:
+            one: type[Event] = Event if made else Retraction
+            return [one(raw) for raw in made or was if self._is_reported(raw)]
+        before = {raw[: 3 + raw[2].arity]: raw for raw in was if self._is_reported(raw)}
+        after = {raw[: 3 + raw[2].arity]: raw for raw in made if self._is_reported(raw)}
+        gone = [Retraction(raw) for key, raw in before.items() if key not in after]
+        return [*gone, *(Event(raw) for key, raw in after.items() if key not in before)]
+
+    def _is_reported(self, raw: Raw) -> bool:
+        kind = raw[2]
+        reported = self.reported[kind.name, kind.arity]
+        return reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity]))
+
+
+def net(changes: list[Any]) -> list[Event]:
+    """Leave out what one step both takes back and reports again."""
+    events = [Event(change) if change.__class__ is tuple else change for change in changes]
+    come = {c for c in events if c.sign > 0}
+    both = come & {c.reported for c in events if isinstance(c, Retraction)}
+    return [c for c in events if (c.reported if isinstance(c, Retraction) else c) not in both]

@@ -1,0 +1,62 @@
+"""What comes in, read: names, attributes and times in the ways a host may give them become one kind of input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from etalis.errors import EventError, InputError, Problem
+from etalis.language.attributes import Signature, convert
+from etalis.runtime.order import Stamp
+from etalis.runtime.rim import arrange, to_interval
+from etalis.temporal.event import Event
+
+Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
+
+
+class Intake:
+    """Reads events by the signatures of a program; those that come without a time get the clock's."""
+
+    def __init__(self, signatures: Mapping[str, Signature], clock: Callable[[], Any] | None) -> None:
+        self.signatures = signatures
+        self.clock = clock
+
+    def event(self, name: str, args: tuple[Any, ...], named: dict[str, Any], at: Any) -> Input:
+        """Read the arguments of `push`."""
+        if at is None:
+            at = self._read_clock(name)
+        stamp, start, end = _read_stamp(at)
+        return name, self.values(name, args, named), start, end, stamp
+
+    def row(self, row: Any) -> Input:
+        """Read a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes."""
+        match row:
+            case Event():
+                return row.name, self.values(row.name, row.args, {}), row.start_time, row.end_time, None
+            case tuple() if row and isinstance(row[0], str) and len(row) > 1:
+                stamp, start, end = _read_stamp(row[-1])
+                return row[0], self.values(row[0], row[1:-1], {}), start, end, stamp
+            case {"event": str(name), "at": at, **named}:
+                stamp, start, end = _read_stamp(at)
+                values = self.values(name, (), {str(key): value for key, value in named.items()})
+                return name, values, start, end, stamp
+        hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
+        raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
+
+    def values(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Return attributes in their places, converted to their types."""
+        signature = self.signatures.get(name, ())
+        if named:
+            args = arrange(name, signature, args, named)
+        return convert(name, signature, args)
+
+    def _read_clock(self, name: str) -> Any:
+        if self.clock is None:
+            hint = "give `at=` with the event, or `clock=` with the engine"
+            raise EventError(Problem("E303", f"no time is given for {name}", hint=hint))
+        return self.clock()
+
+
+def _read_stamp(at: Any) -> tuple[Stamp | None, int, int]:
+    stamp = at if isinstance(at, Stamp) else None
+    return stamp, *to_interval(at if stamp is None else stamp.at)
