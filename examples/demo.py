@@ -23,14 +23,6 @@ from etalis.temporal.event import Event, sort_key
 from etalis.timeline import draw_timeline
 
 FOLDER = Path(__file__).parent / "fraud"
-SPARK = {
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-}
 STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
 CITIES = ("basel", "zurich", "bern", "geneva", "lugano", "chur")
 CARDS, WITHDRAWALS = 1_000, 100_000
@@ -105,15 +97,11 @@ def withdrawal(i: int) -> tuple[str, str, str, float, float]:
 
 def show_spark(console: Console, program: etalis.Program, events: list[Event]) -> int:
     """Run the events in the process and on Spark, and compare."""
-    from pyspark.sql import SparkSession
+    from etalis.spark import session
 
     title(console, "The same program on the same events, on Spark")
     started = time.perf_counter()
-    builder = SparkSession.builder.master("local[2]").appName("etalis demo")
-    for option, value in SPARK.items():
-        builder = builder.config(option, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session(cores=2)
     df = spark.createDataFrame(to_table(events))
     found = from_table(program.on(spark).detect(df, time="ts", event="event").toArrow())
     spark.stop()

@@ -11,6 +11,7 @@ from etalis.errors import (
     SnapshotError,
 )
 from etalis.logic.term import Struct
+from etalis.runtime.comparison import Difference
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter, Stamp
 from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 __all__ = [
     "ConditionError",
     "DeadLetter",
+    "Difference",
     "Engine",
     "EtalisError",
     "Event",

@@ -1,4 +1,4 @@
-"""The command line: `etalis run`, `check`, `explain`.
+"""The command line: `etalis run`, `check`, `explain`, `compare`.
 
 Results go to standard output, everything else to standard error, so that results can be piped. Exit codes tell a script
 what went wrong: see `ExitCode` and docs/cli.md.
@@ -7,13 +7,11 @@ what went wrong: see `ExitCode` and docs/cli.md.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time as clock
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,27 +22,32 @@ from rich.table import Table
 from rich.text import Text
 
 import etalis
+from etalis.cli_compare import compare
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError
-from etalis.formats import FORMATS, STANDARD_INPUT, Item, Reading, Row, feed, read, write
-from etalis.formats.row import UNITS, Place
+from etalis.cli_report import (
+    EventName,
+    ExitCode,
+    Format,
+    Policy,
+    ProgramFile,
+    Sort,
+    TimeColumn,
+    Unit,
+    count,
+    in_time_order,
+    load,
+    read_program,
+    report_conditions,
+    reporting,
+    write_text,
+)
+from etalis.errors import Problem, ProgramError
+from etalis.formats import STANDARD_INPUT, Item, Reading, Row, feed, read, write
+from etalis.formats.row import Place
 from etalis.logic.term import format_value
 from etalis.runtime.order import DeadLetter
-from etalis.temporal.event import Event, sort_key
-from etalis.temporal.policy import POLICIES
+from etalis.temporal.event import Event
 from etalis.timeline import draw_timeline
-
-
-class ExitCode(IntEnum):
-    """What a script sees."""
-
-    OK = 0
-    PROGRAM = 1
-    USAGE = 2
-    INPUT = 3
-    LIMIT = 4
-    CONDITIONS = 5
-    INTERRUPTED = 130
 
 
 class Output(StrEnum):
@@ -53,18 +56,6 @@ class Output(StrEnum):
     TEXT = "text"
     JSON = "json"
     TABLE = "table"
-
-
-def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
-    """Return an option that takes one of the names of a table."""
-    known = tuple(names)
-
-    def check_name(value: str | None) -> str | None:
-        if value is not None and value not in known:
-            raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}")
-        return value
-
-    return typer.Option(*declared, help=text, metavar="|".join(known), callback=check_name)
 
 
 _STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
@@ -79,8 +70,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-ProgramFile = Annotated[Path, typer.Argument(help="File of event rules.", exists=True, dir_okay=False, readable=True)]
+app.command()(compare)
 
 
 @dataclass(slots=True)
@@ -120,14 +110,12 @@ def run(
     program: ProgramFile,
     events: Annotated[str, typer.Argument(help="File of events; - is standard input.")] = STANDARD_INPUT,
     *,
-    policy: Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")] = None,
-    format_: Annotated[
-        str | None, one_of(FORMATS, "Format of events, if the file's name does not tell.", "--format")
-    ] = None,
-    event: Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")] = None,
-    time: Annotated[str | None, typer.Option(help="Column of time.")] = None,
-    unit: Annotated[str, one_of(UNITS, "Unit of times given as numbers.")] = "s",
-    sort: Annotated[bool, typer.Option("--sort", help="Read all events first and sort them by time.")] = False,
+    policy: Policy = None,
+    format_: Format = None,
+    event: EventName = None,
+    time: TimeColumn = None,
+    unit: Unit = "s",
+    sort: Sort = False,
     output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
     dead_letters: Annotated[
@@ -157,7 +145,7 @@ def run(
             show_timeline(tally, Console(stderr=output is Output.JSON))
         say_summary(tally, clock.monotonic() - started)
         report_late(tally.late, dead_letters)
-        report_conditions(engine)
+        report_conditions(engine.errors)
 
 
 @app.command()
@@ -192,7 +180,7 @@ def check(
 def explain(
     program: ProgramFile,
     *,
-    policy: Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")] = None,
+    policy: Policy = None,
     code: Annotated[bool, typer.Option("--code", help="Show the Python code that the plan becomes.")] = False,
     svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
@@ -207,57 +195,6 @@ def explain(
             print(compiled.code(policy=policy))
         elif svg is None and dot is None:
             print(compiled.explain(policy=policy))
-
-
-def write_text(text: str, path: Path) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(Problem("E401", f"cannot write {path}: {error.strerror}", hint="check its name")) from None
-
-
-@contextmanager
-def reporting() -> Iterator[None]:
-    """Turn errors into messages on standard error and exit codes."""
-    try:
-        yield
-    except ProgramError as error:
-        raise refuse(error, ExitCode.PROGRAM) from None
-    except LimitError as error:
-        raise refuse(error, ExitCode.LIMIT) from None
-    except EtalisError as error:
-        raise refuse(error, ExitCode.INPUT) from None
-    except BrokenPipeError:
-        # Whoever reads the matches has seen enough; keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise typer.Exit(ExitCode.OK) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
-
-
-def refuse(error: EtalisError, exit_code: ExitCode) -> typer.Exit:
-    sys.stdout.flush()
-    for problem in error.problems:
-        print(problem, file=sys.stderr)
-    return typer.Exit(exit_code)
-
-
-def load(path: Path, given: Given) -> etalis.Program:
-    """Compile a program and add what it is given to know; its warnings go to standard error."""
-    compiled = given.add_to(etalis.compile(read_program(path), name=str(path)))
-    for problem in compiled.problems:
-        print(problem, file=sys.stderr)
-    return compiled
-
-
-def read_program(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        hint = "convert the file to UTF-8"
-        raise InputError(Problem("E402", f"{path}: not UTF-8 text: {error.reason}", hint=hint)) from None
-    except OSError as error:
-        raise InputError(Problem("E401", f"cannot read {path}: {error.strerror}", hint="check its name")) from None
 
 
 def find_problems(path: Path, given: Given) -> tuple[Problem, ...]:
@@ -287,11 +224,6 @@ def describe(problem: Problem) -> dict[str, Any]:
         "column": column,
         "hint": problem.hint,
     }
-
-
-def in_time_order(items: Iterable[Item]) -> list[Item]:
-    """Return all rows sorted by end and start; equal ones in their given order."""
-    return sorted(items, key=lambda item: sort_key(item.event)[:2] if isinstance(item, Row) else (item.to, item.to))
 
 
 def show(matches: Iterable[Event], output: Output, to: Path | None, *, live: bool) -> None:
@@ -339,16 +271,6 @@ def say_summary(tally: Tally, seconds: float) -> None:
         print(line, file=sys.stderr)
 
 
-def count(number: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    >>> count(1, "event"), count(2000, "match")
-    ('1 event', '2,000 matches')
-    """
-    plural = noun + ("es" if noun.endswith("ch") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) -> None:
     """Store the events that came too late, or say which; without a file for them a script should know."""
     if path is not None:
@@ -360,14 +282,6 @@ def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) 
         hint = "use --sort, or set the flags out_of_order and ooo_window; --dead-letters keeps what is too late"
         print(f"{count(len(late), 'event')} came too late\n  hint: {hint}", file=sys.stderr)
         raise typer.Exit(ExitCode.INPUT)
-
-
-def report_conditions(engine: etalis.Engine) -> None:
-    """Say which conditions and actions raised; the run went on, but a script should know."""
-    for error in engine.errors:
-        print(error, file=sys.stderr)
-    if engine.errors:
-        raise typer.Exit(ExitCode.CONDITIONS)
 
 
 def main() -> None:

@@ -239,3 +239,23 @@ def test_a_closed_pipe_is_no_error(program: Path) -> None:
         except BrokenPipeError:
             pass
         assert (process.stderr.read(), process.wait()) == ("", ExitCode.OK)
+
+
+def test_compare(program: Path, events: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new.etalis"
+    new.write_text(":- event(a(x: int)). pair(X, Y) <- (a(X) seq b(Y)) within 2. single(Y) <- b(Y).")
+    result = call("compare", program, new, events, "--policy", "unrestricted")
+    assert (result.exit_code, result.stderr) == (ExitCode.OK, "1 gained, 1 lost\n")
+    assert result.stdout == "lost pair(1, 7) [0, 3]\ngained single(7) [3, 3]\n"
+    first = json.loads(call("compare", program, new, events, "--json").stdout.splitlines()[0])
+    assert (first["change"], first["event"], first["args"]) == ("gained", "single", [7])
+
+
+def test_compare_tells_what_went_wrong(program: Path, tmp_path: Path) -> None:
+    path, broken = tmp_path / "e.jsonl", tmp_path / "broken.etalis"
+    path.write_text('["b", 7, 3]\n["a", 1, 0]\n')
+    broken.write_text("pair(X, Y) <- a(X) seq b(Y) where X > none.")
+    assert call("compare", program, program, path).exit_code == ExitCode.INPUT
+    result = call("compare", program, broken, path, "--sort")
+    assert (result.exit_code, result.stdout) == (ExitCode.CONDITIONS, "lost pair(1, 7) [0, 3]\n")
+    assert "E501" in result.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -28,6 +28,7 @@ from etalis.plan.drawing import write_svg
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
 from etalis.runtime.code import Code
+from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.engine import Engine
 from etalis.runtime.graphs import Graphs
 from etalis.runtime.knowledge import Knowledge
@@ -187,6 +188,11 @@ class Program:
             on_dead_letter=on_dead_letter, sources=sources,
         )  # fmt: skip
 
+    def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
+        """Return the matches that a new program gains and loses against this one over the same rows, in order."""
+        taken = list(rows)
+        return compare_matches(*(_run_all(program.engine(policy=policy), taken) for program in (self, new)))
+
     def restore(self, *data: bytes, **options: Any) -> Engine:
         """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
 
@@ -227,6 +233,11 @@ class Program:
         """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""
         # Spark stands above the runtime, so it is found by name when it is asked for.
         return import_module("etalis.spark").SparkProgram(self, spark)
+
+
+def _run_all(engine: Engine, rows: Iterable[Any]) -> Iterator[Event]:
+    yield from engine.run(rows)
+    yield from engine.close()
 
 
 _DEFINED = Const("all_defined_events")

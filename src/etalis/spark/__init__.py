@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.language.flags import settings
 from etalis.spark.batch import Form, Plan, build, finish, plan_detection
+from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
 from etalis.spark.schema import Given, Options, refuse
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
+from etalis.spark.startup import check_loaded, session
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
 
-__all__ = ["SparkProgram"]
+__all__ = ["SparkProgram", "session"]
 
 _USUAL_SHUFFLE = "200"  # what Spark has where nobody set it
 
@@ -30,6 +32,7 @@ class SparkProgram:
     def __init__(self, program: Program, spark: Any) -> None:
         self.program = program
         self.spark = spark
+        check_loaded()
         _choose_python(spark)
 
     def detect(
@@ -62,6 +65,19 @@ class SparkProgram:
         """Say how `detect` would run: shards and their keys, the order of ties, the columns of the results."""
         _, given = _frames(df)
         return describe(self._plan(given, Options(time, event, order, unit), Form(select, envelope), policy, shards))
+
+    def compare(
+        self, new: Program, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+        order: str | None = None, unit: str = "s", policy: str | None = None, shards: int | None = None,
+        select: str | None = None,
+    ) -> Any:  # fmt: skip
+        """Return a DataFrame of the matches that a new program gains and loses against this one over the same events.
+
+        The column `change` is `gained` or `lost`; the others are those of an envelope, or of one event by `select`.
+        """
+        options: dict[str, Any] = {"time": time, "event": event, "order": order, "unit": unit, "policy": policy}
+        options |= {"shards": shards, "select": select, "envelope": select is None}
+        return compare_frames(self.detect(df, **options), new.on(self.spark).detect(df, **options))
 
     def _plan(self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None) -> Plan:
         if policy is not None:

@@ -1,0 +1,78 @@
+"""`etalis compare`: what a changed program finds in the same events, and what it finds no more."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_report import (
+    EventName,
+    ExitCode,
+    Format,
+    Policy,
+    ProgramFile,
+    Sort,
+    TimeColumn,
+    Unit,
+    count,
+    in_time_order,
+    load,
+    report_conditions,
+    reporting,
+)
+from etalis.errors import ConditionError
+from etalis.formats import Reading, feed, read
+from etalis.runtime.comparison import GAINED, compare_matches
+from etalis.runtime.order import DeadLetter
+from etalis.temporal.event import Event
+
+
+def compare(
+    old: ProgramFile,
+    new: ProgramFile,
+    events: Annotated[Path, typer.Argument(help="File of events.", exists=True, dir_okay=False, readable=True)],
+    *,
+    policy: Policy = None,
+    format_: Format = None,
+    event: EventName = None,
+    time: TimeColumn = None,
+    unit: Unit = "s",
+    sort: Sort = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
+    facts: Facts = None,
+    rdf: Rdf = None,
+    prefix: Prefix = None,
+    relation: Relation = None,
+    entailment: Entailment = None,
+    transitive: Transitive = None,
+) -> None:
+    """Run two programs on the same events and show which matches the new one gains and loses."""
+    with reporting():
+        given = Given(facts, rdf, prefix, relation, entailment, transitive)
+        late: list[DeadLetter] = []
+        errors: list[ConditionError] = []
+
+        def matches(path: Path) -> Iterator[Event]:
+            program = load(path, given)
+            engine = program.engine(
+                policy=policy, output=lambda _: None, on_dead_letter=late.append, on_error=errors.append
+            )
+            reading = Reading(schema=program.signatures, event=event, time=time, unit=unit)
+            items = read(events, reading, format=format_)
+            return feed(engine, in_time_order(items) if sort else items)
+
+        differences = compare_matches(matches(old), matches(new))
+        for difference in differences:
+            print(json.dumps(difference.to_dict(), ensure_ascii=False) if as_json else difference)
+        gained = sum(difference.change == GAINED for difference in differences)
+        print(f"{gained:,} gained, {len(differences) - gained:,} lost", file=sys.stderr)
+        if late:
+            print(f"{count(len(late), 'event')} came too late\n  hint: use --sort", file=sys.stderr)
+            raise typer.Exit(ExitCode.INPUT)
+        report_conditions(errors)

@@ -1,0 +1,133 @@
+"""What the commands share: exit codes, errors as messages, programs from files, options that take one of some names.
+
+Results go to standard output, everything else to standard error, so that results can be piped. Exit codes tell a script
+what went wrong: see docs/cli.md.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import etalis
+from etalis.cli_knowledge import Given
+from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError
+from etalis.formats import FORMATS, Item, Row
+from etalis.formats.row import UNITS
+from etalis.temporal.event import sort_key
+from etalis.temporal.policy import POLICIES
+
+
+class ExitCode(IntEnum):
+    """What a script sees."""
+
+    OK = 0
+    PROGRAM = 1
+    USAGE = 2
+    INPUT = 3
+    LIMIT = 4
+    CONDITIONS = 5
+    INTERRUPTED = 130
+
+
+def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
+    """Return an option that takes one of the names of a table."""
+    known = tuple(names)
+
+    def check_name(value: str | None) -> str | None:
+        if value is not None and value not in known:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}")
+        return value
+
+    return typer.Option(*declared, help=text, metavar="|".join(known), callback=check_name)
+
+
+ProgramFile = Annotated[Path, typer.Argument(help="File of event rules.", exists=True, dir_okay=False, readable=True)]
+Policy = Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")]
+Format = Annotated[str | None, one_of(FORMATS, "Format of events, if the file's name does not tell.", "--format")]
+EventName = Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")]
+TimeColumn = Annotated[str | None, typer.Option(help="Column of time.")]
+Unit = Annotated[str, one_of(UNITS, "Unit of times given as numbers.")]
+Sort = Annotated[bool, typer.Option("--sort", help="Read all events first and sort them by time.")]
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Turn errors into messages on standard error and exit codes."""
+    try:
+        yield
+    except ProgramError as error:
+        raise refuse(error, ExitCode.PROGRAM) from None
+    except LimitError as error:
+        raise refuse(error, ExitCode.LIMIT) from None
+    except EtalisError as error:
+        raise refuse(error, ExitCode.INPUT) from None
+    except BrokenPipeError:
+        # Whoever reads the matches has seen enough; keep the interpreter from flushing into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(ExitCode.OK) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def refuse(error: EtalisError, exit_code: ExitCode) -> typer.Exit:
+    sys.stdout.flush()
+    for problem in error.problems:
+        print(problem, file=sys.stderr)
+    return typer.Exit(exit_code)
+
+
+def load(path: Path, given: Given) -> etalis.Program:
+    """Compile a program and add what it is given to know; its warnings go to standard error."""
+    compiled = given.add_to(etalis.compile(read_program(path), name=str(path)))
+    for problem in compiled.problems:
+        print(problem, file=sys.stderr)
+    return compiled
+
+
+def read_program(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        hint = "convert the file to UTF-8"
+        raise InputError(Problem("E402", f"{path}: not UTF-8 text: {error.reason}", hint=hint)) from None
+    except OSError as error:
+        raise InputError(Problem("E401", f"cannot read {path}: {error.strerror}", hint="check its name")) from None
+
+
+def write_text(text: str, path: Path) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(Problem("E401", f"cannot write {path}: {error.strerror}", hint="check its name")) from None
+
+
+def count(number: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    >>> count(1, "event"), count(2000, "match")
+    ('1 event', '2,000 matches')
+    """
+    plural = noun + ("es" if noun.endswith("ch") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def in_time_order(items: Iterable[Item]) -> list[Item]:
+    """Return all rows sorted by end and start; equal ones in their given order."""
+    return sorted(items, key=lambda item: sort_key(item.event)[:2] if isinstance(item, Row) else (item.to, item.to))
+
+
+def report_conditions(errors: Iterable[ConditionError]) -> None:
+    """Say which conditions and actions raised; the run went on, but a script should know."""
+    raised = list(errors)
+    for error in raised:
+        print(error, file=sys.stderr)
+    if raised:
+        raise typer.Exit(ExitCode.CONDITIONS)
