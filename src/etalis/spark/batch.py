@@ -21,6 +21,7 @@ from etalis.plan import algebra as p
 from etalis.plan.keys import Kind, find_partitioning, show
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import Types, infer_types
+from etalis.spark.feed import Rows
 from etalis.spark.output import Output, make_envelope, make_selected, make_wide
 from etalis.spark.schema import (
     Frame,
@@ -34,8 +35,9 @@ from etalis.spark.schema import (
     refuse,
     transport,
 )
-from etalis.spark.shard import END, NO_EVENT, ORDER, START, TAG, Job, Rows
+from etalis.spark.shard import Job
 from etalis.spark.sharding import Sharding, key_columns, plan_shards, quoted
+from etalis.spark.sorting import END, NO_EVENT, ORDER, START, TAG
 from etalis.temporal.interval import to_time
 
 if TYPE_CHECKING:
@@ -184,16 +186,8 @@ def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any]
     if plan.has_time_points:
         parts.append(_lone_row(spark, parts[0]))
     rows = reduce(lambda a, b: a.unionByName(b), parts)
-    width = plan.sharding.width
-    if plan.sharding.shards == 1:
-        shuffled = rows.drop(*_key_names(width)).repartition(1)
-    else:
-        shuffled = rows.repartition(plan.sharding.shards, *_key_names(width)).drop(*_key_names(width))
-    return shuffled.mapInArrow(partial(run, plan.job), schema)
-
-
-def _key_names(width: int) -> list[str]:
-    return [f"_key{i}" for i in range(width)]
+    keys = [] if plan.sharding.shards == 1 else key_columns(plan.sharding, plan.slots)
+    return rows.repartition(plan.sharding.shards, *keys).mapInArrow(partial(run, plan.job), schema)
 
 
 def _project(df: Any, frame: Frame, plan: Plan) -> Any:
@@ -215,8 +209,6 @@ def _project(df: Any, frame: Frame, plan: Plan) -> Any:
     for i, slot_type in enumerate(plan.slots.types):
         value = f.col(quoted(sources[i])) if i in sources else f.lit(None)
         columns.append(value.cast(slot_type).alias(f"s{i}"))
-    keys = key_columns(plan.sharding, frame.event, frame.layouts)
-    columns += [key.alias(name) for key, name in zip(keys, _key_names(plan.sharding.width), strict=True)]
     return df.select(*columns)
 
 

@@ -10,17 +10,19 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import repeat
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
 from etalis.logic.term import Struct, Value, format_value
-from etalis.temporal.event import Event, to_plain
+from etalis.temporal.event import Event, Kind, to_plain
 from etalis.temporal.interval import to_time
 
-Kind: TypeAlias = tuple[str, int]
+Named: TypeAlias = tuple[str, int]  # a kind of event
 
 SPARK_TYPES: Mapping[str, str] = {
     "int": "bigint", "float": "double", "string": "string", "bool": "boolean", "time": "timestamp", "term": "string",
@@ -54,7 +56,7 @@ class Output:
     """
 
     columns: tuple[tuple[str, str], ...]
-    kinds: tuple[tuple[Kind, tuple[Field, ...]], ...]
+    kinds: tuple[tuple[Named, tuple[Field, ...]], ...]
     time: str
     unit: Fraction
     envelope: bool = False
@@ -75,14 +77,14 @@ def _closing(time: str, atom: bool) -> list[tuple[str, str]]:
     return [(START, time), (END, time), (RULE, "string"), *([(ATOM, "string")] if atom else [])]
 
 
-def make_envelope(kinds: Iterable[Kind], time: str, unit: Fraction, atom: bool) -> Output:
+def make_envelope(kinds: Iterable[Named], time: str, unit: Fraction, atom: bool) -> Output:
     """Return the form that holds every kind: the attributes are a JSON list."""
     columns = [(EVENT, "string"), (ARGS, "string"), *_closing(time, atom)]
     return Output(tuple(columns), tuple((kind, ()) for kind in kinds), time, unit, envelope=True, atom=atom)
 
 
 def make_selected(
-    kind: Kind, names: Sequence[str], types: Sequence[str], time: str, unit: Fraction, atom: bool
+    kind: Named, names: Sequence[str], types: Sequence[str], time: str, unit: Fraction, atom: bool
 ) -> Output:
     """Return the form of one kind, with its attributes first."""
     fields = tuple(Field(n, t) for n, t in zip(_distinct(names, _RESERVED), types, strict=True))
@@ -91,11 +93,11 @@ def make_selected(
 
 
 def make_wide(
-    kinds: Mapping[Kind, tuple[Sequence[str], Sequence[str]]], time: str, unit: Fraction, atom: bool
+    kinds: Mapping[Named, tuple[Sequence[str], Sequence[str]]], time: str, unit: Fraction, atom: bool
 ) -> Output:
     """Return the form of all kinds: attributes of one name and type share a column, null where an event has none."""
     columns: dict[str, Field] = {}
-    chosen: list[tuple[Kind, tuple[Field, ...]]] = []
+    chosen: list[tuple[Named, tuple[Field, ...]]] = []
     for kind, (names, types) in kinds.items():
         fields = []
         for name, attribute_type in zip(_distinct(names, _RESERVED), types, strict=True):
@@ -128,49 +130,63 @@ def _distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[st
 
 
 def encode(events: Sequence[Event], output: Output) -> pa.RecordBatch:
-    """Return events as a batch of rows, those of one kind together."""
+    """Return events as a batch of rows, those of one rule together; kinds that are not asked for are left out."""
     fields = dict(output.kinds)
-    alike: dict[Kind, list[Event]] = {}
-    for event in events:
-        kind = event.kind
-        alike.setdefault((kind.name, kind.arity), []).append(event)
-    parts = [_encode_kind(several, fields[kind], output) for kind, several in alike.items()]
-    arrays = [_joined([part[i] for part in parts]) for i in range(len(output.columns))]
+    parts = [
+        _encode_rule(several, kind, fields[kind.name, kind.arity], output)
+        for kind, several in _by_rule(events)
+        if (kind.name, kind.arity) in fields
+    ]
+    arrays = [
+        _joined([part[i] for part in parts], _ARROW[column_type]) for i, (_, column_type) in enumerate(output.columns)
+    ]
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in output.columns])
 
 
-def _joined(arrays: Sequence[pa.Array]) -> pa.Array:
-    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
+def _by_rule(events: Sequence[Event]) -> list[tuple[Kind, Sequence[Event]]]:
+    """Put events of one rule together."""
+    kinds: list[Kind] = list(map(_item, events, repeat(2)))
+    numbers = list(map(id, kinds))
+    found = dict(zip(numbers, kinds, strict=True))
+    if len(found) == 1:
+        return [(kinds[0], events)]
+    alike: dict[int, list[Event]] = {number: [] for number in found}
+    for number, event in zip(numbers, events, strict=True):
+        alike[number].append(event)
+    return [(found[number], several) for number, several in alike.items()]
 
 
-def _encode_kind(events: Sequence[Event], fields: tuple[Field, ...], output: Output) -> list[pa.Array]:
-    """Return the columns for events of one kind."""
-    moment = _moment(output)
-    cells: dict[str, Callable[[], Sequence[Any]]] = {
-        EVENT: lambda: [event.name for event in events],
-        ARGS: lambda: [_to_json(event) for event in events],
-        START: lambda: [moment(event.start_time) for event in events],
-        END: lambda: [moment(event.end_time) for event in events],
-        RULE: lambda: [event.rule for event in events],
-        ATOM: lambda: [event.atom for event in events],
+def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:
+    return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays) if arrays else pa.nulls(0, arrow)
+
+
+def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...], output: Output) -> list[pa.Array]:
+    """Return the columns for events of one rule."""
+    cells: dict[str, Callable[[], pa.Array]] = {
+        EVENT: lambda: pa.repeat(pa.scalar(kind.name, pa.string()), len(events)),
+        RULE: lambda: pa.repeat(pa.scalar(kind.rule, pa.string()), len(events)),
+        START: lambda: _moments(list(map(_item, events, repeat(1))), output),
+        END: lambda: _moments(list(map(_item, events, repeat(0))), output),
+        ARGS: lambda: pa.array([_to_json(event) for event in events], pa.string()),
+        ATOM: lambda: pa.array([event.atom for event in events], pa.string()),
     }
     places = {field.column: i for i, field in enumerate(fields)}
     columns = []
     for name, column_type in output.columns:
-        arrow = _ARROW[column_type]
         if name in places:
-            columns.append(_attribute(events, places[name], fields[places[name]], arrow))
+            columns.append(_attribute(events, places[name], fields[places[name]], _ARROW[column_type]))
         elif name in _RESERVED or output.envelope:
-            columns.append(_array(cells[name](), arrow))
+            columns.append(cells[name]())
         else:
-            columns.append(pa.nulls(len(events), arrow))
+            columns.append(pa.nulls(len(events), _ARROW[column_type]))
     return columns
 
 
 def _attribute(events: Sequence[Event], place: int, field: Field, arrow: pa.DataType) -> pa.Array:
     """Return one attribute as a column: at once where all values are plain, else value by value."""
-    values = [_item(event, 3 + place) for event in events]
-    if set(map(type, values)) <= _PLAIN[field.type] and "null" not in values:
+    values = list(map(_item, events, repeat(3 + place)))
+    types = set(map(type, values))
+    if types <= _PLAIN[field.type] and (str not in types or "null" not in values):
         try:
             return pa.array(values, arrow)
         except OverflowError:
@@ -190,16 +206,19 @@ def _array(cells: Sequence[Any], arrow: pa.DataType) -> pa.Array:
     return pa.array(cells, pa.int64()).cast(arrow) if pa.types.is_timestamp(arrow) else pa.array(cells, arrow)
 
 
-def _moment(output: Output) -> Callable[[int], int | float]:
-    """Return how a time becomes a cell; a time stamp stays a number of microseconds."""
+def _moments(times: Sequence[int], output: Output) -> pa.Array:
+    """Return times, in microseconds, as a column."""
     up, down = output.unit.denominator, output.unit.numerator
+    numbers = np.array(times, np.int64)
     match output.time:
         case "timestamp":
-            return lambda time: time
+            return pa.array(numbers).cast(_ARROW["timestamp"])
+        case "bigint" if up == 1:
+            return pa.array(numbers // down)
         case "bigint":
-            return lambda time: time * up // down
+            return pa.array([time * up // down for time in times], pa.int64())
         case _:
-            return lambda time: time * up / down
+            return pa.array([time * up / down for time in times], pa.float64())
 
 
 def _misfit(event: Event, field: Field, value: Value) -> EventError:

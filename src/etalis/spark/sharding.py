@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from etalis.plan.keys import Group, Key, Kind, Partitioning, Reason, show
-from etalis.spark.schema import Layout, refuse, transport
+from etalis.spark.schema import Layout, Slots, refuse, transport
+from etalis.spark.sorting import TAG
 
 Form: TypeAlias = str  # integer | float | text: how a key's column is written down
 
@@ -90,49 +91,58 @@ def _reasons(found: Partitioning, layouts: Sequence[Layout]) -> tuple[Reason, ..
     return (*found.reasons, *more)
 
 
-def key_columns(sharding: Sharding, event: str | None, layouts: Sequence[Layout]) -> list[Any]:
-    """Return the expressions to shuffle the rows of one frame by, as many for each frame."""
-    keys = {layout.tag: columns for layout, columns in sharding.keys}
+def key_columns(sharding: Sharding, slots: Slots) -> list[Any]:
+    """Return the expressions to shuffle united rows by: over their tag and their slots, so that no column is added."""
+    places = {layout.tag: places for layout, places in slots.places}
     found = []
     for i in range(sharding.width):
-        tags: dict[tuple[str, Form], list[str]] = {}
-        for layout in layouts:
-            if i < len(keys[layout.tag]):
-                tags.setdefault(keys[layout.tag][i], []).append(layout.tag)
-        found.append(_choice(event, tags))
+        tags: dict[tuple[int, Form], list[str]] = {}
+        for layout, keys in sharding.keys:
+            if i < len(keys):
+                slot = places[layout.tag][layout.columns.index(keys[i][0])]
+                tags.setdefault((slot, keys[i][1]), []).append(layout.tag)
+        found.append(_choice(tags, slots, sum(map(len, tags.values())) == len(sharding.keys)))
     return found
 
 
-def _choice(event: str | None, tags: Mapping[tuple[str, Form], list[str]]) -> Any:
+def _choice(tags: Mapping[tuple[int, Form], list[str]], slots: Slots, is_complete: bool) -> Any:
     """Return the key of a row by its tag; rows without key have all the same."""
     from pyspark.sql import functions as f
 
-    if not tags:
-        return f.lit("")
-    if event is None:
-        return _text(*next(iter(tags)))
+    write = _bare if len({form for _, form in tags}) == 1 else _text
+    written = {several: write(f"s{slot}", slots.types[slot], form) for (slot, form), several in _frozen(tags)}
+    if is_complete and len(written) == 1:
+        return next(iter(written.values()))
     chosen: Any = f
-    for (column, form), several in tags.items():
-        chosen = chosen.when(f.col(quoted(event)).isin(several), _text(column, form))
-    return chosen.otherwise(f.lit(""))
+    for several, key in written.items():
+        chosen = chosen.when(f.col(TAG).isin(list(several)), key)
+    return chosen
 
 
-def _text(column: str, form: Form) -> Any:
-    """Return a key as text that is equal for equal values, and tells integers, floats and atoms apart.
+def _frozen(tags: Mapping[tuple[int, Form], list[str]]) -> list[tuple[tuple[int, Form], tuple[str, ...]]]:
+    return [(place, tuple(several)) for place, several in tags.items()]
 
-    What cannot be converted is left to the engine, which refuses it by name.
-    """
+
+def _bare(column: str, column_type: str, form: Form) -> Any:
+    """Return a key as it is, where all keys are of one form; what cannot be converted is left to the engine."""
     from pyspark.sql import functions as f
 
-    value = f.col(quoted(column))
+    value = f.col(column)
     match form:
         case "integer":
-            written = f.concat(f.lit("i"), value.try_cast("bigint").cast("string"))
+            return value if column_type == "bigint" else value.try_cast("bigint")
         case "float":
-            written = f.concat(f.lit("f"), (value.try_cast("double") + f.lit(0.0)).cast("string"))
+            return value.try_cast("double") + f.lit(0.0)  # one zero
         case _:
-            written = f.concat(f.lit("a"), value.cast("string"))
-    return f.coalesce(written, f.lit("anull"))
+            return f.coalesce(value.cast("string"), f.lit("null"))
+
+
+def _text(column: str, column_type: str, form: Form) -> Any:
+    """Return a key as text that is equal for equal values, and tells integers, floats and atoms apart."""
+    from pyspark.sql import functions as f
+
+    letter = {"integer": "i", "float": "f"}.get(form, "a")
+    return f.coalesce(f.concat(f.lit(letter), _bare(column, column_type, form).cast("string")), f.lit("anull"))
 
 
 def quoted(name: str) -> str:

@@ -1,0 +1,209 @@
+"""The rows of a shard as the engine takes them: tuples straight from columns, in the order of language.md section 2.
+
+Law: rows are taken by (end, start, order column), and where these are equal in the standard order of the atoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from operator import length_hint
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from etalis.errors import InputError
+from etalis.language.attributes import Signature, convert
+from etalis.logic.term import order_key, real
+from etalis.spark.sorting import TAG, Stretch, refuse_row
+from etalis.temporal.event import Event, Kind
+from etalis.temporal.interval import MICROSECONDS, to_seconds
+
+CHUNK = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How rows of one tag become events: the event's name, and the slots of its attributes."""
+
+    tag: str
+    name: str
+    slots: tuple[int, ...]
+
+
+class Feed:
+    """Stretches of sorted rows, iterated as rows for `Engine.run`; knows where it is, for messages."""
+
+    def __init__(self, stretches: Iterable[Stretch], rows: Sequence[Rows], signatures: Mapping[str, Signature]) -> None:
+        self.stretches = stretches
+        self.rows = {each.tag: each for each in rows}
+        self.signatures = signatures
+        self.kinds = {each.tag: Kind(each.name, len(each.slots)) for each in rows}
+        self.ranks = _rank_kinds(self.kinds)
+        self._list: list[Any] = []
+        self._iterator: Iterator[Any] = iter(())
+        self._sorting: str | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain.from_iterable(self._lists())
+
+    def _lists(self) -> Iterator[Iterator[Any]]:
+        for stretch in self.stretches:
+            chunks = _Chunks(stretch, self)
+            low = 0
+            while low < len(stretch):
+                high = min(low + CHUNK, len(stretch))
+                while high < len(stretch) and stretch.ties[high]:
+                    high += 1
+                self._list = chunks.rows(low, high)
+                self._iterator = iter(self._list)
+                yield self._iterator
+                low = high
+
+    def place(self) -> str:
+        """Say which row was taken last."""
+        if self._sorting is not None:
+            return self._sorting
+        number = len(self._list) - length_hint(self._iterator) - 1
+        if number < 0:
+            return "a row"
+        row = self._list[number]
+        return f"{row.name} at {row.end} s" if isinstance(row, Event) else f"{row[0]} at {to_seconds_of(row[-1])} s"
+
+    def of(self, tag: str) -> Rows:
+        """Return how rows of a tag become events, or refuse them."""
+        rows = self.rows.get(tag)
+        if rows is None:
+            raise undeclared(tag)
+        return rows
+
+    def sort_ties(self, tags: Sequence[str], values: Sequence[tuple[Any, ...]]) -> list[int]:
+        """Sort rows of equal times; a column has one type, so plain comparison is the standard order but for nulls."""
+        ranks = self.ranks
+        run = range(len(tags))
+        if ranks is not None:
+            try:
+                return sorted(run, key=lambda i: (ranks[tags[i]], values[i]))
+            except TypeError:
+                pass
+        return sorted(run, key=lambda i: self._atom(tags[i], values[i]))
+
+    def _atom(self, tag: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        name = self.rows[tag].name
+        self._sorting = tag
+        known = convert(name, self.signatures.get(name, ()), values)
+        self._sorting = None
+        return (len(known), name, tuple(map(order_key, known)))
+
+
+def to_seconds_of(at: int) -> int | float:
+    return to_seconds(at * MICROSECONDS)
+
+
+def undeclared(tag: str) -> InputError:
+    """Return the refusal of rows of an event that only rules make."""
+    hint = f"rules make {tag}; to receive it as well, declare it: `:- event({tag}(attribute: type, ...)).`"
+    return refuse_row(f"rows name the event {tag}, which is not declared", hint)
+
+
+def _rank_kinds(kinds: Mapping[str, Kind]) -> dict[str, int] | None:
+    """Return the rank of each tag in the standard order; None where two tags are of one kind, and perhaps two types."""
+    if len(set(kinds.values())) < len(kinds):
+        return None
+    return {tag: i for i, (tag, _) in enumerate(sorted(kinds.items(), key=lambda item: item[1]))}
+
+
+class _Chunks:
+    """One stretch, cut into lists of rows."""
+
+    def __init__(self, stretch: Stretch, feed: Feed) -> None:
+        self.stretch = stretch
+        self.feed = feed
+        encoded = stretch.table[TAG].combine_chunks().dictionary_encode()
+        self.codes = encoded.indices.to_numpy()
+        self.tags: list[str] = encoded.dictionary.to_pylist()
+        known = [feed.of(tag) for tag in self.tags]
+        self.names = np.array([rows.name for rows in known], object)
+        self.kinds = np.array([feed.kinds[tag] for tag in self.tags], object)
+        self.slots = [rows.slots for rows in known]
+        alike = list(dict.fromkeys(self.slots))
+        self.layouts = np.array([alike.index(slots) for slots in self.slots], np.int64)
+        self.columns = {i: _column(stretch.table[f"s{i}"]) for slots in alike for i in slots}
+
+    def rows(self, low: int, high: int) -> list[Any]:
+        """Return the rows of a part that ends no run of equal times in the middle."""
+        stretch = self.stretch
+        places, start, end = stretch.places[low:high], stretch.start[low:high], stretch.end[low:high]
+        ties = stretch.ties[low:high]
+        if ties.any():
+            places = self._order(places, ties)
+        is_plain = (start == end) & (end % MICROSECONDS == 0)
+        codes = self.codes[places]
+        groups = self.layouts[codes] * 2 + is_plain
+        present = np.unique(groups).tolist()
+        if len(present) == 1:
+            return self._alike(present[0], codes, places, start, end)
+        rows = np.empty(len(places), object)
+        for group in present:
+            mine = np.flatnonzero(groups == group)
+            found = self._alike(group, codes[mine], places[mine], start[mine], end[mine])
+            rows[mine] = np.fromiter(found, object, len(found))
+        return rows.tolist()
+
+    def _alike(self, group: int, codes: Any, places: Any, start: Any, end: Any) -> list[Any]:
+        """Return rows that have their attributes in the same slots and are all plain moments, or all not."""
+        slots = self.slots[int(np.flatnonzero(self.layouts == group // 2)[0])]
+        values = [self._values(i, places) for i in slots]
+        if group % 2:
+            return list(zip(self.names[codes].tolist(), *values, (end // MICROSECONDS).tolist(), strict=True))
+        return list(map(Event, zip(end.tolist(), start.tolist(), self.kinds[codes].tolist(), *values, strict=True)))
+
+    def _values(self, slot: int, places: Any) -> list[Any]:
+        column = self.columns[slot]
+        if isinstance(column, np.ndarray):
+            return column[places].tolist()  # type: ignore[no-any-return]
+        return _to_list(column.take(pa.array(places)))
+
+    def _order(self, places: Any, ties: Any) -> Any:
+        """Return places in order: rows of equal times in the standard order of their atoms."""
+        places = places.copy()
+        tied = ties | np.append(ties[1:], False)
+        mine = np.flatnonzero(tied)
+        run = places[mine]
+        tags = [self.tags[code] for code in self.codes[run].tolist()]
+        cells = self._cells(tags, run)
+        for low, high in pairwise([*np.flatnonzero(~ties[mine]).tolist(), len(mine)]):
+            order = self.feed.sort_ties(tags[low:high], cells[low:high])
+            places[mine[low:high]] = run[low:high][order]
+        return places
+
+    def _cells(self, tags: Sequence[str], places: Any) -> list[tuple[Any, ...]]:
+        """Return the attributes of some rows."""
+        columns = {i: self._values(i, places) for i in self.columns}
+        slots = {tag: self.feed.rows[tag].slots for tag in tags}
+        return [tuple([columns[i][row] for i in slots[tag]]) for row, tag in enumerate(tags)]
+
+
+def _column(column: Any) -> Any:
+    """Return a column as an array: of NumPy where that holds every value as it is."""
+    whole = column.combine_chunks()
+    # The way through NumPy is several times as fast; a null among numbers would become a NaN there.
+    if not whole.null_count and (pa.types.is_int64(whole.type) or pa.types.is_float64(whole.type)):
+        return whole.to_numpy()
+    return whole
+
+
+def _to_list(column: Any) -> list[Any]:
+    """Return a column as Python objects; a time stamp as seconds, whole ones as integers."""
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return [None if t is None else _seconds(t) for t in column.cast(pa.int64()).to_pylist()]
+    if pa.types.is_string(kind):
+        return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+    return column.to_pylist()  # type: ignore[no-any-return]
+
+
+def _seconds(time: int) -> Any:
+    return time // MICROSECONDS if not time % MICROSECONDS else real(time / MICROSECONDS)
