@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
+from etalis.errors import InputError
 from etalis.logic.term import Real, Struct
 from etalis.temporal.event import Event
 
@@ -86,7 +87,7 @@ def test_event_times() -> None:
     ],
 )
 def test_malformed(text: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"some\.case:"):
+    with pytest.raises(InputError, match=r"E413: some\.case:"):
         read(text, tmp_path)
 
 

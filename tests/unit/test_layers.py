@@ -22,10 +22,11 @@ MAY_IMPORT = {
     "runtime": MEANING | {"plan"},
     "columnar": MEANING | {"plan"},
     "timeline": GROUND,
+    "cases": GROUND,
     "formats": MEANING | {"plan", "runtime"},
-    "spark": MEANING | {"plan", "runtime", "columnar", "formats"},
+    "spark": MEANING | {"plan", "runtime", "columnar", "formats", "cases"},
     "api": MEANING | {"semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
-    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "api"},
+    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "spark", "api"},
 }
 API = {"__init__", "__main__", "api", "program"}
 

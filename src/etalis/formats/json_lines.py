@@ -124,7 +124,7 @@ def _take_attributes(record: dict[str, Any], name: str, reading: Reading, place:
 
 def _attribute(event: str, attribute: str, kind: str, given: Any, place: Place) -> Value:
     try:
-        moment = to_seconds(parse_time(given, "s")) if kind == "time" and isinstance(given, str) else _from_json(given)
+        moment = to_seconds(parse_time(given, "s")) if kind == "time" and isinstance(given, str) else from_json(given)
         return convert_one(event, attribute, kind, moment)
     except EtalisError as error:
         raise place.blame(error, find(place, attribute)) from None
@@ -142,19 +142,19 @@ def _refuse_unknown(record: Mapping[str, Any], known: Sequence[str], event: str,
 
 def _value(x: Any, place: Place) -> Value:
     try:
-        return to_value(_from_json(x))
+        return to_value(from_json(x))
     except EtalisError as error:
         raise place.blame(error) from None
 
 
-def _from_json(x: Any) -> Any:
+def from_json(x: Any) -> Any:
     """Turn compound terms back into structures, at any depth."""
     if isinstance(x, list):
-        return [_from_json(item) for item in x]
+        return [from_json(item) for item in x]
     if isinstance(x, dict):
         if x.keys() == {"name", "args"} and isinstance(x["name"], str) and isinstance(x["args"], list) and x["args"]:
-            return Struct(x["name"], [to_value(_from_json(item)) for item in x["args"]])
-        return {key: _from_json(item) for key, item in x.items()}
+            return Struct(x["name"], [to_value(from_json(item)) for item in x["args"]])
+        return {key: from_json(item) for key, item in x.items()}
     return x
 
 
