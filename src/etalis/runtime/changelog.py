@@ -15,42 +15,45 @@ from etalis.temporal.event import Event, Retraction
 class Changelog:
     """Says what differs between two runs of one partition."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet, replayed: RuleSet) -> None:
         self.state = rules.state
-        self.made = rules.heads.made
-        self.reported = {(k.name, k.arity): k.reported for k in rules.heads.kinds.values()}
+        live = {(kind.name, kind.arity): kind for kind in rules.heads.kinds.values()}
+        for kind in replayed.heads.kinds.values():
+            kind.live = live[kind.name, kind.arity]
 
     def write(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
         """Report what differs, and note it where each event of the present moment is made once."""
         if was != made:
             self._note(was, made)
-            out.extend(self._difference(was, made))
+            out.extend(_difference(was, made))
 
     def _note(self, was: list[Raw], made: list[Raw]) -> None:
-        now, live = self.state.now, self.made
+        now = self.state.now
         for raw in was:
-            kind = raw[2]
-            noted = live[kind.name, kind.arity]
-            if raw[0] == now == noted.stamp:
-                noted.discard((raw[1], *raw[3 : 3 + kind.arity]), kind.arity)
-        for raw in made:
-            kind = raw[2]
             if raw[0] == now:
-                live[kind.name, kind.arity].note(raw, kind.arity)
+                kind = raw[2]
+                noted = kind.live.made
+                if noted.stamp == now:
+                    noted.discard((raw[1], *raw[3 : 3 + kind.arity]), kind.arity)
+        for raw in made:
+            if raw[0] == now:
+                raw[2].live.made.note(raw, raw[2].arity)
 
-    def _difference(self, was: list[Raw], made: list[Raw]) -> list[Event]:
-        if not made or not was:
-            one: type[Event] = Event if made else Retraction
-            return [one(raw) for raw in made or was if self._is_reported(raw)]
-        before = {raw[: 3 + raw[2].arity]: raw for raw in was if self._is_reported(raw)}
-        after = {raw[: 3 + raw[2].arity]: raw for raw in made if self._is_reported(raw)}
-        gone = [Retraction(raw) for key, raw in before.items() if key not in after]
-        return [*gone, *(Event(raw) for key, raw in after.items() if key not in before)]
 
-    def _is_reported(self, raw: Raw) -> bool:
-        kind = raw[2]
-        reported = self.reported[kind.name, kind.arity]
-        return reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity]))
+def _difference(was: list[Raw], made: list[Raw]) -> list[Event]:
+    if not made or not was:
+        one: type[Event] = Event if made else Retraction
+        return [one(raw) for raw in made or was if raw[2].live.reported is True or _is_reported(raw)]
+    before = {raw[: 3 + raw[2].arity]: raw for raw in was if _is_reported(raw)}
+    after = {raw[: 3 + raw[2].arity]: raw for raw in made if _is_reported(raw)}
+    gone = [Retraction(raw) for key, raw in before.items() if key not in after]
+    return [*gone, *(Event(raw) for key, raw in after.items() if key not in before)]
+
+
+def _is_reported(raw: Raw) -> bool:
+    kind = raw[2]
+    reported = kind.live.reported
+    return reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity]))
 
 
 def net(changes: list[Any]) -> list[Event]:

@@ -43,7 +43,8 @@ class EntryWriter:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         self.feeding = any(kind in heads for kind in (*self.leaves, *rules.learned, *rules.spied))
-        self.hot = [kind for kind in self.leaves if kind not in {*heads, *rules.learned, *rules.spied}]
+        slow = {*heads, *rules.learned, *rules.spied}
+        self.hot = [kind for kind in self.leaves if kind not in slow]
         kinds = [rules.heads.kind(planned) for planned, _ in rules.rules]
         self.all_reported = all(kind.reported is True for kind in kinds)
 

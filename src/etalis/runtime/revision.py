@@ -46,7 +46,7 @@ class Revision:
         self.history = History(self.rules.partitioning(), kinds)
         self.replayer = Replayer(course.program, again, kinds, places)
         self.shelves = Shelves(self.rules, places)
-        self.changelog = Changelog(self.rules)
+        self.changelog = Changelog(self.rules, self.replayer.rules)
         self._find_plain_parts()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:

@@ -183,8 +183,11 @@ class Made:
 
     def discard(self, identity: Raw, arity: int) -> None:
         """Forget an event of this stamp: it was not made after all."""
-        self.add(identity, arity)
-        self.seen.discard(identity)
+        if self.seen_at != self.stamp and identity == (self.first[1], *self.first[3 : 3 + arity]):
+            self.stamp = BEGINNING
+        else:
+            self.add(identity, arity)
+            self.seen.discard(identity)
 
     def add(self, identity: Raw, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new."""
@@ -203,7 +206,7 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(Kind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "made", "reported")
+    __slots__ = ("alive", "feeds", "live", "made", "reported")
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -212,6 +215,7 @@ class HeadKind(Kind):
         self.made = made
         self.reported = reported
         self.alive = True
+        self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
 
 
