@@ -193,8 +193,8 @@ def test_refusals_name_what_is_wrong(spark: Any) -> None:
         program.on(spark).detect(df.drop("amount"), time="ts", event="type")
     with pytest.raises(InputError, match=r"E601.*list is no DataFrame"):
         program.on(spark).detect([("withdrawal", 1)], time="ts")
-    with pytest.raises(InputError, match=r"E601.*streaming"):
-        program.on(spark).detect(spark.readStream.format("rate").load(), time="timestamp")
+    with pytest.raises(InputError, match=r"E605.*are for streaming DataFrames"):
+        program.on(spark).detect(df, time="ts", event="type", lateness=5)
     with pytest.raises(InputError, match=r"E605.*two forms"):
         program.on(spark).detect(df, time="ts", select="fraud", envelope=True)
     with pytest.raises(etalis.ProgramError, match="E211"):

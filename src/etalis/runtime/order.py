@@ -24,11 +24,14 @@ LEAST_DROPPED = 1024
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Where an event stands in its stream: its time, and if need be its id, its rank among equal times, its source."""
+    """Where an event stands in its stream: its time, and if need be its id, its rank among equal times, its source.
+
+    A rank is anything that can be compared with the ranks of other events, a sequence number for example.
+    """
 
     at: Any
     id: Hashable | None = None
-    rank: int | None = None
+    rank: Any = None
     source: Hashable | None = None
 
 

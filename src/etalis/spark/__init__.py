@@ -1,4 +1,4 @@
-"""The same program on Spark: `program.on(spark).detect(df, time=..., event=...)` over a batch DataFrame.
+"""The same program on Spark: `program.on(spark).detect(df, time=..., event=...)` over DataFrames, batch or streaming.
 
 Needs the extra `etalis[spark]` and Java; pyspark is imported when it is used, never before.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from etalis.language.flags import settings
@@ -17,6 +18,7 @@ from etalis.spark.describe import describe
 from etalis.spark.schema import Given, Options, refuse
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
+from etalis.spark.streaming import Streaming, build_stream, plan_stream
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -38,14 +40,22 @@ class SparkProgram:
     def detect(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
-        envelope: bool = False,
+        envelope: bool = False, state: str | None = None, lateness: Any = None, reporting: str | None = None,
+        idle: Any = None, clock: Any = None, late: str | None = None,
     ) -> Any:  # fmt: skip
-        """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event."""
+        """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
+
+        Of streaming DataFrames: a streaming DataFrame, to be written with `writeStream`; see docs/spark.md.
+        """
         if select is not None and envelope:
             raise refuse("E605", "select and envelope are two forms of results", "give one of them")
         frames, given = _frames(df)
-        options = Options(time, event, order, unit)
-        plan = self._plan(given, options, Form(select, envelope), policy, shards)
+        options, form = Options(time, event, order, unit), Form(select, envelope)
+        streaming = Streaming(state, lateness, reporting, idle, clock, late)
+        if _is_streaming(frames, streaming):
+            make = partial(self._plan, given, options, form, policy)
+            return build_stream(frames, *plan_stream(self.program, streaming, make, shards), clock)
+        plan = self._plan(given, options, form, policy, shards)
         return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
 
     def errors(
@@ -54,6 +64,8 @@ class SparkProgram:
     ) -> Any:  # fmt: skip
         """Return a DataFrame of what conditions and actions raise when `detect` runs over the same events."""
         frames, given = _frames(df)
+        if _is_streaming(frames, Streaming()):
+            raise refuse("E601", "errors of a stream are told as it runs", "they go to the log of the workers")
         plan = self._plan(given, Options(time, event, order, unit), Form(envelope=True), policy, shards)
         return build(self.spark, frames, plan, run_errors, ERROR_COLUMNS)
 
@@ -95,9 +107,18 @@ def _frames(df: Any) -> tuple[list[Any], list[Given]]:
         if not hasattr(frame, "dtypes") or not hasattr(frame, "mapInArrow"):
             hint = 'give a DataFrame of Spark, or {"event": DataFrame, ...}; spark.createDataFrame makes one'
             raise refuse("E601", f"{type(frame).__name__} is no DataFrame of Spark", hint)
-        if frame.isStreaming:
-            raise refuse("E601", "streaming DataFrames are not available in this version", "read a batch: spark.read")
     return list(named.values()), [Given(dict(frame.dtypes), name) for name, frame in named.items()]
+
+
+def _is_streaming(frames: Sequence[Any], given: Streaming) -> bool:
+    """Tell whether the frames are streams; refuse a mixture, and options that would mean nothing."""
+    streams = [frame.isStreaming for frame in frames]
+    if any(streams) and not all(streams):
+        raise refuse("E601", "some DataFrames are streams, others are not", "read all of them with spark.readStream")
+    if given.is_given and not any(streams):
+        hint = "leave them out, or read the events with spark.readStream"
+        raise refuse("E605", "state, lateness, reporting, idle, clock and late are for streaming DataFrames", hint)
+    return any(streams)
 
 
 def _usual_shards(spark: Any) -> int:

@@ -111,13 +111,13 @@ def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
 
 def _time_type(frames: Sequence[Frame], heads: Sequence[p.Head], unit: str) -> str:
     """Return the type of `start` and `end`: that of the time that came in, if it holds every moment of the program."""
-    travelling = _time_transport(frames)
+    travelling = time_transport(frames)
     if travelling == "bigint" and not all(_keeps_unit(head, UNITS[unit]) for head in heads):
         return "double"
     return travelling
 
 
-def _time_transport(frames: Sequence[Frame]) -> str:
+def time_transport(frames: Sequence[Frame]) -> str:
     """Return the type in which time travels: one for all frames."""
     types = {transport(t) for frame in frames for t in frame.time_types}
     return types.pop() if len(types) == 1 else "double"
@@ -182,7 +182,7 @@ def _names(kind: Kind, heads: Sequence[p.Head], program: Program) -> list[str]:
 
 def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:
     """Put the plan together: a DataFrame that runs `run` over every shard."""
-    parts = [_project(df, frame, plan) for df, frame in zip(frames, plan.frames, strict=True)]
+    parts = [project(df, frame, plan) for df, frame in zip(frames, plan.frames, strict=True)]
     if plan.has_time_points:
         parts.append(_lone_row(spark, parts[0]))
     rows = reduce(lambda a, b: a.unionByName(b), parts)
@@ -190,7 +190,7 @@ def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any]
     return rows.repartition(plan.sharding.shards, *keys).mapInArrow(partial(run, plan.job), schema)
 
 
-def _project(df: Any, frame: Frame, plan: Plan) -> Any:
+def project(df: Any, frame: Frame, plan: Plan) -> Any:
     """Select what the engine needs of one frame, under the names that all frames share."""
     from pyspark.sql import functions as f
 
@@ -200,7 +200,7 @@ def _project(df: Any, frame: Frame, plan: Plan) -> Any:
         df = df.where(named.isin(tags) | named.isNull())
     tag = f.lit(frame.layouts[0].tag) if frame.event is None else f.col(quoted(frame.event))
     has_end = any(len(each.times) == 2 for each in plan.frames)
-    moment = _time_transport(plan.frames)  # one without zone is read in the session's zone
+    moment = time_transport(plan.frames)  # one without zone is read in the session's zone
     columns = [tag.alias(TAG), f.col(quoted(frame.times[0])).cast(moment).alias(START)]
     columns += [f.col(quoted(frame.times[-1])).cast(moment).alias(END)] if has_end else []
     if frame.order is not None and frame.order_type is not None:

@@ -164,7 +164,7 @@ class _Chunks:
         column = self.columns[slot]
         if isinstance(column, np.ndarray):
             return column[places].tolist()  # type: ignore[no-any-return]
-        return _to_list(column.take(pa.array(places)))
+        return to_list(column.take(pa.array(places)))
 
     def _order(self, places: Any, ties: Any) -> Any:
         """Return places in order: rows of equal times in the standard order of their atoms."""
@@ -195,7 +195,7 @@ def _column(column: Any) -> Any:
     return whole
 
 
-def _to_list(column: Any) -> list[Any]:
+def to_list(column: Any) -> list[Any]:
     """Return a column as Python objects; a time stamp as seconds, whole ones as integers."""
     kind = column.type
     if pa.types.is_timestamp(kind):

@@ -87,7 +87,7 @@ def make_selected(
     kind: Named, names: Sequence[str], types: Sequence[str], time: str, unit: Fraction, atom: bool
 ) -> Output:
     """Return the form of one kind, with its attributes first."""
-    fields = tuple(Field(n, t) for n, t in zip(_distinct(names, _RESERVED), types, strict=True))
+    fields = tuple(Field(n, t) for n, t in zip(distinct(names, _RESERVED), types, strict=True))
     columns = [*((f.column, SPARK_TYPES[f.type]) for f in fields), *_closing(time, atom)]
     return Output(tuple(columns), ((kind, fields),), time, unit, atom=atom)
 
@@ -100,10 +100,10 @@ def make_wide(
     chosen: list[tuple[Named, tuple[Field, ...]]] = []
     for kind, (names, types) in kinds.items():
         fields = []
-        for name, attribute_type in zip(_distinct(names, _RESERVED), types, strict=True):
+        for name, attribute_type in zip(distinct(names, _RESERVED), types, strict=True):
             field = columns.setdefault(name.casefold(), Field(name, attribute_type))
             if field.type != attribute_type or field in fields:
-                apart = _distinct([f"{kind[0]}_{name}"], _RESERVED | {f.column.casefold() for f in columns.values()})[0]
+                apart = distinct([f"{kind[0]}_{name}"], _RESERVED | {f.column.casefold() for f in columns.values()})[0]
                 field = columns.setdefault(apart.casefold(), Field(apart, attribute_type))
             fields.append(field)
         chosen.append((kind, tuple(fields)))
@@ -111,10 +111,10 @@ def make_wide(
     return Output(((EVENT, "string"), *typed, *_closing(time, atom)), tuple(chosen), time, unit, atom=atom)
 
 
-def _distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[str]:
+def distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[str]:
     """Number names that are taken or come again; Spark does not tell capitals apart.
 
-    >>> _distinct(["X", "start", "x"], {"start"})
+    >>> distinct(["X", "start", "x"], {"start"})
     ['X', 'start_2', 'x_2']
     """
     used = set(taken)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -93,11 +93,16 @@ def _report(problems: Sequence[Problem]) -> Any:
     return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], names=["code", "message"])
 
 
-def run_rows(engine: Engine, job: Job, batches: Iterable[Any]) -> Iterator[list[Event]]:
-    """Take all rows of a shard in order, close the stream, and yield what that caused, many at a time."""
+def run_rows(
+    engine: Engine, job: Job, batches: Iterable[Any], ending: Callable[[Engine], Iterable[Event]] = Engine.close
+) -> Iterator[list[Event]]:
+    """Take all rows of a shard in order, close the stream, and yield what that caused, many at a time.
+
+    Where the stream goes on, another `ending` lets time pass.
+    """
     stretches = sort_rows(batches, job.unit, job.memory)
     feed = Feed(stretches, job.rows, engine.program.signatures)
-    found = chain(engine.run(feed), _ending(engine))
+    found = chain(engine.run(feed), _end(engine, ending))
     while True:
         try:
             part = list(islice(found, BATCH))
@@ -110,6 +115,6 @@ def run_rows(engine: Engine, job: Job, batches: Iterable[Any]) -> Iterator[list[
         yield part
 
 
-def _ending(engine: Engine) -> Iterator[Event]:
-    """Close the stream when all before has been taken."""
-    yield from engine.close()
+def _end(engine: Engine, ending: Callable[[Engine], Iterable[Event]]) -> Iterator[Event]:
+    """End the stream when all before has been taken."""
+    yield from ending(engine)

@@ -1,0 +1,238 @@
+"""Versioned state of shards: one file per (query, stage, shard, batch), on any filesystem that Arrow knows.
+
+Law: a batch starts from the version of the batch before it, never from the latest, and writes its own version whole or
+not at all; so a batch that is run again, or twice at once, comes to the same. A file begins with a checksum over all
+that follows, and nothing of it is believed before that is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from struct import Struct as Layout
+from typing import Any
+from uuid import uuid4
+
+from pyarrow import fs
+
+from etalis.errors import Problem, SnapshotError
+
+MAGIC = b"ETALISST"
+FORMAT = 1
+KEPT = 3  # versions: the one written, the one a retry starts from, and one more
+_HEAD = Layout("<8sIIQ32s")  # magic, format, length of the header, length of the held rows, checksum
+_SUFFIX = ".state"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Whose state it is: a stage of a query, one shard of it."""
+
+    query: str
+    stage: str
+    shard: int
+
+    def __str__(self) -> str:
+        return f"shard {self.shard} of {self.stage} of query {self.query}"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """What one shard knows after a batch: numbers by name, rows not yet taken, and a snapshot of its engine."""
+
+    header: Mapping[str, Any]
+    held: bytes
+    snapshot: bytes
+
+
+class Store:
+    """The folder of all versions."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.files, self.folder = open_folder(root)
+
+    def save(self, place: Place, batch: int, version: Version) -> str:
+        """Write the version of a batch, in the place of any that is there; return its checksum."""
+        header = json.dumps(version.header, ensure_ascii=True).encode()
+        body = b"".join([header, version.held, version.snapshot])
+        digest = _digest(body)
+        head = _HEAD.pack(MAGIC, FORMAT, len(header), len(version.held), digest)
+        write_whole(self.files, self._path(place, batch), head + body)
+        return digest.hex()
+
+    def checksum(self, place: Place, batch: int) -> str:
+        """Return the checksum that the version of a batch has written down."""
+        with self._open(place, batch) as file:
+            return self._head(file.read(_HEAD.size), place, batch)[2].hex()
+
+    def load(self, place: Place, batch: int) -> Version:
+        """Return the version of a batch, checked."""
+        with self._open(place, batch) as file:
+            data = memoryview(file.read())
+        header, held, digest = self._head(bytes(data[: _HEAD.size]), place, batch)
+        body = data[_HEAD.size :]
+        if _digest(body) != digest:
+            raise self._damaged(place, batch, "its checksum is wrong")
+        cut = header + held
+        return Version(json.loads(bytes(body[:header])), bytes(body[header:cut]), bytes(body[cut:]))
+
+    def header(self, place: Place, batch: int) -> dict[str, Any]:
+        """Return the numbers that the version of a batch holds, without reading and checking the rest."""
+        with self._open(place, batch) as file:
+            length = self._head(file.read(_HEAD.size), place, batch)[0]
+            return dict(json.loads(file.read(length)))
+
+    def prune(self, place: Place, batch: int) -> None:
+        """Remove the versions that no restart can need, once the version of a batch is written."""
+        folder = self._folder(place)
+        for info in self.files.get_file_info(fs.FileSelector(folder)):
+            number, _, rest = info.base_name.partition(".")
+            if info.type == fs.FileType.File and number.isdecimal() and int(number) <= batch - KEPT:
+                remove(self.files, f"{folder}/{number}.{rest}")
+
+    def agree(self, query: str, manifest: Mapping[str, Any], batch: int) -> None:
+        """Write down how a query is parted, or refuse to go on if it was parted in another way.
+
+        Events that rules have begun to read since are written down as well.
+        """
+        path = f"{self.folder}/{query}/manifest.json"
+        found = read_whole(self.files, path)
+        if found is None and batch > 0:
+            raise _missing(f"the folder {self.root} has no state of query {query}, which has come to batch {batch}")
+        before = {} if found is None else json.loads(found)
+        for name, was in before.items():
+            if not _agrees(was, manifest[name]):
+                shown = f"{name} {_shown(was)}, now it would be {_shown(manifest[name])}"
+                hint = "go on as it was, or begin anew with another checkpointLocation"
+                message = f"the state of query {query} was kept with {shown}"
+                raise SnapshotError(Problem("E622", message, hint=hint))
+        now = {name: {**before.get(name, {}), **x} if isinstance(x, dict) else x for name, x in manifest.items()}
+        if now != before:
+            write_whole(self.files, path, json.dumps(now, indent=1).encode())
+
+    def _open(self, place: Place, batch: int) -> Any:
+        try:
+            return self.files.open_input_file(self._path(place, batch))
+        except FileNotFoundError:
+            raise _missing(f"{self.root} has no state of batch {batch} of {place}") from None
+
+    def _head(self, data: bytes, place: Place, batch: int) -> tuple[int, int, bytes]:
+        if len(data) < _HEAD.size or data[:8] != MAGIC:
+            raise self._damaged(place, batch, "it does not begin as one")
+        _, version, header, held, digest = _HEAD.unpack(data)
+        if version != FORMAT:
+            message = f"the state of batch {batch} of {place} has format {version}, this version reads {FORMAT}"
+            raise SnapshotError(Problem("E423", message, hint="go on with the version that wrote it"))
+        return header, held, digest
+
+    def _damaged(self, place: Place, batch: int, what: str) -> SnapshotError:
+        hint = "put the file back as it was, or begin anew with another checkpointLocation"
+        message = f"{self._path(place, batch)} is not a whole state of {place}: {what}"
+        return SnapshotError(Problem("E621", message, hint=hint))
+
+    def _folder(self, place: Place) -> str:
+        return f"{self.folder}/{place.query}/{place.stage}/{place.shard}"
+
+    def _path(self, place: Place, batch: int) -> str:
+        return f"{self._folder(place)}/{batch}{_SUFFIX}"
+
+
+def _agrees(was: Any, now: Any) -> bool:
+    """Tell whether what both have is the same."""
+    if isinstance(now, dict):
+        return all(now[name] == value for name, value in was.items() if name in now)
+    return bool(was == now)
+
+
+def _missing(message: str) -> SnapshotError:
+    hint = (
+        "give the folder that the query has used before; if a batch was read in part only (show, limit or isEmpty in "
+        "foreachBatch), persist it first"
+    )
+    return SnapshotError(Problem("E620", message, hint=hint))
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _digest(body: bytes | memoryview) -> bytes:
+    return blake2b(body, digest_size=32).digest()
+
+
+def read_status(root: str) -> list[dict[str, Any]]:
+    """Return what the last version of every shard says about itself: query, stage, shard, batch, counts, watermark."""
+    store = Store(root)
+    newest: dict[Place, int] = {}
+    for info in store.files.get_file_info(fs.FileSelector(store.folder, recursive=True, allow_not_found=True)):
+        number, is_state, _ = str(info.base_name).partition(_SUFFIX)
+        if is_state and info.base_name == number + _SUFFIX:
+            query, stage, shard = str(info.path).split("/")[-4:-1]
+            place = Place(query, stage, int(shard))
+            newest[place] = max(int(number), newest.get(place, 0))
+    places = sorted(newest, key=lambda place: (place.query, place.stage, place.shard))
+    return [{**asdict(place), **store.header(place, newest[place])} for place in places]
+
+
+# files
+
+
+def open_folder(uri: str) -> tuple[fs.FileSystem, str]:
+    """Return the filesystem of a folder, given as a path or an address, and its path there.
+
+    >>> open_folder("/data/state")[1], open_folder("file:///data/state/")[1]
+    ('/data/state', '/data/state')
+    """
+    files, path = fs.FileSystem.from_uri(uri if "://" in uri else os.path.abspath(uri))
+    return files, path.rstrip("/")
+
+
+def write_whole(files: fs.FileSystem, path: str, data: bytes) -> None:
+    """Write a file whole or not at all, in the place of any that is there; several may do so at once."""
+    folder = path.rpartition("/")[0]
+    aside = f"{path}.{uuid4().hex}"
+    files.create_dir(folder, recursive=True)
+    if isinstance(files, fs.LocalFileSystem):
+        with open(aside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+        _sync_folder(folder)
+    elif files.type_name == "s3":  # an object is there when it is whole, and not before
+        with files.open_output_stream(path) as stream:
+            stream.write(data)
+    else:
+        with files.open_output_stream(aside) as stream:
+            stream.write(data)
+        remove(files, path)  # where a rename does not replace
+        files.move(aside, path)
+
+
+def _sync_folder(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_whole(files: fs.FileSystem, path: str) -> bytes | None:
+    """Return what is in a file; None if it is not there."""
+    try:
+        with files.open_input_file(path) as file:
+            return file.read()  # type: ignore[no-any-return]
+    except FileNotFoundError:
+        return None
+
+
+def remove(files: fs.FileSystem, path: str) -> None:
+    """Remove a file; another writer may have been faster."""
+    try:
+        files.delete_file(path)
+    except FileNotFoundError:
+        return

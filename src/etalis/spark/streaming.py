@@ -1,0 +1,181 @@
+"""A streaming DataFrame of events to a streaming DataFrame of complex events.
+
+To Spark the plan is stateless: project, shuffle by shard, run the shard. State is the shards' own (store.py), and so is
+the watermark: a second branch over the same source sends the latest time of every partition to all shards, so that
+each knows within the batch how far all sources have come. So nothing waits for a later batch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import ProgramError
+from etalis.language.effects import refuse_effects
+from etalis.language.flags import UNBOUNDED, Settings
+from etalis.spark.batch import Plan, project, time_transport
+from etalis.spark.schema import refuse
+from etalis.spark.sharding import key_columns, quoted
+from etalis.spark.sorting import END, START, TAG
+from etalis.spark.step import CLOCK, Stream
+from etalis.spark.worker import Task, leave_equal_out, mark_time, run_stream
+from etalis.temporal.interval import to_time
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
+
+REPORTING = ("on_watermark", "on_arrival")
+SHARD = "_shard"
+_UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
+_UNITS |= {"day": 86_400 * 10**6, "us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6}
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """What the caller says about a stream: where its state is kept, how late rows may be, when matches are told."""
+
+    state: str | None = None
+    lateness: Any = None
+    reporting: str | None = None
+    idle: Any = None
+    clock: Any = None
+    late: str | None = None
+
+    @property
+    def is_given(self) -> bool:
+        return any(
+            each is not None for each in (self.state, self.lateness, self.reporting, self.idle, self.clock, self.late)
+        )
+
+
+def stream_settings(program: Program, given: Streaming) -> tuple[Settings, int]:
+    """Return the settings of the engines of a stream, and the lateness in microseconds."""
+    own = program.settings
+    reporting = given.reporting or own.reporting
+    if reporting not in REPORTING:
+        raise refuse("E605", f"reporting is {reporting!r}", f"one of {', '.join(REPORTING)}")
+    lateness = own.lateness or 0 if given.lateness is None else to_duration("lateness", given.lateness)
+    if lateness >= UNBOUNDED:
+        hint = 'say how late rows may be: lateness="10 minutes", or the flag ooo_window'
+        raise refuse("E605", "out_of_order is on, but nothing says how late rows may be", hint)
+    if reporting == "on_watermark":
+        return replace(own, lateness=None, reporting=reporting), lateness
+    settings = replace(own, lateness=UNBOUNDED, reporting=reporting)
+    refused = tuple(refuse_effects(program.tree, settings))
+    if refused:
+        raise ProgramError(*refused)
+    return settings, lateness
+
+
+def _one_shard(asked: int | None) -> int:
+    """Return the one shard of a stream whose results must be merged and may be taken back; refuse more of them."""
+    if asked is not None and asked > 1:
+        hint = "leave out shards=, give heads the key, or report on_watermark"
+        raise refuse("E608", "more than one shard, but equal events of several shards may be taken back", hint)
+    return 1
+
+
+def to_duration(name: str, given: Any) -> int:
+    """Turn seconds, a timedelta or a text such as "10 minutes" into microseconds.
+
+    >>> to_duration("lateness", "10 minutes"), to_duration("lateness", 1.5)
+    (600000000, 1500000)
+    """
+    length = None
+    if isinstance(given, str) and (found := _DURATION.fullmatch(given)) and found[2].lower() in _UNITS:
+        length = round(float(found[1]) * _UNITS[found[2].lower()])
+    elif isinstance(given, int | float | timedelta) and not isinstance(given, bool):
+        length = to_time(given)
+    if length is None or length < 0:
+        raise refuse("E605", f"{name} is {given!r}", f'give seconds, a timedelta, or a text: {name}="10 minutes"')
+    return length
+
+
+def plan_stream(
+    program: Program, given: Streaming, make: Callable[[int | None], Plan], shards: int | None
+) -> tuple[Plan, Task]:
+    """Decide how a program runs over streams; `make` plans it for a number of shards as it plans batches."""
+    settings, lateness = stream_settings(program, given)
+    plan = make(shards)
+    if plan.sharding.merged and settings.corrects:
+        plan = make(_one_shard(shards))
+    plan = replace(plan, job=replace(plan.job, settings=replace(settings, policy=plan.job.settings.policy)))
+    return plan, stream_task(plan, given, lateness)
+
+
+def stream_task(plan: Plan, given: Streaming, lateness: int) -> Task:
+    """Return what the shards of a stream need to know."""
+    if given.state is None:
+        hint = 'say where the shards keep what they know: state="folder", one that all workers share'
+        raise refuse("E605", "a streaming DataFrame needs a folder for its state", hint)
+    layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
+    idle = None if given.idle is None else to_duration("idle", given.idle)
+    arrives = plan.job.settings.reporting == "on_arrival"
+    stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives)
+    parted = plan.sharding.keys if plan.sharding.shards > 1 else ()
+    keys = {layout.tag: [list(column) for column in columns] for layout, columns in parted}
+    manifest = {"shards": plan.sharding.shards, "keys": keys, "sources": len(plan.frames)}
+    late = given.late or f"{given.state.rstrip('/')}/late"
+    return Task(stream, "stage-1", given.state, late, manifest)
+
+
+def build_stream(frames: Sequence[Any], plan: Plan, task: Task, clock: Any) -> Any:
+    """Put the plan together: a streaming DataFrame that runs every shard of every micro-batch."""
+    from pyspark.sql import functions as f
+
+    shards = plan.sharding.shards
+    keys = [] if shards == 1 else key_columns(plan.sharding, plan.slots)
+    shard = f.pmod(f.hash(*keys), f.lit(shards)) if keys else f.lit(0)
+    parts = []
+    for number, (df, frame) in enumerate(zip(frames, plan.frames, strict=True)):
+        rows = project(df, frame, plan).withColumn(SHARD, shard.cast("int"))
+        parts += [rows, _marks(df, frame.times[-1], str(number), plan, rows.schema)]
+    if clock is not None:
+        parts.append(_marks(clock, _clock_column(clock, plan), CLOCK, plan, parts[0].schema))
+    rows = reduce(lambda a, b: a.unionByName(b), parts)
+    shuffled = rows.repartitionById(shards, f.col(SHARD)).drop(SHARD)
+    return _merge(shuffled.mapInArrow(partial(run_stream, task), task.ddl), plan)
+
+
+def _merge(df: Any, plan: Plan) -> Any:
+    """Merge equal events of several shards: they come in one batch, since all shards have the same watermark."""
+    from pyspark.sql import functions as f
+
+    if plan.sharding.merged:
+        alike = df.repartition(plan.sharding.shards, "_atom", "start", "end")
+        df = alike.mapInArrow(leave_equal_out, df.schema).drop("_atom")
+    if {t for frame in plan.frames for t in frame.time_types} == {"timestamp_ntz"}:
+        df = df.withColumns({name: f.col(name).cast("timestamp_ntz") for name in ("start", "end")})
+    return df
+
+
+def _marks(df: Any, column: str, source: str, plan: Plan, schema: Any) -> Any:
+    """Return the marks of one source as rows among the others."""
+    from pyspark.sql import functions as f
+
+    moment = time_transport(plan.frames)
+    times = df.select(f.col(quoted(column)).cast(moment).alias("time"))
+    run = partial(mark_time, source, plan.sharding.shards)
+    marks = times.mapInArrow(run, f"tag string, time {moment}, shard int")
+    given = {TAG: f.col("tag"), START: f.col("time"), END: f.col("time"), SHARD: f.col("shard")}
+    return marks.select(
+        *(given.get(field.name, f.lit(None)).cast(field.dataType).alias(field.name) for field in schema)
+    )
+
+
+def _clock_column(clock: Any, plan: Plan) -> str:
+    """Return the column of a clock that tells the time: of the same name as that of the events, or the only one."""
+    types: dict[str, str] = dict(clock.dtypes)
+    named = [frame.times[-1] for frame in plan.frames if frame.times[-1] in types]
+    moments = [name for name, column_type in types.items() if column_type in ("timestamp", "timestamp_ntz")]
+    if named:
+        return named[0]
+    if len(moments) == 1:
+        return moments[0]
+    hint = f"name its column as the events do, {plan.frames[0].times[-1]}"
+    raise refuse("E602", f"the clock has no column of time: its columns are {', '.join(types)}", hint)

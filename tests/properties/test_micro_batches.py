@@ -1,0 +1,98 @@
+"""Streams on Spark, as its workers run them: whatever the shards and batches, the meaning of all rows but late ones."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+import etalis
+from etalis.language import syntax as s
+from etalis.language.effects import find_unplanned
+from etalis.language.printer import print_program
+from etalis.plan.keys import find_partitioning
+from etalis.plan.rules import plan_rules
+from etalis.temporal.event import Event, sort_key, to_plain
+from micro_batches import plan_stream, run_whole, standing
+from properties.programs import Shape, policies, programs, streams
+from properties.test_engine import MOST, meaning
+
+pytestmark = pytest.mark.property
+
+FLAT = Shape(values=(0, 0, 0, 1, 1, 2))
+KEYED = Shape(values=(0, 0, 0, 1, 1, 2), kinds=("event", "binary", "chain", "chain", "cnot", "within", "not_within"))
+
+
+def run(text: str, stream: Sequence[Event], policy: str, random: Random, **options: Any) -> tuple[Any, Any] | None:
+    """Run a stream in micro-batches; return the results and the rows that came too late."""
+    program = etalis.compile(text, max_derivations=MOST)
+    found = find_partitioning(plan_rules(program.rules, program.settings))
+    read = {kind for group in found.groups for kind in group.kinds}
+    events = [event for event in stream if (event.name, len(event.args)) in read]
+    if not events or find_unplanned(program.tree) is not None:
+        return None
+    with TemporaryDirectory() as folder:
+        planned = plan_stream(program, events, folder, policy=policy, order=False, **options)
+        assert planned is not None
+        rows = run_whole(planned, events, random)
+        late = Path(folder, "late")
+        return standing(rows), Counter(map(spell, pq.read_table(late).to_pylist())) if late.exists() else Counter()
+
+
+def spell(letter: dict[str, Any]) -> tuple[Any, ...]:
+    return letter["event"], letter["args"], letter["start"], letter["end"]
+
+
+def in_time(stream: Sequence[Event], late: Counter[Any]) -> list[Event]:
+    """Leave out of a stream what came too late; equal rows are interchangeable."""
+    left = Counter(late)
+    kept = []
+    for event in stream:
+        key = (event.name, json.dumps(list(event.args)), float(event.start), float(event.end))
+        if left[key]:
+            left[key] -= 1
+        else:
+            kept.append(event)
+    assert not +left
+    return kept
+
+
+def check(tree: s.Program, stream: list[Event], policy: str, random: Random, **options: Any) -> None:
+    text = print_program(tree)
+    stream = sorted(stream, key=sort_key)  # rows have no other order
+    note(f"{policy} {options}\n{text}\n{stream}")
+    if meaning(text, stream, policy) is None:
+        return
+    found = run(text, stream, policy, random, **options)
+    if found is None:
+        return
+    rows, late = found
+    expected = meaning(text, in_time(stream, late), policy)
+    if expected is not None:
+        wanted = [(e.name, json.dumps([to_plain(a) for a in e.args]), e.start_time, e.end_time) for e in expected]
+        assert rows == sorted(wanted)
+
+
+REPORTING = st.sampled_from(("on_watermark", "on_watermark", "on_arrival"))
+RANDOM = st.randoms(use_true_random=False)
+
+
+@settings(max_examples=settings.default.max_examples // 40)
+@given(programs(FLAT), streams(FLAT).filter(bool), policies(), RANDOM, st.integers(0, 6), REPORTING)
+def test_any_program_in_one_shard(tree, stream, policy, random, lateness, reporting) -> None:
+    check(tree, stream, policy, random, lateness=lateness, reporting=reporting)
+
+
+@settings(max_examples=settings.default.max_examples // 40)
+@given(programs(KEYED), streams(KEYED).filter(bool), policies(), RANDOM, st.integers(0, 6), REPORTING)
+def test_programs_in_several_shards(tree, stream, policy, random, lateness, reporting) -> None:
+    check(tree, stream, policy, random, shards=random.choice((2, 7)), lateness=lateness, reporting=reporting)
