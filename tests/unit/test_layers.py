@@ -20,11 +20,12 @@ MAY_IMPORT = {
     "semantics": MEANING,
     "plan": MEANING,
     "runtime": MEANING | {"plan"},
-    "columnar": MEANING | {"plan"},
+    "columnar": MEANING | {"plan", "runtime"},
     "timeline": GROUND,
     "cases": GROUND,
     "formats": MEANING | {"plan", "runtime"},
     "spark": MEANING | {"plan", "runtime", "columnar", "formats", "cases"},
+    "detect": MEANING | {"plan", "runtime", "columnar", "formats", "spark"},
     "api": MEANING | {"semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
     "cli": MEANING | {"plan", "runtime", "timeline", "formats", "spark", "api"},
 }

@@ -63,6 +63,11 @@ def infer_types(heads: Sequence[p.Head], received: Types, declared: Types) -> Ty
     return {kind: tuple(t or TERM for t in types) for kind, types in found.items()}
 
 
+def variable_types(node: p.Node, types: Types) -> dict[str, str]:
+    """Return the types of the variables that a node's matches bind, given those of every kind of event."""
+    return {name: bound.type or TERM for name, bound in _known(node, types).items()}
+
+
 def _made(head: p.Head) -> Kind:
     return head.event.name, len(head.event.args)
 

@@ -229,6 +229,16 @@ class Program:
         chosen = self.settings if policy is None else replace(self.settings, policy=policy)
         return explain_rules(self.tree, self.rules, chosen, self.is_reported)
 
+    def detect(self, source: Any, **options: Any) -> Any:
+        """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.
+
+        The source is a file (Parquet or a folder of it, Arrow, CSV, JSON lines) or a table of Arrow, pandas, Polars or
+        DuckDB. `time`, `event` and `unit` say how columns are read, `select` or `envelope` the form of the results,
+        `policy` the consumption policy, `batch` how many rows are taken at a time.
+        """
+        # Tables stand above the runtime, so they are found by name when they are asked for.
+        return import_module("etalis.detect").detect(self, source, **options)
+
     def on(self, spark: Any) -> Any:
         """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""
         # Spark stands above the runtime, so it is found by name when it is asked for.

@@ -1,0 +1,1 @@
+"""The plan over columns: whole batches of events at a time, with compiled kernels; needs `etalis[columnar]`."""

@@ -1,0 +1,102 @@
+"""From the plan of a rule to its operators over batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from etalis.columnar.conditions import Judge
+from etalis.columnar.joins import Join
+from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
+from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
+from etalis.plan.types import Types, variable_types
+from etalis.runtime.conditions import Conditions
+
+
+class Builder:
+    """Builds operators; equal nodes of a component become one."""
+
+    def __init__(self, types: Types, conditions: Conditions) -> None:
+        self.types = types
+        self.conditions = conditions
+        self.built: dict[p.Node, Operator] = {}
+
+    def build(self, node: p.Node, rule: str) -> Operator:
+        """Return the operator of a node."""
+        if node not in self.built:
+            self.built[node] = Once(self._build(node, rule))
+        return self.built[node]
+
+    def _build(self, node: p.Node, rule: str) -> Operator:
+        known = variable_types(node, self.types)
+        match node:
+            case p.Source():
+                return Source(node, {v: known[v] for v in node.exports})
+            case p.Union(branches=branches):
+                return Union([self.build(branch, rule) for branch in branches], node.exports)
+            case p.Filter(child=child):
+                return Filter(self.build(child, rule), window_of(node.tests), Tests(self._tests(node, known, rule)))
+            case p.Join():
+                return self._join(node, known, rule)
+            case _:
+                raise AssertionError("refused before")
+
+    def _join(self, node: p.Join, known: Mapping[str, str], rule: str) -> Join:
+        """Sort a join's tests: on one side alone where nothing can be raised, limits of the left side, on pairs."""
+        sides: tuple[list[Judge], list[Judge]] = ([], [])
+        gaps, tests = [], []
+        for test in self._tests(node, known, rule):
+            if isinstance(test, Absence) and self._is_limit(test.test, node):
+                gaps.append(test)
+                continue
+            side = self._side(test, node) if isinstance(test, Judge) and test.by_arrays else None
+            if side is None:
+                tests.append(test)
+            else:
+                sides[side].append(test)
+        inputs = (self.build(node.left, rule), self.build(node.right, rule))
+        return Join(node, inputs, known, sides, gaps, Tests(tests))
+
+    @staticmethod
+    def _is_limit(test: p.Absent, node: p.Join) -> bool:
+        """Tell whether what lies after the end of a left side can block it, and nothing that ended before it came."""
+        left = node.left.exports
+        return (
+            test.kind == "gap" and node.relation.sequential and "$first" not in left and set(test.joined) <= set(left)
+        )
+
+    def _side(self, test: Judge, node: p.Join) -> int | None:
+        if node.policy.keep == "newest" or not test.test.inputs:
+            return None
+        inputs = set(test.test.inputs)
+        return next((i for i, side in enumerate((node.left, node.right)) if inputs <= set(side.exports)), None)
+
+    def _tests(self, node: p.Node, known: Mapping[str, str], rule: str) -> list[Any]:
+        found: list[Judge | Absence] = []
+        for test in p.tests(node):
+            match test:
+                case p.Goal():
+                    found.append(Judge(test, known, self.conditions, rule))
+                case p.Absent():
+                    keep = test.window if test.kind == "before" else window_of(p.tests(node))
+                    found.append(Absence(test, self.build(test.node, rule), known, keep))
+                case _:
+                    pass
+        return found
+
+
+class Once(Operator):
+    """An operator that several read: it takes each batch once."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.batch: Any = None
+        self.found: Any = None
+
+    def take(self, batch: Any) -> Any:
+        """Return what the batch brought, found when it is first asked for."""
+        if self.batch is not batch:
+            self.found = self.operator.take(batch)
+            self.batch = batch
+        return self.found

@@ -1,0 +1,264 @@
+"""Columns of values of one type, and the instances of a plan's nodes as rows over such columns.
+
+A flat column holds integers of 64 bits, floats, or texts coded by a dictionary; one of `term` holds any values, for the
+rules that run event at a time. Law: equal values of a column have equal
+codes within that column. An instance keeps its turn (the place of the event that completed it in the order of arrival)
+and its end points; its payload stays in the columns it came from until somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from etalis.logic.term import Value, real
+
+Integers: TypeAlias = Any  # numpy.ndarray of int64
+Flags: TypeAlias = Any  # numpy.ndarray of bool
+FLAT = frozenset({"int", "float", "string"})
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Values of one type; `texts` are those that the codes of a column of texts stand for.
+
+    `absent` tells which numbers are null; a text that is null is the text `null`, since both are that atom.
+    """
+
+    type: str
+    data: Any
+    texts: Any = None
+    absent: Flags | None = None
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def take(self, rows: Integers) -> Column:
+        """Return the values of some rows."""
+        return Column(self.type, self.data[rows], self.texts, None if self.absent is None else self.absent[rows])
+
+    def filled(self) -> Column:
+        """Return the column without its mark of nulls, if it has none."""
+        return self if self.absent is None or self.absent.any() else Column(self.type, self.data, self.texts)
+
+    def values(self) -> list[Value]:
+        """Return the values as the language has them."""
+        match self.type:
+            case "string":
+                texts = self.texts.to_pylist()
+                return [texts[code] for code in self.data.tolist()]
+            case "term":
+                return self.data.tolist()  # type: ignore[no-any-return]
+            case "float":
+                found = [real(x) for x in self.data.tolist()]
+            case _:
+                found = self.data.tolist()
+        if self.absent is None:
+            return found
+        return ["null" if gone else x for x, gone in zip(found, self.absent.tolist(), strict=True)]
+
+    def arrow(self) -> pa.Array:
+        """Return the values as an Arrow array."""
+        if self.type == "string":
+            return pa.DictionaryArray.from_arrays(pa.array(self.data, pa.int32()), self.texts)
+        return pa.array(self.data, mask=self.absent)
+
+
+def from_arrow(array: Any, kind: str) -> Column:
+    """Return an Arrow array as a column of a type; dictionaries are taken as they are."""
+    if kind == "string":
+        coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
+        if coded.null_count or coded.dictionary.null_count:
+            coded = coded.dictionary_decode().fill_null("null").dictionary_encode()
+        return Column(kind, coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary)
+    target = pa.int64() if kind == "int" else pa.float64()
+    plain = array.cast(target)
+    absent = None
+    if plain.null_count:
+        absent = plain.is_null().to_numpy(zero_copy_only=False)
+        plain = plain.fill_null(0)
+    return Column(kind, plain.to_numpy(zero_copy_only=False), None, absent)
+
+
+def from_values(values: Sequence[Value], kind: str) -> Column:
+    """Return values of one type, or null, as a column."""
+    if kind == "term":
+        data = np.empty(len(values), object)
+        data[:] = values
+        return Column(kind, data)
+    known = [None if v == "null" else v for v in values]
+    return from_arrow(pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind]), kind)
+
+
+def constant(value: Value, kind: str, count: int) -> Column:
+    """Return a column of one value."""
+    if kind == "string":
+        return Column(kind, np.zeros(count, np.int64), pa.array([value], pa.string()))
+    return Column(kind, np.full(count, value, np.int64 if kind == "int" else np.float64))
+
+
+def concat(parts: Sequence[Column]) -> Column:
+    """Return columns of one type below each other."""
+    filled = [part for part in parts if len(part)] or list(parts[:1])
+    if len(filled) == 1:
+        return filled[0]
+    first = filled[0]
+    absent = None
+    if any(part.absent is not None for part in filled):
+        nothing = [np.zeros(len(part), bool) if part.absent is None else part.absent for part in filled]
+        absent = np.concatenate(nothing)
+    if first.type != "string":
+        return Column(first.type, np.concatenate([part.data for part in filled]), None, absent)
+    codes, texts = unify(filled)
+    return Column("string", np.concatenate(codes), texts)
+
+
+def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
+    """Return codes for several columns of texts that are equal for equal texts, and the texts they stand for."""
+    first = columns[0].texts
+    if all(column.texts is first for column in columns):
+        return [column.data for column in columns], first
+    together = pa.concat_arrays([column.texts for column in columns]).dictionary_encode()
+    codes = together.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    found = []
+    low = 0
+    for column in columns:
+        high = low + len(column.texts)
+        found.append(codes[low:high][column.data])
+        low = high
+    return found, together.dictionary
+
+
+def shrink(column: Column) -> Column:
+    """Return a column of texts without those that no row has."""
+    if column.type != "string" or len(column.texts) <= 2 * len(column) + 16:
+        return column
+    used, codes = np.unique(column.data, return_inverse=True)
+    return Column("string", codes.astype(np.int64), column.texts.take(pa.array(used)))
+
+
+def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Any]:
+    """Return, per side, rows of numbers that are equal exactly where the sides' columns are, place by place."""
+    parts: list[list[Integers]] = [[] for _ in sides]
+    for columns in zip(*sides, strict=True):
+        for numbers, part in zip(_numbers(columns), parts, strict=True):
+            part.extend(numbers)
+    return [
+        np.ascontiguousarray(np.stack(part, axis=1)) if part else np.zeros((count, 0), np.int64)
+        for part, count in zip(parts, counts, strict=True)
+    ]
+
+
+_MARKS = {"int": 1, "float": 2, "string": 3}
+_NULL = 0
+
+
+def _numbers(columns: Sequence[Column]) -> list[list[Integers]]:
+    """Return the numbers that stand for values at one place of a key: a value and, where types differ, its type."""
+    plain = len({column.type for column in columns}) == 1 and all(column.absent is None for column in columns)
+    texts = [column for column in columns if column.type == "string"]
+    codes, known = unify(texts) if texts else ([], None)
+    coded = iter(codes)
+    null = -1 if known is None or plain else known.index("null").as_py()
+    found = []
+    for column in columns:
+        match column.type:
+            case "string":
+                value = next(coded)
+                absent = None if null < 0 else value == null
+            case "float":
+                value, absent = (column.data + 0.0).view(np.int64), column.absent
+            case _:
+                value, absent = column.data, column.absent
+        if plain:
+            found.append([value])
+            continue
+        marks = np.full(len(column), _MARKS[column.type], np.int64)
+        if absent is not None:
+            value, marks = np.where(absent, 0, value), np.where(absent, _NULL, marks)
+        found.append([value, marks])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns that have always gone together, and the rows of them that instances refer to; None: all, in order."""
+
+    columns: Mapping[str, Column]
+    rows: Integers | None = None
+
+    def take(self, rows: Integers) -> Block:
+        """Return the block for some of the instances."""
+        return Block(self.columns, rows if self.rows is None else self.rows[rows])
+
+    def column(self, name: str) -> Column:
+        """Return a column, row by row of the instances."""
+        column = self.columns[name]
+        return column if self.rows is None else column.take(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Matches of a node, in order of arrival."""
+
+    turn: Integers
+    start: Integers
+    end: Integers
+    blocks: tuple[Block, ...] = ()
+
+    @staticmethod
+    def of(turn: Integers, start: Integers, end: Integers, columns: Mapping[str, Column]) -> Instances:
+        """Return instances over columns of their own."""
+        return Instances(turn, start, end, (Block(columns),))
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for block in self.blocks for name in block.columns)
+
+    def column(self, name: str) -> Column:
+        """Return the values of a variable."""
+        return next(block for block in self.blocks if name in block.columns).column(name)
+
+    def take(self, rows: Integers) -> Instances:
+        """Return some of the instances."""
+        blocks = tuple(block.take(rows) for block in self.blocks)
+        return Instances(self.turn[rows], self.start[rows], self.end[rows], blocks)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Instances:
+        """Return the instances with more columns, which hide those of the same names."""
+        kept = tuple(
+            Block({n: c for n, c in block.columns.items() if n not in columns}, block.rows) for block in self.blocks
+        )
+        return Instances(self.turn, self.start, self.end, (*kept, Block(columns)))
+
+    def only(self, names: Iterable[str]) -> Instances:
+        """Return the instances with some of their columns, each gathered for itself: what is kept for later."""
+        columns = {name: shrink(self.column(name)) for name in names}
+        return Instances(self.turn, self.start, self.end, (Block(columns),))
+
+
+def nothing(types: Mapping[str, str]) -> Instances:
+    """Return no instances, of variables of some types."""
+    none = np.zeros(0, np.int64)
+    return Instances(none, none, none, (Block({name: from_values((), kind) for name, kind in types.items()}),))
+
+
+def stack(parts: Sequence[Instances], names: Sequence[str]) -> Instances:
+    """Return several instances below each other, with some of their columns."""
+    filled = [part for part in parts if len(part)] or list(parts[-1:])
+    if len(filled) == 1:
+        return filled[0]
+    columns = {name: concat([part.column(name) for part in filled]) for name in names}
+    return Instances(
+        np.concatenate([part.turn for part in filled]),
+        np.concatenate([part.start for part in filled]),
+        np.concatenate([part.end for part in filled]),
+        (Block(columns),),
+    )

@@ -1,0 +1,244 @@
+"""Rules over batches: kinds are made in the order in which rules need them, each event once per atom and interval.
+
+A turn is a number that grows with the order of language.md section 2: the row that was taken, the round of what it
+caused, the place within the round. Law: what a batch gives is what the engine gives for the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from etalis.columnar.build import Builder
+from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows
+from etalis.columnar.operators import Batch, Operator, Rows
+from etalis.columnar.qualify import in_order, made_kind, read_kinds
+from etalis.columnar.tables import Numbered, merge
+from etalis.language.syntax import Const, Var
+from etalis.plan import algebra as p
+from etalis.plan.types import Types
+from etalis.runtime.conditions import Conditions
+
+Kind: TypeAlias = tuple[str, int]
+
+MOST_ROWS = 1 << 20
+MOST_ROUNDS = 1 << 12
+PLACE = 31
+_ROUND = 12
+_MOMENT = PLACE + _ROUND
+
+
+def first_turns(rows: Integers) -> Integers:
+    """Return the turns of rows that are taken: before anything they cause."""
+    return rows << _MOMENT
+
+
+def row_of(turn: Integers) -> Integers:
+    """Return the rows that turns belong to."""
+    return turn >> _MOMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Derived events of one kind, each once, in order: turns, end points, the rule that made each, attributes."""
+
+    turn: Integers
+    start: Integers
+    end: Integers
+    rule: Integers
+    columns: Sequence[Column]
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+    def take(self, rows: Integers) -> Made:
+        """Return some of the events."""
+        columns = [column.take(rows) for column in self.columns]
+        return Made(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns)
+
+
+class Component:
+    """Rules connected by events, over batches."""
+
+    def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Types, conditions: Conditions) -> None:
+        ordered = in_order(heads)
+        assert ordered is not None
+        shared = Builder(types, conditions)
+        made = {made_kind(head) for head in heads}
+        self.steps: list[tuple[Kind, list[_Maker], _Latest]] = []
+        for group in ordered:
+            makers = []
+            for i in group:
+                read = [kind for kind in read_kinds(heads[i].body) if kind in made]
+                builder = shared if len(read) < 2 else Builder(types, conditions)
+                operator = builder.build(heads[i].body, heads[i].label)
+                makers.append(_Maker(heads[i], numbers[i], operator, tuple(read)))
+            kind = made_kind(heads[group[0]])
+            self.steps.append((kind, makers, _Latest(types[kind])))
+        self.read = {kind for head in heads for kind in read_kinds(head.body)}
+
+    def take(self, received: Mapping[Kind, Rows], now: int) -> dict[Kind, Made]:
+        """Return what a batch causes, by kind."""
+        events = {kind: rows for kind, rows in received.items() if kind in self.read}
+        batch = Batch(events, now)
+        found: dict[Kind, Made] = {}
+        for kind, makers, latest in self.steps:
+            made = latest.new([maker.take(batch) for maker in makers])
+            found[kind] = made
+            if kind in self.read and len(made):
+                _add(events, kind, made)
+        return found
+
+
+def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
+    """Add derived events to those of their kind that were received."""
+    new = Rows(made.turn, made.start, made.end, made.columns)
+    old = events.get(kind)
+    if old is None or not len(old.turn):
+        events[kind] = new
+        return
+    order = merge(old.turn, new.turn)
+    start, end, turn = (np.concatenate([getattr(old, n), getattr(new, n)])[order] for n in ("start", "end", "turn"))
+    columns = [concat([a, b]).take(order) for a, b in zip(old.columns, new.columns, strict=True)]
+    events[kind] = Rows(turn, start, end, columns)
+
+
+class _Maker:
+    """One rule: its operators, and how a match becomes an event."""
+
+    def __init__(self, head: p.Head, number: int, operator: Operator, derived: tuple[Kind, ...]) -> None:
+        self.args = head.event.args
+        self.number = number
+        self.operator = operator
+        self.derived = derived
+
+    def take(self, batch: Batch) -> Made:
+        """Return the events that the matches of a batch become; the turn is that of the cause."""
+        renamed = None
+        if len(self.derived) > 1:
+            batch, renamed = _told_apart(batch)
+        rows = self.operator.take(batch)
+        turn = rows.turn if renamed is None else renamed[rows.turn]
+        columns = [self._column(arg, rows) for arg in self.args]
+        return Made(turn, rows.start, rows.end, np.full(len(rows), self.number), columns)
+
+    @staticmethod
+    def _column(arg: Any, rows: Instances) -> Column:
+        match arg:
+            case Var(name=name):
+                return rows.column(name)
+            case Const(value=value):
+                kind = "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
+                return constant(value, kind, len(rows))
+            case _:
+                raise AssertionError("refused before")
+
+
+def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
+    """Give events of several kinds turns of their own, in the order of a round; return what they were."""
+    kinds = list(batch.events)
+    rank = {kind: i for i, kind in enumerate(sorted(kinds, key=lambda kind: (kind[1], kind[0])))}
+    parts = [batch.events[kind] for kind in kinds]
+    turn = np.concatenate([rows.turn for rows in parts]) if parts else np.zeros(0, np.int64)
+    start = np.concatenate([rows.start for rows in parts]) if parts else turn
+    kind_rank = np.concatenate(
+        [np.full(len(rows.turn), rank[kind]) for kind, rows in zip(kinds, parts, strict=True)] or [turn]
+    )
+    order = np.lexsort((turn, kind_rank, start, turn >> PLACE))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    events = {}
+    low = 0
+    for kind, rows in zip(kinds, parts, strict=True):
+        high = low + len(rows.turn)
+        events[kind] = Rows(places[low:high], rows.start, rows.end, rows.columns)
+        low = high
+    return Batch(events, batch.now), turn[order]
+
+
+class _Latest:
+    """What was made at the latest stamp, of one kind: an event is made once per atom and interval."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.types = types
+        self.made: Made | None = None
+
+    def new(self, several: Sequence[Made]) -> Made:
+        """Return what is new of what rules made in a batch, with turns of its own, in order."""
+        made = _by_cause(several)
+        count = 0
+        old = self.made
+        if old is not None and len(made) and old.end[-1] == made.end[0]:
+            count = len(old)
+            made = _below([old, made])
+        if not len(made):
+            return made
+        made = _once(made, count)
+        if len(made):
+            self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
+        return _placed(made.take(np.arange(count, len(made))) if count else made)
+
+
+def _by_cause(several: Sequence[Made]) -> Made:
+    """Return what several rules made, by the turn of its cause, of one turn in the order of the rules."""
+    if len(several) == 1:
+        return several[0]
+    together = _below(several)
+    return together.take(np.argsort(together.turn, kind="stable"))
+
+
+def _below(several: Sequence[Made]) -> Made:
+    turn, start, end, rule = (
+        np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start", "end", "rule")
+    )
+    return Made(
+        turn, start, end, rule, [concat(columns) for columns in zip(*(m.columns for m in several), strict=True)]
+    )
+
+
+def _once(made: Made, count: int) -> Made:
+    """Leave out repeated events; the first `count` are old, and stay."""
+    same = made.end[1:] == made.end[:-1]
+    if not same.any():
+        return made
+    tied = np.zeros(len(made), bool)
+    tied[1:] = same
+    tied[:-1] |= same
+    rows = np.flatnonzero(tied)
+    part = made.take(rows)
+    sides = [Column("int", part.start), Column("int", part.end), *part.columns]
+    first = Numbered(key_rows([sides], [len(rows)])[0]).first
+    kept = ~tied
+    kept[rows[first]] = True
+    kept[:count] = True
+    return made if kept.all() else made.take(np.flatnonzero(kept))
+
+
+def _placed(made: Made) -> Made:
+    """Give events their turns: the round after their cause, in the order of (start, standard order of the atom)."""
+    moment = (made.turn >> PLACE) + 1
+    same = moment[1:] == moment[:-1]
+    place = np.zeros(len(made), np.int64)
+    if same.any():
+        order = np.lexsort((*(_ranks(column) for column in reversed(made.columns)), made.start, moment))
+        made = made.take(order)
+        moment = moment[order]
+        starts = np.flatnonzero(np.concatenate([[True], moment[1:] != moment[:-1]]))
+        place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
+    return Made((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
+
+
+def _ranks(column: Column) -> Any:
+    """Return numbers in the standard order of a column's values: nulls are texts, which come after numbers."""
+    if column.type == "string":
+        order = pa.compute.sort_indices(column.texts.cast(pa.binary())).to_numpy()
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks[column.data]
+    if column.absent is None:
+        return column.data
+    return np.where(column.absent, np.inf, column.data)

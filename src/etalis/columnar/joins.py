@@ -1,0 +1,146 @@
+"""The join over batches: pairs by key and turn, tested, selected and consumed as the policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from etalis.columnar import kernels as k
+from etalis.columnar.columns import Column, Flags, Instances, Integers, key_rows, nothing, stack
+from etalis.columnar.conditions import Judge
+from etalis.columnar.operators import Absence, Batch, Operator, Tests
+from etalis.columnar.tables import Joining, Matching, choose
+from etalis.plan import algebra as p
+from etalis.plan.retention import join_key, window_of
+
+PAIRS = 1 << 20  # pairs that are judged at a time
+_LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
+_NO_LIMIT = (1 << 63) - 1
+
+
+class Join(Operator):
+    """Pairs under a relation, selected and consumed by a policy.
+
+    A condition on one side alone is tested before the join, an absence after the left side as a limit to what the left
+    side can match; all other `tests` are on pairs.
+    """
+
+    def __init__(
+        self, node: p.Join, inputs: tuple[Operator, Operator], types: Mapping[str, str],
+        sides: tuple[list[Judge], list[Judge]], gaps: Sequence[Absence], tests: Tests,
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.inputs = inputs
+        self.sides = sides
+        self.gaps = gaps
+        self.tests = tests
+        self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
+        self.key = join_key(node)
+        asked = {*node.exports, *(("$first", "$last") if tests else ())}
+        self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
+        marked = (_LIMIT,) if gaps else ()
+        self.names = ((*node.left.exports, *marked), node.right.exports)
+        self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the pairs that a batch completes."""
+        left, right = (self._passing(place, operator.take(batch)) for place, operator in enumerate(self.inputs))
+        self.tests.take(batch)
+        if self.gaps:
+            left = left.with_columns({_LIMIT: Column("int", np.full(len(left), _NO_LIMIT))})
+        old = [len(side) for side in self.waiting]
+        sides = [stack([a, b], names) for a, b, names in zip(self.waiting, (left, right), self.names, strict=True)]
+        found = self._pairs(sides, old, self._limits(batch, sides[0]))
+        for test in self.tests.tests:
+            if isinstance(test, Absence):
+                test.forget(batch.now)
+        return found
+
+    def _passing(self, place: int, rows: Instances) -> Instances:
+        """Leave out instances that the conditions on this side alone refuse; one that cannot tell judges pairs."""
+        for judge in tuple(self.sides[place]):
+            passes = judge.decided(rows)
+            if passes is None:
+                self.sides[place].remove(judge)
+                self.tests = Tests((judge, *self.tests.tests))
+            else:
+                rows = rows.take(np.flatnonzero(passes))
+        return rows
+
+    def _limits(self, batch: Batch, left: Instances) -> Integers:
+        """Return up to where each left side can match: what blocks it has ended before anything that starts later."""
+        if not self.gaps:
+            return np.full(len(left), _NO_LIMIT)
+        limit = left.column(_LIMIT).data.copy()
+        for gap in self.gaps:
+            gap.limit(batch, left, limit)
+        return limit
+
+    def _pairs(self, sides: list[Instances], old: Sequence[int], limit: Integers) -> Instances:
+        left, right = sides
+        count = len(left)
+        keys = np.concatenate(key_rows([[side.column(v) for v in self.key] for side in sides], list(map(len, sides))))
+        turn, start, end = (
+            np.concatenate([getattr(left, name), getattr(right, name)]) for name in ("turn", "start", "end")
+        )
+        alive = np.zeros(len(turn), bool)
+        alive[: old[0]] = True
+        alive[count : count + old[1]] = True
+        late = bool(self.tests) and self.matching.consume
+        matching = self.matching.without_policy() if late else self.matching
+        cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
+        joining = Joining(matching, count, turn, start, end, limit, keys, alive, cursor)
+        found: list[Instances] = []
+        while not joining.is_over or not found:
+            pairs = joining.pairs(PAIRS if self.tests else 1 << 62)
+            found.append(self._judged(sides, pairs, alive if late else None))
+            if late and not joining.is_over:
+                joining.rebuild()
+        if self.gaps:
+            sides[0] = left.with_columns({_LIMIT: Column("int", limit)})
+        self._keep(sides, alive, end)
+        return found[0] if len(found) == 1 else stack(found, self.node.exports)
+
+    def _judged(self, sides: Sequence[Instances], pairs: tuple[Any, Any, Any], alive: Flags | None) -> Instances:
+        """Return the pairs that pass the tests and, where `alive` is given, that the policy then chooses."""
+        a, b, arrived = pairs
+        matches = self._matches(sides, a, b - len(sides[0]), arrived)
+        if not self.tests:
+            return matches
+        passing, passed = self.tests.passing(matches)
+        if alive is None:
+            return passed
+        passes = np.zeros(len(a), bool)
+        passes[passing] = True
+        return passed.take(np.flatnonzero(choose(self.matching, pairs, passes, alive)[passing]))
+
+    def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
+        """Return pairs of rows as instances."""
+        left, right = sides[0].take(a), sides[1].take(b)
+        turn = np.where(arrived, right.turn, left.turn)
+        match self.node.relation.occurs_on:
+            case "a":
+                start, end = left.start, left.end
+            case "b":
+                start, end = right.start, right.end
+            case _:
+                start, end = np.minimum(left.start, right.start), np.maximum(left.end, right.end)
+        pairs = Instances(turn, start, end, (*left.blocks, *right.blocks))
+        if not self.marks:
+            return pairs
+        first = left.column("$first") if "$first" in self.names[0] else Column("int", left.end)
+        last = right.column("$last") if "$last" in self.names[1] else Column("int", right.start)
+        return pairs.with_columns({"$first": first, "$last": last})
+
+    def _keep(self, sides: Sequence[Instances], alive: Flags, end: Integers) -> None:
+        """Keep what waits and can still be used."""
+        now = end.max() if len(end) else 0
+        low = 0
+        for place, side in enumerate(sides):
+            waits = alive[low : low + len(side)]
+            low += len(side)
+            if self.matching.retain[place] >= 0:
+                waits = waits & (side.end >= now - self.matching.retain[place])
+            self.waiting[place] = side.take(np.flatnonzero(waits)).only(self.names[place])

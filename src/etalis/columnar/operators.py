@@ -1,0 +1,218 @@
+"""The plan's nodes over batches: each turns what its inputs brought in a batch into instances of its own.
+
+What waits between batches is kept as columns of its own. Law: the instances of a node over a stream do not depend on
+where the batches are cut, since kernels take instances by turn and nothing looks ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.columns import Column, Flags, Instances, Integers, constant, key_rows, nothing, stack
+from etalis.columnar.conditions import Judge
+from etalis.columnar.tables import Blockers, Numbered
+from etalis.language.syntax import Const, Var
+from etalis.logic.term import Value
+from etalis.plan import algebra as p
+
+Kind: TypeAlias = tuple[str, int]
+Events: TypeAlias = Mapping[Kind, "Rows"]
+_ALWAYS = -(1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The events of one kind in a batch: their turns, end points and attributes."""
+
+    turn: Integers
+    start: Integers
+    end: Integers
+    columns: Sequence[Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What has arrived: events by kind, and the latest end so far."""
+
+    events: Events
+    now: int
+
+
+class Operator:
+    """A node with what it keeps between batches."""
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the instances that a batch completes."""
+        raise NotImplementedError
+
+
+class Source(Operator):
+    """Events of one kind whose attributes match."""
+
+    def __init__(self, node: p.Source, types: Mapping[str, str]) -> None:
+        self.kind = (node.name, len(node.args))
+        self.args = node.args
+        self.types = types
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the events of this batch that match."""
+        rows = batch.events.get(self.kind)
+        if rows is None:
+            return nothing(self.types)
+        named: dict[str, Column] = {}
+        kept: Flags | None = None
+        for arg, column in zip(self.args, rows.columns, strict=True):
+            match arg:
+                case Var(name=name) if name not in named:
+                    named[name] = column
+                    continue
+                case Var(name=name):
+                    other = named[name]
+                case Const(value=value):
+                    other = constant(value, _type_of(value), len(column))
+                case _:
+                    raise AssertionError("refused before")
+            fits = _equal(column, other)
+            kept = fits if kept is None else kept & fits
+        found = Instances.of(rows.turn, rows.start, rows.end, named)
+        return found if kept is None else found.take(np.flatnonzero(kept))
+
+
+def _type_of(value: Value) -> str:
+    return "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
+
+
+def _equal(a: Column, b: Column) -> Flags:
+    x, y = key_rows([[a], [b]], [len(a), len(b)])
+    return (x == y).all(axis=1)
+
+
+class Tests:
+    """The tests of a node on its matches; absences keep their blockers between batches."""
+
+    def __init__(self, tests: Iterable[Judge | Absence]) -> None:
+        self.tests = tuple(tests)
+
+    def __bool__(self) -> bool:
+        return bool(self.tests)
+
+    def take(self, batch: Batch) -> None:
+        """Let every absence see what may block."""
+        for test in self.tests:
+            if isinstance(test, Absence):
+                test.take(batch)
+
+    def passing(self, rows: Instances) -> tuple[Integers, Instances]:
+        """Return which matches pass all tests, and these with what the tests bind."""
+        chosen = np.arange(len(rows))
+        for test in self.tests:
+            if not len(rows):
+                break
+            passes, bound = test.passing(rows)
+            if not passes.all():
+                kept = np.flatnonzero(passes)
+                chosen, rows = chosen[kept], rows.take(kept)
+            if bound:
+                rows = rows.with_columns(bound)
+        return chosen, rows
+
+
+class Absence:
+    """No match of a negated pattern where its kind says, looked up by the variables it shares."""
+
+    def __init__(self, test: p.Absent, operator: Operator, types: Mapping[str, str], keep: int | None) -> None:
+        self.test = test
+        self.operator = operator
+        self.keep = keep
+        self.joined = list(test.joined)
+        self.blockers = nothing({v: types[v] for v in self.joined})
+
+    def take(self, batch: Batch) -> None:
+        """Note what has occurred."""
+        found = self.operator.take(batch)
+        if len(found):
+            self.blockers = stack([self.blockers, found.only(self.joined)], self.joined)
+
+    def limit(self, batch: Batch, rows: Instances, limit: Integers) -> None:
+        """Lower the limit of each left side to the end of what occurred first after it; nothing is noted."""
+        found = self.operator.take(batch)
+        if len(found) and len(rows):
+            mine, asked = self._keys(found, rows)
+            Blockers(mine, found.start, found.end).lower(limit, asked, rows.end)
+
+    def _keys(self, *sides: Instances) -> list[Any]:
+        return key_rows([[side.column(v) for v in self.joined] for side in sides], list(map(len, sides)))
+
+    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
+        """Tell which matches nothing blocks."""
+        if not len(self.blockers):
+            return np.ones(len(rows), bool), {}
+        mine, asked = self._keys(self.blockers, rows)
+        low, high = self._bounds(rows)
+        return ~Blockers(mine, self.blockers.start, self.blockers.end).hit(asked, low, high), {}
+
+    def _bounds(self, rows: Instances) -> tuple[Integers, Integers]:
+        match self.test.kind, self.test.window:
+            case "gap", _:
+                return rows.column("$first").data, rows.column("$last").data
+            case "inside", _:
+                return rows.start, rows.end
+            case _, None:
+                return np.full(len(rows), _ALWAYS), rows.end
+            case _, window:
+                return rows.end - window - 1, rows.end
+
+    def forget(self, now: int) -> None:
+        """Drop what can block nothing any more."""
+        if not len(self.blockers):
+            return
+        if self.keep is not None:
+            kept = np.flatnonzero(self.blockers.end >= now - self.keep)
+        elif self.test.kind == "before":
+            kept = Numbered(self._keys(self.blockers)[0]).first
+        else:
+            return
+        if len(kept) < len(self.blockers):
+            self.blockers = self.blockers.take(kept).only(self.joined)
+
+
+class Filter(Operator):
+    """The matches of a child that pass the tests."""
+
+    def __init__(self, child: Operator, window: int | None, tests: Tests) -> None:
+        self.child = child
+        self.window = window
+        self.tests = tests
+
+    def take(self, batch: Batch) -> Instances:
+        """Return what passes."""
+        rows = self.child.take(batch)
+        self.tests.take(batch)
+        if self.window is not None:
+            rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
+        _, rows = self.tests.passing(rows)
+        for test in self.tests.tests:
+            if isinstance(test, Absence):
+                test.forget(batch.now)
+        return rows
+
+
+class Union(Operator):
+    """Whatever any branch matches, by turn."""
+
+    def __init__(self, branches: Sequence[Operator], exports: Sequence[str]) -> None:
+        self.branches = branches
+        self.exports = exports
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the matches of all branches in order."""
+        parts = [branch.take(batch) for branch in self.branches]
+        filled = [part for part in parts if len(part)]
+        if len(filled) < 2:
+            return filled[0] if filled else parts[0]
+        together = stack(filled, self.exports)
+        return together.take(np.argsort(together.turn, kind="stable"))

@@ -1,0 +1,192 @@
+"""Which rules run over columns, and why others do not.
+
+A rule runs over columns if each of its nodes has a kernel and all its values are flat (`columns.FLAT`). Rules that are
+connected by events go together: all over columns, or all event at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from etalis.columnar.columns import FLAT
+from etalis.language.syntax import Const, Term, Var
+from etalis.plan import algebra as p
+from etalis.plan.bindings import sure
+from etalis.plan.sharing import count_leaves
+from etalis.plan.types import Types, variable_types
+
+Kind: TypeAlias = tuple[str, int]
+
+_AT_A_TIME = {
+    p.Tick: "a time point",
+    p.Repetition: "a repetition",
+    p.Fold: "an aggregate",
+    p.Deadline: "an absence until a deadline",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Rules connected by events, by their places among the program's, and why they run event at a time, if they do."""
+
+    rules: tuple[int, ...]
+    reasons: tuple[str, ...]
+
+
+def find_components(heads: Sequence[p.Head], types: Types) -> list[Component]:
+    """Part rules into those that share no event, and say of each part whether it runs over columns."""
+    leader: dict[Kind, Kind] = {}
+
+    def find(kind: Kind) -> Kind:
+        while leader.setdefault(kind, kind) != kind:
+            leader[kind] = leader[leader[kind]]
+            kind = leader[kind]
+        return kind
+
+    made = [made_kind(head) for head in heads]
+    makers = set(made)
+    for head, kind in zip(heads, made, strict=True):
+        for read in read_kinds(head.body):
+            if read in makers:
+                leader[find(read)] = find(kind)
+    parts: dict[Kind, list[int]] = {}
+    for number, kind in enumerate(made):
+        parts.setdefault(find(kind), []).append(number)
+    return [_component(numbers, heads, types) for numbers in parts.values()]
+
+
+def made_kind(head: p.Head) -> Kind:
+    """Return the kind of event that a rule makes."""
+    return head.event.name, len(head.event.args)
+
+
+def read_kinds(node: p.Node) -> tuple[Kind, ...]:
+    """Return the kinds of event that a pattern reads."""
+    return tuple(dict.fromkeys((n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)))
+
+
+def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Types) -> Component:
+    reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
+    if in_order([heads[i] for i in numbers]) is None:
+        reasons.append(f"rule {heads[numbers[0]].label}: it is recursive, or depends on rules that are")
+    return Component(tuple(numbers), tuple(dict.fromkeys(reasons)))
+
+
+def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
+    """Return rules by the kinds they make, makers before readers; None if some of them are recursive."""
+    makers: dict[Kind, list[int]] = {}
+    for number, head in enumerate(heads):
+        makers.setdefault(made_kind(head), []).append(number)
+    needs = {
+        kind: {read for i in numbers for read in read_kinds(heads[i].body) if read in makers}
+        for kind, numbers in makers.items()
+    }
+    ordered: list[list[int]] = []
+    done: set[Kind] = set()
+    while len(done) < len(needs):
+        ready = [kind for kind, read in needs.items() if kind not in done and read <= done]
+        if not ready:
+            return None
+        done.update(ready)
+        ordered.extend(makers[kind] for kind in ready)
+    return ordered
+
+
+def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
+    """Yield what keeps a rule from columns."""
+    if head.alarm is not None:
+        yield "it sets an alarm"
+    if head.actions:
+        yield "it has an action"
+    yield from _terms(head.event.args, "its head")
+    if not FLAT.issuperset(types[made_kind(head)]):
+        yield "an attribute of its head has no flat type"
+    for node in p.walk(head.body):
+        yield from _node(node, types)
+    known = variable_types(head.body, types)
+    for name in sorted(v.name for v in head.event.args if isinstance(v, Var)):
+        if known.get(name) not in FLAT:
+            yield f"{name} has no flat type"
+        elif name not in sure(head.body) and not _is_bound(head.body, name):
+            yield f"{name} may be unbound"
+
+
+def _is_bound(node: p.Node, name: str) -> bool:
+    return any(isinstance(t, p.Goal) and name in t.outputs for n in p.walk(node) for t in p.tests(n))
+
+
+def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
+    for arg in args:
+        match arg:
+            case Var() | Const(value=str() | float()):
+                pass
+            case Const(value=int() as value) if -(1 << 63) <= value < 1 << 63:
+                pass
+            case _:
+                yield f"{where} has a compound term, or an integer beyond 64 bits"
+
+
+def _node(node: p.Node, types: Types) -> Iterator[str]:
+    what = _AT_A_TIME.get(type(node))
+    if what is not None:
+        yield f"{what} has no kernel yet"
+        return
+    if any(v in ("$token", "$parts", "$ids") for v in node.exports):
+        yield "its parts are asked for"
+    known = variable_types(node, types)
+    vague = [v for v in node.exports if v[0] != "$" and (v not in sure(node) and not _is_bound(node, v))]
+    if vague:
+        yield f"{vague[0]} may be unbound"
+    coarse = [v for v in node.exports if v[0] != "$" and known.get(v) not in FLAT]
+    if coarse:
+        yield f"{coarse[0]} has no flat type"
+    match node:
+        case p.Source(name=name, args=args):
+            yield from _terms(args, f"the pattern {name}/{len(args)}")
+            tested = [
+                t
+                for a, t in zip(args, types[name, len(args)], strict=True)
+                if args.count(a) > 1 or isinstance(a, Const)
+            ]
+            if not FLAT.issuperset(tested):
+                yield f"an attribute of {name}/{len(args)} that is compared has no flat type"
+        case p.Join():
+            yield from _join(node)
+        case p.Union(branches=branches):
+            leaves = [set(count_leaves(branch)) for branch in branches]
+            if len(set().union(*leaves)) < sum(map(len, leaves)):
+                yield "one event may match two alternatives"
+        case _:
+            pass
+    for test in p.tests(node):
+        yield from _test(test, node)
+
+
+def _join(node: p.Join) -> Iterator[str]:
+    if node.policy.select == "together":
+        yield "the policy cumulative has no kernel yet"
+    if node.optional:
+        yield "a part is optional"
+    if node.policy.keep == "newest" and set(count_leaves(node.left)) & set(count_leaves(node.right)):
+        yield "one event comes to both sides of an operator that keeps the newest only"
+
+
+def _test(test: p.Test, node: p.Node) -> Iterator[str]:
+    match test:
+        case p.Goal(kind="event_multiply"):
+            yield "event_multiply has no kernel yet"
+        case p.Action():
+            yield "it has an action"
+        case p.Absent(node=absent, joined=joined):
+            inside = sure(node) if not isinstance(node, p.Filter) else sure(node.child)
+            if not set(joined) <= sure(absent) & inside:
+                yield "an absence shares a variable that may be unbound"
+        case _:
+            pass
+
+
+def flat_types(types: Mapping[Kind, Sequence[str]]) -> dict[Kind, tuple[str, ...]]:
+    """Return types as columns have them: truth values are texts."""
+    return {kind: tuple("string" if t == "bool" else t for t in several) for kind, several in types.items()}

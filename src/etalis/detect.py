@@ -1,0 +1,305 @@
+"""Complex events in tables: `program.detect(table)` gives an Arrow table back.
+
+Takes Parquet (also folders), Arrow, CSV and JSON-lines files, and anything that speaks Arrow's C stream interface
+(pandas, Polars, DuckDB). Columns play the parts they have on Spark, and results have the same columns. Files are read a
+batch at a time, and of those only what rules need; rows of equal time are taken in their order in the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.errors import InputError, Problem
+from etalis.spark.batch import Form, Plan, plan_detection
+from etalis.spark.feed import to_list, undeclared
+from etalis.spark.output import EVENT, RULE, START, Field, Output, encode
+from etalis.spark.schema import Frame, Given, Layout, Options
+from etalis.spark.sorting import to_micros
+
+if TYPE_CHECKING:
+    from etalis.columnar.columns import Column
+    from etalis.columnar.execute import Made
+    from etalis.columnar.run import ColumnRun, Input, KindKey
+    from etalis.runtime.program import Program
+
+BATCH = 1 << 18
+_FLAT = frozenset({"int", "float", "string", "bool"})
+_NAMES: Mapping[str, str] = {
+    "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
+    "uint32": "bigint", "uint64": "bigint", "halffloat": "float", "float": "float", "double": "double",
+    "bool": "boolean", "string": "string", "large_string": "string", "string_view": "string", "date32[day]": "date",
+    "date64[ms]": "date", "null": "void",
+}  # fmt: skip
+
+
+def detect(
+    program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+    unit: str = "s", policy: str | None = None, select: str | None = None, envelope: bool = False,
+    batch: int = BATCH,
+) -> pa.Table:  # fmt: skip
+    """Return the complex events in a table of events."""
+    table = _open(source, batch)
+    plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
+    run = _Run(program, plan, policy)
+    parts = [part for each in _in_order(_scan(table, plan), plan.frames[0], unit) for part in run.take(each)]
+    parts.extend(run.close())
+    return pa.Table.from_batches(parts, schema=encode((), plan.job.output).schema)
+
+
+def explain(
+    program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+    unit: str = "s", policy: str | None = None,
+) -> str:  # fmt: skip
+    """Say which rules `detect` runs over columns and which event at a time, and why."""
+    plan = _plan(program, _open(source, BATCH), Options(time, event, None, unit), Form(), policy)
+    return _Run(program, plan, policy).run.choice.describe()
+
+
+def _plan(program: Program, table: _Source, options: Options, form: Form, policy: str | None) -> Plan:
+    given = Given({field.name: _type_name(field.type) for field in table.schema})
+    return plan_detection(program, [given], options, form, policy=policy, shards=1, usual=1)
+
+
+def _scan(table: _Source, plan: Plan) -> Iterable[pa.RecordBatch]:
+    """Return the batches of a source, of its columns those that are needed, of its rows those of events rules know."""
+    frame = plan.frames[0]
+    needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
+    if frame.event is None:
+        return table.scan(list(dict.fromkeys(needed)), None)
+    tags = [*(layout.tag for layout in frame.layouts), *plan.job.made]
+    named = pc.field(frame.event)
+    return table.scan(list(dict.fromkeys([frame.event, *needed])), named.isin(tags) | named.is_null())
+
+
+def _type_name(kind: pa.DataType) -> str:
+    """Return the name of a type as Spark has it."""
+    if pa.types.is_dictionary(kind):
+        return _type_name(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz else "timestamp_ntz"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"array<{_type_name(kind.value_type)}>"
+    if pa.types.is_struct(kind):
+        return f"struct<{','.join(f'{field.name}:{_type_name(field.type)}' for field in kind)}>"
+    return _NAMES.get(str(kind), str(kind))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A table: its columns, and how some of them are read, for rows that pass a filter where that is cheap."""
+
+    schema: pa.Schema
+    scan: Callable[[list[str], Any], Iterable[pa.RecordBatch]]
+
+
+def _open(source: Any, batch: int) -> _Source:
+    """Return a table, wherever it is."""
+    if isinstance(source, str | Path):
+        return _open_file(Path(source), batch)
+    if isinstance(source, pa.Table):
+        return _Source(source.schema, lambda columns, _: source.select(columns).to_batches(max_chunksize=batch))
+    if hasattr(source, "__arrow_c_stream__"):
+        reader = pa.RecordBatchReader.from_stream(source)
+        return _Source(reader.schema, lambda columns, _: (part.select(columns) for part in reader))
+    hint = "give a path, or a table of Arrow, pandas, Polars or DuckDB"
+    raise InputError(Problem("E401", f"{type(source).__name__} is no table", hint=hint))
+
+
+_FORMATS: Mapping[str, str] = {
+    ".parquet": "parquet", ".arrow": "feather", ".feather": "feather", ".csv": "csv", ".jsonl": "json",
+    ".ndjson": "json", ".json": "json",
+}  # fmt: skip
+
+
+def _open_file(path: Path, batch: int) -> _Source:
+    from pyarrow import dataset
+
+    if not path.exists():
+        raise InputError(Problem("E401", f"{path}: no such file", hint="check the path"))
+    form = "parquet" if path.is_dir() else _FORMATS.get(path.suffix.lower())
+    if form is None:
+        raise InputError(Problem("E407", f"{path}: unknown format", hint=f"one of {', '.join(_FORMATS)}, or a folder"))
+    files = sorted(map(str, path.rglob("*.parquet"))) if path.is_dir() else str(path)
+    try:
+        found = dataset.dataset(files, format=form)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(Problem("E402", f"{path}: not {form}: {error}")) from None
+    return _Source(found.schema, lambda columns, rows: found.to_batches(columns=columns, filter=rows, batch_size=batch))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """Rows in order: the table they stand in, and their end points in microseconds."""
+
+    table: Any
+    start: Any
+    end: Any
+
+
+def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iterator[_Sorted]:
+    """Yield batches in order of (end, start, row); rows that belong before an earlier batch are refused."""
+    latest: int | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        table = pa.Table.from_batches([batch])
+        start, end = (to_micros(table[name], unit) for name in (frame.times[0], frame.times[-1]))
+        if (start > end).any():
+            raise InputError(Problem("E404", "a row ends before it starts", hint="swap start and end"))
+        order = np.lexsort((start, end)) if (np.diff(end) < 0).any() or (start != end).any() else None
+        if order is not None:
+            table, start, end = table.take(pa.array(order)), start[order], end[order]
+        if latest is not None and end[0] < latest:
+            hint = "sort the rows by time, or read them as one batch: batch=..."
+            raise InputError(Problem("E404", "rows of a later batch end before those of an earlier one", hint=hint))
+        latest = int(end[-1])
+        yield _Sorted(table, start, end)
+
+
+class _Run:
+    """A program over the batches of one source."""
+
+    def __init__(self, program: Program, plan: Plan, policy: str | None) -> None:
+        try:
+            from etalis.columnar.run import ColumnRun
+        except ModuleNotFoundError as error:
+            hint = "pip install 'etalis[columnar]'"
+            raise InputError(Problem("E412", f"columns need {error.name}, which is not installed", hint=hint)) from None
+        self.frame = plan.frames[0]
+        self.output = plan.job.output
+        types = {layout.kind: layout.attribute_types for layout in self.frame.layouts}
+        self.run: ColumnRun = ColumnRun(program, types, policy=policy)
+        self.made = frozenset(plan.job.made)
+
+    def take(self, rows: _Sorted) -> Iterator[pa.RecordBatch]:
+        """Yield what a batch of rows causes."""
+        batch = self._input(rows)
+        if self.run.engine is not None or self.output.envelope:
+            events = list(self.run.take(batch))
+            if events:
+                yield encode(events, self.output)
+            return
+        asked = dict(self.output.kinds)
+        found = [(kind, made, self._encoded(kind, made)) for kind, made in self.run.columns(batch) if kind in asked]
+        if len(found) == 1:
+            yield found[0][2]
+        elif found:
+            yield _interleaved(found)
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Yield what the end of the stream settles."""
+        events = list(self.run.close())
+        if events:
+            yield encode(events, self.output)
+
+    def _input(self, rows: _Sorted) -> Input:
+        from etalis.columnar.run import Input, Received
+
+        numbers, tags = self._tags(rows.table)
+        whole: dict[tuple[str, str], Column] = {}
+        events: dict[Any, Received] = {}
+        for layout in self.frame.layouts:
+            mine = np.arange(len(rows.end)) if numbers is None else np.flatnonzero(numbers == tags.get(layout.tag, -1))
+            columns = []
+            for name, kind in zip(layout.columns, layout.attribute_types, strict=True):
+                if kind not in _FLAT:
+                    columns.append(_column(rows.table[name].take(pa.array(mine)).combine_chunks(), kind, layout))
+                    continue
+                if (name, kind) not in whole:
+                    whole[name, kind] = _column(rows.table[name].combine_chunks(), kind, layout)
+                columns.append(whole[name, kind] if numbers is None else whole[name, kind].take(mine).filled())
+            events[layout.kind] = Received(mine, columns)
+        return Input(rows.start, rows.end, events)
+
+    def _tags(self, table: pa.Table) -> tuple[Any, dict[str, int]]:
+        """Return what names the event of each row, as numbers, and the numbers of names; None if all are one event."""
+        if self.frame.event is None:
+            return None, {}
+        column = table[self.frame.event].combine_chunks()
+        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+        if coded.null_count:
+            raise InputError(Problem("E606", f"{coded.null_count} rows name no event", hint="fill in the column"))
+        names = {name: i for i, name in enumerate(coded.dictionary.to_pylist())}
+        for name in self.made.difference(layout.tag for layout in self.frame.layouts).intersection(names):
+            raise undeclared(name)
+        return coded.indices.to_numpy(zero_copy_only=False), names
+
+    def _encoded(self, kind: Any, made: Made) -> pa.RecordBatch:
+        """Return derived events as rows of the results."""
+        fields: tuple[Field, ...] = dict(self.output.kinds)[kind]
+        labels = pa.array([head.label for head in self.run.choice.heads], pa.string())
+        cells: dict[str, Any] = {
+            EVENT: pa.repeat(pa.scalar(kind[0], pa.string()), len(made)),
+            RULE: labels.take(pa.array(made.rule)),
+        }
+        for field, column in zip(fields, made.columns, strict=True):
+            cells[field.column] = column.arrow()
+        schema = encode((), self.output).schema
+        arrays = []
+        for column in schema:
+            if column.name in cells:
+                arrays.append(_cast(cells[column.name], column.type))
+            elif column.name in (START, "end"):
+                arrays.append(_moments(made.start if column.name == START else made.end, self.output, column.type))
+            else:
+                arrays.append(pa.nulls(len(made), column.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _column(array: Any, kind: str, layout: Layout) -> Column:
+    """Return an Arrow array as a column of a type of the language."""
+    from etalis.columnar.columns import from_arrow, from_values
+    from etalis.language.attributes import convert_one
+
+    match kind:
+        case "bool":
+            return from_arrow(pc.cast(array, pa.string()), "string")
+        case "int" | "string":
+            return from_arrow(array, kind)
+        case "float":
+            numbers = array.cast(pa.float64())
+            if pc.any(pc.is_nan(numbers)).as_py():
+                raise InputError(Problem("E606", f"{layout.tag}: NaN is no value", hint="leave such rows out"))
+            return from_arrow(numbers, kind)
+        case _:
+            values = [convert_one(layout.tag, "", kind, value) for value in to_list(array)]
+            return from_values(values, "term")
+
+
+def _cast(array: Any, kind: pa.DataType) -> Any:
+    """Return a column of values in the type that results have; the text `null` is null there."""
+    if pa.types.is_dictionary(array.type):
+        texts = array.dictionary
+        known = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, texts.type), texts)
+        return pa.DictionaryArray.from_arrays(array.indices, known).dictionary_decode().cast(kind)
+    return array.cast(kind)
+
+
+def _moments(times: Any, output: Output, kind: pa.DataType) -> Any:
+    up, down = output.unit.denominator, output.unit.numerator
+    if output.time == "timestamp":
+        return pa.array(times).cast(kind)
+    if output.time == "bigint":
+        return pa.array(times // down if up == 1 else times * up // down)
+    return pa.array(times * up / down)
+
+
+def _interleaved(found: Sequence[tuple[KindKey, Made, pa.RecordBatch]]) -> pa.RecordBatch:
+    """Return events of several kinds in the order in which they were made."""
+    from etalis.columnar.execute import PLACE
+
+    ranked = sorted(kind for kind, _, _ in found)
+    ranks = np.concatenate([np.full(len(made), (kind[1] << 32) + ranked.index(kind)) for kind, made, _ in found])
+    turn = np.concatenate([made.turn for _, made, _ in found])
+    start = np.concatenate([made.start for _, made, _ in found])
+    order = pa.array(np.lexsort((turn, ranks, start, turn >> PLACE)))
+    return pa.Table.from_batches([part for _, _, part in found]).take(order).combine_chunks().to_batches()[0]

@@ -1,0 +1,174 @@
+"""`program.detect`: tables in, a table back; the same rows as the engine gives."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+import etalis
+from etalis.detect import explain
+from etalis.errors import InputError
+
+pytestmark = pytest.mark.fast
+
+TEXT = """
+:- event(withdrawal(card: string, city: string, amount: float)).
+:- event(confirmed(card: string)).
+fraud(Card, A, B) <- ((withdrawal(Card, C, A) seq withdrawal(Card, D, B)) cnot confirmed(Card)) within 60
+    where (C \\= D, \\+ near(C, D)).
+again(Card) <- fraud(Card, _, _) seq fraud(Card, _, _).
+large(Card, B) <- withdrawal(Card, _, B) where B > 90.0.
+near(basel, weil). near(weil, basel).
+"""
+COLUMNS = ("at", "event", "card", "city", "amount")
+
+
+def rows(count: int, seed: int) -> list[dict[str, Any]]:
+    rng = random.Random(seed)
+    found: list[dict[str, Any]] = []
+    at = 0
+    for _ in range(count):
+        at += rng.randrange(4)
+        card = f"c{rng.randrange(8)}"
+        if rng.random() < 0.2:
+            found.append(dict(zip(COLUMNS, (at, "confirmed", card, None, None), strict=True)))
+        else:
+            cells = (at, "withdrawal", card, rng.choice(("basel", "weil", "rome", "é日")), float(rng.randrange(100)))
+            found.append(dict(zip(COLUMNS, cells, strict=True)))
+    return found
+
+
+def by_engine(program: etalis.Program, stream: list[dict[str, Any]], policy: str) -> list[dict[str, Any]]:
+    engine = program.engine(policy=policy)
+    names = {"fraud": ("Card", "A", "B"), "again": ("Card",), "large": ("Card", "B")}
+    found = []
+    for row in stream:
+        args = (row["card"],) if row["event"] == "confirmed" else (row["card"], row["city"], row["amount"])
+        for event in engine.push(row["event"], *args, at=row["at"]):
+            cells = dict.fromkeys(("Card", "A", "B")) | dict(zip(names[event.name], event.args, strict=True))
+            found.append({"event": event.name, **cells, "start": event.start, "end": event.end, "rule": event.rule})
+    return found
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent", "continuous"])
+@pytest.mark.parametrize("batch", [1, 7, 1000])
+def test_detect_gives_what_the_engine_gives(policy: str, batch: int) -> None:
+    program = etalis.compile(TEXT)
+    stream = rows(300 if batch > 1 else 60, batch)
+    table = pa.Table.from_pylist(stream)
+    found = program.detect(table, policy=policy, batch=batch).to_pylist()
+    expected = by_engine(program, stream, policy)
+    assert expected
+    assert found == expected
+    assert explain(program, table, policy=policy) == "over columns: rules 1, 2, 3"
+
+
+@pytest.mark.parametrize("form", ["parquet", "folder", "feather", "csv", "jsonl", "pandas", "stream"])
+def test_all_sources_give_the_same(form: str, tmp_path: Path) -> None:
+    program = etalis.compile(TEXT)
+    table = pa.Table.from_pylist(rows(200, 3))
+    path: Any = tmp_path / f"events.{form}"
+    match form:
+        case "parquet":
+            pa.parquet.write_table(table, path, row_group_size=50)
+        case "folder":
+            path.mkdir()
+            for i in range(4):
+                pa.parquet.write_table(table.slice(50 * i, 50), path / f"part{i}.parquet")
+        case "feather":
+            pa.feather.write_feather(table, str(path))
+        case "csv":
+            pa.csv.write_csv(table, path)
+        case "jsonl":
+            path.write_text("\n".join(json.dumps(row) for row in table.to_pylist()))
+        case "pandas":
+            path = table.to_pandas()
+        case _:
+            path = table.to_reader(max_chunksize=13)
+    assert program.detect(path, policy="chronological").equals(program.detect(table, policy="chronological"))
+
+
+def test_rules_without_kernels_run_event_at_a_time(caplog: pytest.LogCaptureFixture) -> None:
+    program = etalis.compile(TEXT + "silent(Card) <- withdrawal(Card, _, _) seq (not confirmed(Card) within 5).")
+    stream = rows(100, 5)
+    table = pa.Table.from_pylist(stream)
+    found = program.detect(table, policy="recent", batch=9)
+    assert "event at a time: rule 4\n  rule 4: an absence until a deadline has no kernel yet" in caplog.text
+    engine = program.engine(policy="recent")
+    expected = 0
+    for row in stream:
+        args = (row["card"],) if row["event"] == "confirmed" else (row["card"], row["city"], row["amount"])
+        expected += sum(e.name == "silent" for e in engine.push(row["event"], *args, at=row["at"]))
+    expected += sum(e.name == "silent" for e in engine.close())
+    assert expected
+    assert found["event"].to_pylist().count("silent") == expected
+
+
+def test_one_kind_and_time_stamps() -> None:
+    program = etalis.compile("up(X, Y) <- p(X) seq p(Y) where Y > X.", event_consumption_policy="recent")
+    moments = pa.array([1_000_000, 2_500_000, 3_000_000], pa.timestamp("us", "UTC"))
+    table = pa.table({"ts": moments, "x": pa.array([1, 3, 2], pa.int32())})
+    found = program.detect(table, event="p", select="up")
+    assert found.column_names == ["X", "Y", "start", "end", "rule"]
+    assert found["X"].to_pylist() == [1]
+    assert found["end"].cast(pa.int64()).to_pylist() == [2_500_000]
+
+
+@pytest.mark.parametrize(
+    ("table", "code"),
+    [
+        (pa.table({"at": [2, 1], "event": ["p", "p"], "x": [1.0, float("nan")]}), "E606"),
+        (pa.table({"at": [2, 1], "event": ["p", None], "x": [1, 2]}), "E606"),
+        (pa.table({"event": ["p"], "x": [1]}), "E602"),
+        ([1, 2, 3], "E401"),
+        ("nowhere.parquet", "E401"),
+    ],
+)
+def test_bad_tables_are_refused(table: Any, code: str) -> None:
+    program = etalis.compile("q(X) <- p(X).")
+    with pytest.raises(InputError) as caught:
+        program.detect(table)
+    assert caught.value.problems[0].code == code
+
+
+def test_rows_are_sorted_within_a_batch_and_refused_across() -> None:
+    program = etalis.compile("q(X, Y) <- p(X) seq p(Y).", event_consumption_policy="unrestricted")
+    table = pa.table({"at": [3, 1, 2], "event": ["p"] * 3, "x": [3, 1, 2]})
+    assert program.detect(table)["X"].to_pylist() == [1, 1, 2]
+    with pytest.raises(InputError, match="sort the rows"):
+        program.detect(table, batch=1)
+
+
+def test_values_at_the_edge_of_64_bits_and_nulls() -> None:
+    program = etalis.compile("q(X, Y) <- p(X) seq p(Y) where X + 1 < Y.", event_consumption_policy="unrestricted")
+    big = (1 << 63) - 1
+    stream = [(1, big - 2), (2, big), (3, None), (4, -big), (5, 0)]
+    table = pa.table(
+        {"at": [t for t, _ in stream], "event": ["p"] * 5, "x": pa.array([x for _, x in stream], pa.int64())}
+    )
+    engine = program.engine()
+    expected = [e.args for t, x in stream for e in engine.push("p", "null" if x is None else x, at=t)]
+    assert [(row["X"], row["Y"]) for row in program.detect(table).to_pylist()] == expected
+
+
+def test_kernels_run_as_plain_python() -> None:
+    code = (
+        "import sys, pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', '-k', 'gives_what', sys.argv[1]]))"
+    )
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", code, __file__]
+    done = subprocess.run(
+        command, env=os.environ | {"NUMBA_DISABLE_JIT": "1"}, capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
