@@ -87,12 +87,21 @@ def find_partitioning(heads: Sequence[p.Head], tree: Tree | None = None) -> Part
     nodes = [(part, node) for part in parts for node in p.walk(part.body)]
     told = () if tree is None else (*find_effects(tree), *find_lessons(tree))
     obstacles = [*_whole_program(nodes), *(Reason(None, text) for text in told)]
-    makers = _Makers(parts)
     return Partitioning(
-        tuple(_group(group, makers) for group in _connect(parts, makers)),
+        _groups(parts),
         tuple(dict.fromkeys(obstacles)),
         any(isinstance(node, p.Tick) for _, node in nodes),
     )
+
+
+def find_groups(heads: Sequence[p.Head]) -> tuple[Group, ...]:
+    """Find the keys of some planned rules, as if there were no others."""
+    return _groups([part for head in heads for part in _parts(head)])
+
+
+def _groups(parts: Sequence[_Part]) -> tuple[Group, ...]:
+    makers = _Makers(parts)
+    return tuple(_group(group, makers) for group in _connect(parts, makers))
 
 
 def _whole_program(nodes: Iterable[tuple[_Part, p.Node]]) -> Iterator[Reason]:

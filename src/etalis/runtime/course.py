@@ -133,7 +133,7 @@ class Course:
             queue.clear()
             if len(batch) > 1:
                 sort_round(batch)
-            self._count(len(batch), batch[-1])
+            self.count(len(batch), batch[-1])
             for raw in batch:
                 kind: HeadKind = raw[2]
                 reported = kind.reported
@@ -141,10 +141,10 @@ class Course:
                     out.append(raw)
                 if kind.feeds is not None:
                     if self.rules.numbered:
-                        self._number(raw, kind)
+                        self.number(raw, kind)
                     kind.feeds(raw)
 
-    def _number(self, raw: Raw, kind: HeadKind) -> None:
+    def number(self, raw: Raw, kind: Kind) -> None:
         """Give a derived event its number, where someone reads it."""
         state = self.state
         state.current += 1
@@ -152,7 +152,7 @@ class Course:
             state.parts = raw[3 + kind.arity]
         self.rules.log_event(kind.name, kind.arity, raw[1], raw[0])
 
-    def _count(self, more: int, last: Raw) -> None:
+    def count(self, more: int, last: Raw) -> None:
         """Count what an input caused, and stop at the limit."""
         limit = self.program.settings.max_derivations
         self.made += more
@@ -189,7 +189,7 @@ class Course:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
         kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
         raw = (step.end, step.start, kind, *step.args)
-        self._count(1, raw)
+        self.count(1, raw)
         if self.program.reports_raised(Event(raw)):
             out.append(raw)
         self.state.parts = ()

@@ -1,0 +1,150 @@
+"""Stages: rules that can be parted by one key run side by side, rules with other keys after them.
+
+Rules that make one kind, and rules that need each other, are a unit. Units are put into stages so that everything a
+unit reads is received, made in an earlier stage, or made in its own stage under its own key; units without key come
+when nothing with a key can. Law: in which stage a rule runs never changes what it makes, if what earlier stages made
+comes to it in the round in which it would have come (`runtime.relay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from etalis.language.syntax import Program as Tree
+from etalis.logic.components import number_components
+from etalis.plan import algebra as p
+from etalis.plan.keys import Group, Kind, Reason, find_groups, find_partitioning
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Rules that run side by side: their places in the program, how their events are parted, what others need of it.
+
+    `read` are the kinds it reads, whoever makes them; `forwarded` those it makes that
+    later stages read.
+    """
+
+    rules: tuple[int, ...]
+    groups: tuple[Group, ...]
+    read: tuple[Kind, ...]
+    forwarded: tuple[Kind, ...]
+
+    def group_of(self, kind: Kind) -> Group | None:
+        """Return the group that reads a kind of event; None if no rule of the stage does."""
+        return next((group for group in self.groups if kind in group.kinds), None)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Why some of its events cannot be parted."""
+        return tuple(reason for group in self.groups for reason in group.reasons)
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """All stages in order; `obstacles` keep a whole program in one stage, in one place."""
+
+    stages: tuple[Stage, ...]
+    obstacles: tuple[Reason, ...]
+    has_time_points: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Rules that cannot be taken apart."""
+
+    rules: tuple[int, ...]
+    made: frozenset[Kind]
+    read: frozenset[Kind]
+
+
+def find_stages(heads: Sequence[p.Head], tree: Tree | None = None, more: Sequence[Reason] = ()) -> Stages:
+    """Put planned rules into stages; `more` says what else keeps the whole program together."""
+    whole = find_partitioning(heads, tree)
+    obstacles = (*whole.obstacles, *more)
+    if obstacles:
+        sets: list[list[int]] = [list(range(len(heads)))]
+    else:
+        sets = _divide(heads, _units(heads))
+    return Stages(_describe(heads, sets), obstacles, whole.has_time_points)
+
+
+def one_stage(heads: Sequence[p.Head], stages: Stages) -> Stages:
+    """Return the same with all rules in one stage."""
+    return Stages(_describe(heads, [list(range(len(heads)))]), stages.obstacles, stages.has_time_points)
+
+
+def _made(head: p.Head) -> Kind:
+    return head.event.name, len(head.event.args)
+
+
+def _read(head: p.Head) -> dict[Kind, None]:
+    return dict.fromkeys((n.name, len(n.args)) for n in p.walk(head.body) if isinstance(n, p.Source))
+
+
+def _units(heads: Sequence[p.Head]) -> list[_Unit]:
+    """Return the units, each after those that make what it reads."""
+    made = {_made(head) for head in heads}
+    needs: dict[Kind, dict[Kind, None]] = {}
+    for head in heads:
+        needs.setdefault(_made(head), {}).update({kind: None for kind in _read(head) if kind in made})
+    numbers = number_components(needs)
+    units = []
+    for number in sorted(set(numbers.values())):
+        rules = tuple(i for i, head in enumerate(heads) if numbers[_made(head)] == number)
+        kinds = frozenset(kind for kind, n in numbers.items() if n == number)
+        units.append(_Unit(rules, kinds, frozenset(kind for i in rules for kind in _read(heads[i]))))
+    return units
+
+
+def _divide(heads: Sequence[p.Head], units: Sequence[_Unit]) -> list[list[int]]:
+    """Fill one stage after the other, with keys where that is possible."""
+    waiting = list(units)
+    keyed = {id(unit): _has_keys(heads, [unit]) for unit in units}
+    stages = []
+    while waiting:
+        chosen = _with_keys(heads, [u for u in waiting if keyed[id(u)]], waiting)
+        chosen += _without_keys([u for u in waiting if not keyed[id(u)]], waiting, chosen)
+        waiting = [unit for unit in waiting if unit not in chosen]
+        stages.append(sorted(i for unit in chosen for i in unit.rules))
+    return stages
+
+
+def _with_keys(heads: Sequence[p.Head], units: Sequence[_Unit], waiting: Sequence[_Unit]) -> list[_Unit]:
+    """Choose units that can run now, each group of them parted by a key."""
+    chosen: list[_Unit] = []
+    for unit in units:
+        if _is_ready(unit, waiting, chosen) and _has_keys(heads, [*chosen, unit]):
+            chosen.append(unit)
+    return chosen
+
+
+def _without_keys(units: Sequence[_Unit], waiting: Sequence[_Unit], chosen: Sequence[_Unit]) -> list[_Unit]:
+    """Choose units that run in one place: beside others if they share nothing with these, or all if there are none."""
+    found: list[_Unit] = []
+    for unit in units:
+        if _is_ready(unit, waiting, found) and not any(unit.read & (other.read | other.made) for other in chosen):
+            found.append(unit)
+    return found
+
+
+def _is_ready(unit: _Unit, waiting: Sequence[_Unit], chosen: Sequence[_Unit]) -> bool:
+    """Tell whether all that a unit reads is there: made before, or made by those chosen to run with it."""
+    return not any(unit.read & other.made for other in waiting if other is not unit and other not in chosen)
+
+
+def _has_keys(heads: Sequence[p.Head], units: Sequence[_Unit]) -> bool:
+    groups = find_groups([heads[i] for unit in units for i in unit.rules])
+    return all(group.keys or not group.kinds for group in groups)
+
+
+def _describe(heads: Sequence[p.Head], sets: Sequence[Sequence[int]]) -> tuple[Stage, ...]:
+    """Say what comes to each stage and what goes on from it."""
+    found = []
+    for number, rules in enumerate(sets):
+        mine = [heads[i] for i in rules]
+        made = dict.fromkeys(map(_made, mine))
+        later = {kind for rest in sets[number + 1 :] for i in rest for kind in _read(heads[i])}
+        read = dict.fromkeys(kind for head in mine for kind in _read(head))
+        found.append(Stage(tuple(rules), find_groups(mine), tuple(read), tuple(kind for kind in made if kind in later)))
+    return tuple(found)

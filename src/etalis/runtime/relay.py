@@ -1,0 +1,180 @@
+"""An engine for some rules of a program, in a run whose other rules run elsewhere.
+
+What other rules derived comes with the key of its step and its round, and is put into that round beside what the own
+rules make, sorted as one round; what the own rules make is handed on in the same way. Law: the own rules make exactly
+what they would make in one engine with all rules, because every event reaches them in the same place of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any
+
+from etalis.runtime.engine import Engine
+from etalis.runtime.program import Program
+from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
+from etalis.runtime.step_keys import due_key, is_due, read_due, time_of
+from etalis.temporal.event import Kind
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of the run: an input, if these rules read it, and what others derived in it, as (round, event).
+
+    The key is found when it is needed: most inputs cause nothing.
+    """
+
+    find_key: Callable[[], bytes]
+    event: tuple[str, tuple[Any, ...], int, int] | None = None  # name, values, start, end
+    derived: list[tuple[int, Raw]] = field(default_factory=list)
+    known: bytes | None = None
+
+    @property
+    def key(self) -> bytes:
+        """Its place in the run."""
+        if self.known is None:
+            self.known = self.find_key()
+        return self.known
+
+    @staticmethod
+    def of(key: bytes) -> Step:
+        """Return a step of which nothing is known but its key."""
+        return Step(lambda: key, known=key)
+
+
+def take_rules(program: Program, places: Sequence[int]) -> Program:
+    """Return a program with some of its rules, which keep the names that they have by their places."""
+    part = copy(program)
+    part.rules = tuple(replace(program.rules[i], label=program.rules[i].label or str(i + 1)) for i in places)
+    return part
+
+
+Derived = tuple[Step, int, Raw]  # the step, the round, the event
+
+
+class Relay:
+    """Takes steps in order and returns what its rules derive, with step and round."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._course = engine._course
+        self._state = engine._course.state
+        self._rules = engine._course.rules
+        self._made: dict[Kind, Made] = {}
+        self._due: tuple[int, int | None, int] = (NEVER, None, 0)  # what fell due last: time, absences since, number
+
+    def take(self, step: Step) -> list[Derived]:
+        """Take the next step, and what falls due before it."""
+        out: list[Derived] = []
+        if step.event is not None:
+            self._pass_time(step.event[3], out)
+            self._take_input(step, step.event[3], out)
+        else:
+            self._pass_before(step.key, out)
+            if is_due(step.key):
+                self._fall_due(step, self._next_key() == step.key, out)
+            else:
+                self._take_input(step, time_of(step.key), out)
+        return out
+
+    def close(self) -> list[Derived]:
+        """Let everything fall due."""
+        out: list[Derived] = []
+        self._pass_time(NEVER, out)
+        return out
+
+    def _pass_time(self, end: int, out: list[Derived]) -> None:
+        """Let fall due what comes before the inputs of a moment."""
+        while self._state.due < end and (key := self._next_key()) is not None:
+            self._fall_due(Step.of(key), True, out)
+
+    def _pass_before(self, limit: bytes, out: list[Derived]) -> None:
+        """Let fall due what comes before a step."""
+        while (key := self._next_key()) is not None and key < limit:
+            self._fall_due(Step.of(key), True, out)
+
+    def _take_input(self, step: Step, time: int, out: list[Derived]) -> None:
+        course, state = self._course, self._state
+        taking, course.taking = course.taking, True
+        try:
+            state.now = max(state.now, time)
+            course.made = 0
+            state.tag = None
+            if step.event is not None:
+                self._offer(*step.event)
+            if state.queue or step.derived:
+                self._settle(step, out)
+        finally:
+            course.taking = taking
+
+    def _offer(self, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
+        state = self._state
+        if self._rules.numbered:
+            state.number += 1
+            state.parts = (state.number,)
+        self._course.occur(name, len(values), (end, start, None, *values))
+
+    def _next_key(self) -> bytes | None:
+        """Return the key of what falls due next by the own rules."""
+        if not self._state.timers:
+            return None
+        due, back = self._state.timers[0][:2]
+        if -back < NEVER:
+            return due_key(due, -back, 0)
+        time, level, number = self._due
+        return due_key(due, level, number + 1) if time == due else due_key(due, None, 1)
+
+    def _fall_due(self, step: Step, is_own: bool, out: list[Derived]) -> None:
+        """Take a step of what falls due: of the own rules, of others, or of both."""
+        course, state = self._course, self._state
+        taking, course.taking = course.taking, True
+        try:
+            state.now = max(state.now, time_of(step.key))
+            self._due = read_due(step.key)
+            if is_own:
+                state.fall_due()
+            self._settle(step, out)
+        finally:
+            course.taking = taking
+
+    def _settle(self, step: Step, out: list[Derived]) -> None:
+        """Process round by round what was caused here and elsewhere, until nothing new comes."""
+        queue = self._state.queue
+        others = sorted(step.derived, key=itemgetter(0))
+        number = place = 0
+        while queue or place < len(others):
+            number = number + 1 if queue else others[place][0]
+            batch = queue[:]
+            queue.clear()
+            own = set(map(id, batch))
+            while place < len(others) and others[place][0] == number:
+                if self._is_new(others[place][1]):
+                    batch.append(others[place][1])
+                place += 1
+            if batch:
+                if len(batch) > 1:
+                    sort_round(batch)
+                self._course.count(len(batch), batch[-1])
+                self._pass_on(batch, own, step, number, out)
+
+    def _is_new(self, raw: Raw) -> bool:
+        """Tell whether no other shard has made an event of this moment that is equal."""
+        kind: Kind = raw[2]
+        return self._made.setdefault(kind, Made()).note(raw, kind.arity)
+
+    def _pass_on(self, batch: list[Raw], own: set[int], step: Step, number: int, out: list[Derived]) -> None:
+        """Offer the events of a round to the own rules, and hand on those that the own rules made."""
+        rules = self._rules
+        for raw in batch:
+            kind: Kind = raw[2]
+            feeds = rules.processors.get((kind.name, kind.arity))
+            if id(raw) in own:
+                assert isinstance(kind, HeadKind)
+                out.append((step, number, raw))
+                feeds = kind.feeds
+            if feeds is not None:
+                if rules.numbered:
+                    self._course.number(raw, kind)
+                feeds(raw)
