@@ -149,9 +149,11 @@ def test_many_random_programs_have_stages() -> None:
     assert sum(count > 1 for count in counts) > len(counts) / 8
 
 
-@given(st.lists(st.tuples(st.sampled_from(("a", "b", "a\0", "\0")), st.lists(st.sampled_from(
-    (*VALUES, -0.0, 1 << 60, (1 << 60) + 1, float(1 << 60), -1, real(-1.0), (), "[]", "", "\0", "é", -2.5, (0,), ((), 1))
-), max_size=2)), max_size=20))  # fmt: skip
+MORE = (-0.0, 1 << 60, (1 << 60) + 1, float(1 << 60), -1, real(-1.0), (), "[]", "", "\0", "é", -2.5, (0,), ((), 1))
+ATOMS = st.tuples(st.sampled_from(("a", "b", "a\0", "\0")), st.lists(st.sampled_from((*VALUES, *MORE)), max_size=2))
+
+
+@given(st.lists(ATOMS, max_size=20))
 def test_keys_of_inputs_are_in_the_standard_order(atoms: list[tuple[str, list[Value]]]) -> None:
     events = [Event.make(name, tuple(values), 0, 5) for name, values in atoms]
     keys = [input_key(5, 0, None, e.name, e.args, 0) for e in events]

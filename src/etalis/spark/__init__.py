@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from etalis.language.flags import settings
-from etalis.spark.batch import Form, Plan, build, finish, plan_detection
+from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
 from etalis.spark.schema import Given, Options, refuse
@@ -55,7 +55,9 @@ class SparkProgram:
         if _is_streaming(frames, streaming):
             make = partial(self._plan, given, options, form, policy)
             return build_stream(frames, *plan_stream(self.program, streaming, make, shards), clock)
-        plan = self._plan(given, options, form, policy, shards)
+        plan = self._plan(given, options, form, policy, shards, staged=True)
+        if len(plan.stages) > 1:
+            return finish(build_stages(frames, plan), plan)
         return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
 
     def errors(
@@ -74,9 +76,10 @@ class SparkProgram:
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
         envelope: bool = False,
     ) -> str:  # fmt: skip
-        """Say how `detect` would run: shards and their keys, the order of ties, the columns of the results."""
+        """Say how `detect` would run: stages, shards and their keys, the order of ties, the columns of the results."""
         _, given = _frames(df)
-        return describe(self._plan(given, Options(time, event, order, unit), Form(select, envelope), policy, shards))
+        options = Options(time, event, order, unit)
+        return describe(self._plan(given, options, Form(select, envelope), policy, shards, staged=True))
 
     def compare(
         self, new: Program, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
@@ -91,11 +94,16 @@ class SparkProgram:
         options |= {"shards": shards, "select": select, "envelope": select is None}
         return compare_frames(self.detect(df, **options), new.on(self.spark).detect(df, **options))
 
-    def _plan(self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None) -> Plan:
+    def _plan(
+        self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
+        staged: bool = False,
+    ) -> Plan:  # fmt: skip
         if policy is not None:
             settings(self.program.tree, {"event_consumption_policy": policy})
         usual = _usual_shards(self.spark)
-        return plan_detection(self.program, given, options, form, policy=policy, shards=shards, usual=usual)
+        return plan_detection(
+            self.program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged
+        )
 
 
 def _frames(df: Any) -> tuple[list[Any], list[Given]]:

@@ -6,7 +6,7 @@ and plain data. Law: the result is that of one engine on the whole stream, whate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
@@ -18,10 +18,10 @@ from etalis.language.printer import print_program
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
-from etalis.plan.keys import Kind, find_partitioning, show
+from etalis.plan.keys import Kind, show
 from etalis.plan.rules import plan_rules
+from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
-from etalis.spark.feed import Rows
 from etalis.spark.output import Output, make_envelope, make_selected, make_wide
 from etalis.spark.schema import (
     Frame,
@@ -36,8 +36,19 @@ from etalis.spark.schema import (
     transport,
 )
 from etalis.spark.shard import Job
-from etalis.spark.sharding import Sharding, key_columns, plan_shards, quoted
+from etalis.spark.sharding import Sharding, check_shards, key_columns, quoted
 from etalis.spark.sorting import END, NO_EVENT, ORDER, START, TAG
+from etalis.spark.stage import run_stage
+from etalis.spark.staging import (
+    StagePlan,
+    find_obstacles,
+    forwarded_layouts,
+    made_types,
+    plan_shardings,
+    plan_stages,
+    slot_rows,
+)
+from etalis.spark.wire import COLUMNS, STEP, result_columns
 from etalis.temporal.interval import to_time
 
 if TYPE_CHECKING:
@@ -54,13 +65,22 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that is decided before a job starts."""
+    """All that is decided before a job starts; `job` is the whole program's, `sharding` that of the last stage."""
 
     frames: tuple[Frame, ...]
     slots: Slots
-    sharding: Sharding
+    stages: tuple[StagePlan, ...]
     job: Job
     has_time_points: bool
+
+    @property
+    def sharding(self) -> Sharding:
+        return self.stages[-1].sharding
+
+    @property
+    def merged(self) -> bool:
+        """Whether equal results of several shards are to be made one."""
+        return any(stage.sharding.merged for stage in self.stages)
 
 
 def plan_detection(
@@ -72,8 +92,9 @@ def plan_detection(
     policy: str | None,
     shards: int | None,
     usual: int,
+    staged: bool = False,
 ) -> Plan:
-    """Decide how a program runs over some DataFrames, or refuse what does not fit."""
+    """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages."""
     if program.knowledge:
         hint = "write the facts into the program's text"
         raise refuse("E609", "loaded facts and registered functions do not reach Spark's workers yet", hint)
@@ -86,16 +107,27 @@ def plan_detection(
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
     known = _signatures(heads, program)
     frames = read_frames(given, known, options)
-    slots = assign_slots(frames)
     layouts = [layout for frame in frames for layout in frame.layouts]
-    found = find_partitioning(heads, program.tree)
-    sharding = plan_shards(found, layouts, shards, usual)
-    types = infer_types(heads, {x.kind: x.attribute_types for x in layouts}, declared)
-    output = _output(program, heads, types, form, _time_type(frames, heads, options.unit), options.unit, sharding)
-    rows = tuple(Rows(layout.tag, layout.kind[0], places) for layout, places in slots.places)
+    received = {x.kind: x.attribute_types for x in layouts}
+    stages = find_stages(heads, program.tree, find_obstacles(program))
+    check_shards(shards, stages.obstacles)
+    if not staged or (usual if shards is None else shards) == 1:
+        stages = one_stage(heads, stages)
+    forwarded = forwarded_layouts(stages, made_types(heads, received, declared))
+    shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
+    if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
+        stages = one_stage(heads, stages)
+        forwarded, shardings = [], plan_shardings(stages, layouts, [], shards, usual)
+    slots = assign_slots(frames, forwarded)
+    types = infer_types(heads, received, declared)
+    atom = any(each.merged for each in shardings)
+    output = _output(program, heads, types, form, _time_type(frames, heads, options.unit), options.unit, atom)
     made = tuple(s.kind[0] for s in known if s.made)
-    job = Job(print_program(program.tree), settings, rows, made, options.unit, output)
-    return Plan(frames, slots, sharding, job, found.has_time_points)
+    job = Job(
+        print_program(program.tree), settings, slot_rows(slots, {x.tag for x in layouts}), made, options.unit, output
+    )
+    plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
+    return Plan(frames, slots, plans, job, stages.has_time_points)
 
 
 def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
@@ -140,10 +172,10 @@ def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
 
 
 def _output(
-    program: Program, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, sharding: Sharding
+    program: Program, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, atom: bool
 ) -> Output:
     """Choose the columns of the results."""
-    scale, atom = UNITS[unit], sharding.merged
+    scale = UNITS[unit]
     kinds = dict.fromkeys(
         kind for kind in ((h.event.name, len(h.event.args)) for h in heads) if program.is_reported(*kind) is not False
     )
@@ -181,28 +213,82 @@ def _names(kind: Kind, heads: Sequence[p.Head], program: Program) -> list[str]:
 
 
 def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:
-    """Put the plan together: a DataFrame that runs `run` over every shard."""
-    parts = [project(df, frame, plan) for df, frame in zip(frames, plan.frames, strict=True)]
+    """Put a plan of one stage together: a DataFrame that runs `run` over every shard."""
+    (stage,) = plan.stages
+    rows = _received(frames, plan, stage, is_first=True)
+    assert rows is not None
     if plan.has_time_points:
-        parts.append(_lone_row(spark, parts[0]))
-    rows = reduce(lambda a, b: a.unionByName(b), parts)
-    keys = [] if plan.sharding.shards == 1 else key_columns(plan.sharding, plan.slots)
-    return rows.repartition(plan.sharding.shards, *keys).mapInArrow(partial(run, plan.job), schema)
+        rows = rows.unionByName(_lone_row(spark, rows))
+    return _shuffled(rows, plan, stage).mapInArrow(partial(run, plan.job), schema)
 
 
-def project(df: Any, frame: Frame, plan: Plan) -> Any:
-    """Select what the engine needs of one frame, under the names that all frames share."""
+def build_stages(frames: Sequence[Any], plan: Plan) -> Any:
+    """Put a plan of several stages together: each reads what it needs, and all that the one before hands on."""
+    df: Any = None
+    for stage in plan.stages:
+        rows = _received(frames, plan, stage, is_first=df is None)
+        both = [part for part in (df, rows) if part is not None]
+        united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), both)
+        schema = plan.job.output.ddl if stage.relayed.is_last else _wire(plan)
+        df = _shuffled(united, plan, stage).mapInArrow(partial(run_stage, stage.relayed), schema)
+    return df
+
+
+def _wire(plan: Plan) -> str:
+    """Return the columns that travel between stages."""
+    moment = time_transport(plan.frames)
+    columns = {TAG: "string", START: moment}
+    columns |= {END: moment} if _has_end(plan) else {}
+    order = next((frame.order_type for frame in plan.frames if frame.order_type is not None), None)
+    columns |= {} if order is None else {ORDER: transport(order)}
+    columns |= {f"s{i}": slot_type for i, slot_type in enumerate(plan.slots.types)}
+    columns |= {**COLUMNS, **result_columns(plan.job.output)}
+    return ", ".join(f"`{name}` {column_type}" for name, column_type in columns.items())
+
+
+def _has_end(plan: Plan) -> bool:
+    return any(len(frame.times) == 2 for frame in plan.frames)
+
+
+def _shuffled(rows: Any, plan: Plan, stage: StagePlan) -> Any:
+    """Bring rows together that a shard must have together; what only passes through goes anywhere."""
     from pyspark.sql import functions as f
 
+    if stage.sharding.shards == 1:
+        return rows.repartition(1)
+    keys = key_columns(stage.sharding, plan.slots)
+    if STEP in rows.columns:
+        several = [f.col(name) for name in (STEP, *result_columns(plan.job.output))]
+        mine = [layout.tag for layout, _ in stage.sharding.keys]
+        keys.append(f.when(~f.col(TAG).isin(mine), f.hash(*several)))
+    return rows.repartition(stage.sharding.shards, *keys)
+
+
+def _received(frames: Sequence[Any], plan: Plan, stage: StagePlan, *, is_first: bool) -> Any:
+    """Unite the rows of all frames that a stage reads; None if it reads none. The first sees what is to be refused."""
+    both = zip(frames, plan.frames, strict=True)
+    parts = [project(df, frame, plan, stage.tags, is_first=is_first) for df, frame in both]
+    found = [part for part in parts if part is not None]
+    return reduce(lambda a, b: a.unionByName(b), found) if found else None
+
+
+def project(df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = None, *, is_first: bool = True) -> Any:
+    """Select what the engine needs of one frame, under the names that all frames share: rows of some tags, or all.
+
+    None if the frame has none of these; the first to read it also takes the rows that are to be refused.
+    """
+    from pyspark.sql import functions as f
+
+    mine = [layout.tag for layout in frame.layouts if tags is None or layout.tag in tags]
+    if not mine and not (is_first and frame.event is not None):
+        return None
     if frame.event is not None:
-        tags = [layout.tag for layout in frame.layouts] + list(plan.job.made)
         named = f.col(quoted(frame.event))
-        df = df.where(named.isin(tags) | named.isNull())
-    tag = f.lit(frame.layouts[0].tag) if frame.event is None else f.col(quoted(frame.event))
-    has_end = any(len(each.times) == 2 for each in plan.frames)
+        df = df.where(named.isin(mine + list(plan.job.made)) | named.isNull() if is_first else named.isin(mine))
+    tag = f.lit(mine[0]) if frame.event is None else f.col(quoted(frame.event))
     moment = time_transport(plan.frames)  # one without zone is read in the session's zone
     columns = [tag.alias(TAG), f.col(quoted(frame.times[0])).cast(moment).alias(START)]
-    columns += [f.col(quoted(frame.times[-1])).cast(moment).alias(END)] if has_end else []
+    columns += [f.col(quoted(frame.times[-1])).cast(moment).alias(END)] if _has_end(plan) else []
     if frame.order is not None and frame.order_type is not None:
         columns.append(f.col(quoted(frame.order)).cast(transport(frame.order_type)).alias(ORDER))
     sources = _sources(frame.layouts, plan.slots)
@@ -237,7 +323,7 @@ def finish(df: Any, plan: Plan) -> Any:
     """Merge equal events of several shards, and give times back in the type in which they came."""
     from pyspark.sql import functions as f
 
-    if plan.sharding.merged:
+    if plan.merged:
         df = df.dropDuplicates(["_atom", "start", "end"]).drop("_atom")
     if {t for frame in plan.frames for t in frame.time_types} == {"timestamp_ntz"}:
         df = df.withColumns({name: f.col(name).cast("timestamp_ntz") for name in ("start", "end")})

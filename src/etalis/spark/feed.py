@@ -17,11 +17,13 @@ import pyarrow as pa
 from etalis.errors import InputError
 from etalis.language.attributes import Signature, convert
 from etalis.logic.term import order_key, real
-from etalis.spark.sorting import TAG, Stretch, refuse_row
+from etalis.runtime.step_keys import input_key
+from etalis.spark.sorting import ORDER, TAG, Stretch, refuse_row
 from etalis.temporal.event import Event, Kind
-from etalis.temporal.interval import MICROSECONDS, to_seconds
+from etalis.temporal.interval import MICROSECONDS
 
 CHUNK = 10_000
+Input = tuple[str, tuple[Any, ...], int, int]  # name, values, start, end
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +52,38 @@ class Feed:
         return chain.from_iterable(self._lists())
 
     def _lists(self) -> Iterator[Iterator[Any]]:
+        for chunk in self.chunks():
+            self._list = chunk.rows
+            self._iterator = iter(chunk.rows)
+            yield self._iterator
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the rows piece by piece; rows that tie are in one piece."""
         for stretch in self.stretches:
-            chunks = _Chunks(stretch, self)
+            pieces = _Pieces(stretch, self)
             low = 0
             while low < len(stretch):
                 high = min(low + CHUNK, len(stretch))
                 while high < len(stretch) and stretch.ties[high]:
                     high += 1
-                self._list = chunks.rows(low, high)
-                self._iterator = iter(self._list)
-                yield self._iterator
+                yield pieces.chunk(low, high)
                 low = high
+
+    def events(self, chunk: Chunk) -> Iterator[Input]:
+        """Yield the rows of a piece with values of their declared types."""
+        self._list = chunk.rows
+        self._iterator = iter(chunk.rows)
+        for row in self._iterator:
+            yield self.read(row)
+
+    def read(self, row: Any) -> Input:
+        """Return a row as name, values, start and end."""
+        if isinstance(row, Event):
+            name, args, start, end = row.name, row.args, row.start_time, row.end_time
+        else:
+            name, args, start = row[0], row[1:-1], row[-1] * MICROSECONDS
+            end = start
+        return name, convert(name, self.signatures.get(name, ()), args), start, end
 
     def place(self) -> str:
         """Say which row was taken last."""
@@ -70,7 +93,7 @@ class Feed:
         if number < 0:
             return "a row"
         row = self._list[number]
-        return f"{row.name} at {row.end} s" if isinstance(row, Event) else f"{row[0]} at {to_seconds_of(row[-1])} s"
+        return f"{row.name} at {row.end} s" if isinstance(row, Event) else f"{row[0]} at {row[-1]} s"
 
     def of(self, tag: str) -> Rows:
         """Return how rows of a tag become events, or refuse them."""
@@ -98,10 +121,6 @@ class Feed:
         return (len(known), name, tuple(map(order_key, known)))
 
 
-def to_seconds_of(at: int) -> int | float:
-    return to_seconds(at * MICROSECONDS)
-
-
 def undeclared(tag: str) -> InputError:
     """Return the refusal of rows of an event that only rules make."""
     hint = f"rules make {tag}; to receive it as well, declare it: `:- event({tag}(attribute: type, ...)).`"
@@ -115,8 +134,35 @@ def _rank_kinds(kinds: Mapping[str, Kind]) -> dict[str, int] | None:
     return {tag: i for i, (tag, _) in enumerate(sorted(kinds.items(), key=lambda item: item[1]))}
 
 
-class _Chunks:
-    """One stretch, cut into lists of rows."""
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows in order, as the engine takes them, and where in a table they come from."""
+
+    rows: list[Any]
+    table: Any
+    places: Any
+
+    def key(self, number: int, feed: Feed) -> bytes:
+        """Return the place of a row in the run."""
+        equals = 0
+        bare = self._key(number, 0, feed)
+        while equals < number and self.rows[number - equals - 1] == self.rows[number]:
+            if self._key(number - equals - 1, 0, feed) != bare:
+                break
+            equals += 1
+        return self._key(number, equals, feed)
+
+    def _key(self, number: int, equals: int, feed: Feed) -> bytes:
+        name, values, start, end = feed.read(self.rows[number])
+        order = None
+        if ORDER in self.table.column_names:
+            cell = self.table[ORDER][int(self.places[number])]
+            order = cell.value if pa.types.is_timestamp(cell.type) else cell.as_py()
+        return input_key(end, start, order, name, values, equals)
+
+
+class _Pieces:
+    """One stretch, cut into chunks."""
 
     def __init__(self, stretch: Stretch, feed: Feed) -> None:
         self.stretch = stretch
@@ -132,7 +178,7 @@ class _Chunks:
         self.layouts = np.array([alike.index(slots) for slots in self.slots], np.int64)
         self.columns = {i: _column(stretch.table[f"s{i}"]) for slots in alike for i in slots}
 
-    def rows(self, low: int, high: int) -> list[Any]:
+    def chunk(self, low: int, high: int) -> Chunk:
         """Return the rows of a part that ends no run of equal times in the middle."""
         stretch = self.stretch
         places, start, end = stretch.places[low:high], stretch.start[low:high], stretch.end[low:high]
@@ -144,13 +190,13 @@ class _Chunks:
         groups = self.layouts[codes] * 2 + is_plain
         present = np.unique(groups).tolist()
         if len(present) == 1:
-            return self._alike(present[0], codes, places, start, end)
+            return Chunk(self._alike(present[0], codes, places, start, end), stretch.table, places)
         rows = np.empty(len(places), object)
         for group in present:
             mine = np.flatnonzero(groups == group)
             found = self._alike(group, codes[mine], places[mine], start[mine], end[mine])
             rows[mine] = np.fromiter(found, object, len(found))
-        return rows.tolist()
+        return Chunk(rows.tolist(), stretch.table, places)
 
     def _alike(self, group: int, codes: Any, places: Any, start: Any, end: Any) -> list[Any]:
         """Return rows that have their attributes in the same slots and are all plain moments, or all not."""

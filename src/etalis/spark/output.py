@@ -27,7 +27,7 @@ Named: TypeAlias = tuple[str, int]  # a kind of event
 SPARK_TYPES: Mapping[str, str] = {
     "int": "bigint", "float": "double", "string": "string", "bool": "boolean", "time": "timestamp", "term": "string",
 }  # fmt: skip
-_ARROW: Mapping[str, pa.DataType] = {
+ARROW: Mapping[str, pa.DataType] = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", "UTC"),
 }  # fmt: skip
@@ -36,6 +36,7 @@ _PLAIN: Mapping[str, frozenset[type]] = {
     "time": frozenset(), "term": frozenset(),
 }  # fmt: skip
 _item = tuple.__getitem__
+_cells_of = tuple.__iter__  # an event iterates over its public parts
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
@@ -138,7 +139,7 @@ def encode(events: Sequence[Event], output: Output) -> pa.RecordBatch:
         if (kind.name, kind.arity) in fields
     ]
     arrays = [
-        _joined([part[i] for part in parts], _ARROW[column_type]) for i, (_, column_type) in enumerate(output.columns)
+        _joined([part[i] for part in parts], ARROW[column_type]) for i, (_, column_type) in enumerate(output.columns)
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in output.columns])
 
@@ -162,11 +163,12 @@ def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:
 
 def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...], output: Output) -> list[pa.Array]:
     """Return the columns for events of one rule."""
-    cells: dict[str, Callable[[], pa.Array]] = {
+    cells = list(zip(*map(_cells_of, events), strict=True))  # end, start, kind, attributes: a column each
+    made: dict[str, Callable[[], pa.Array]] = {
         EVENT: lambda: pa.repeat(pa.scalar(kind.name, pa.string()), len(events)),
         RULE: lambda: pa.repeat(pa.scalar(kind.rule, pa.string()), len(events)),
-        START: lambda: _moments(list(map(_item, events, repeat(1))), output),
-        END: lambda: _moments(list(map(_item, events, repeat(0))), output),
+        START: lambda: _moments(cells[1], output),
+        END: lambda: _moments(cells[0], output),
         ARGS: lambda: pa.array([_to_json(event) for event in events], pa.string()),
         ATOM: lambda: pa.array([event.atom for event in events], pa.string()),
     }
@@ -174,17 +176,22 @@ def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...],
     columns = []
     for name, column_type in output.columns:
         if name in places:
-            columns.append(_attribute(events, places[name], fields[places[name]], _ARROW[column_type]))
+            place = places[name]
+            columns.append(_column(events, cells[3 + place], fields[place], ARROW[column_type]))
         elif name in _RESERVED or output.envelope:
-            columns.append(cells[name]())
+            columns.append(made[name]())
         else:
-            columns.append(pa.nulls(len(events), _ARROW[column_type]))
+            columns.append(pa.nulls(len(events), ARROW[column_type]))
     return columns
 
 
-def _attribute(events: Sequence[Event], place: int, field: Field, arrow: pa.DataType) -> pa.Array:
-    """Return one attribute as a column: at once where all values are plain, else value by value."""
-    values = list(map(_item, events, repeat(3 + place)))
+def attribute(events: Sequence[Event], place: int, field: Field, arrow: pa.DataType) -> pa.Array:
+    """Return one attribute of events as a column."""
+    return _column(events, list(map(_item, events, repeat(3 + place))), field, arrow)
+
+
+def _column(events: Sequence[Event], values: Sequence[Value], field: Field, arrow: pa.DataType) -> pa.Array:
+    """Return values of events as a column: at once where all are plain, else one by one."""
     types = set(map(type, values))
     if types <= _PLAIN[field.type] and (str not in types or "null" not in values):
         try:
@@ -212,7 +219,7 @@ def _moments(times: Sequence[int], output: Output) -> pa.Array:
     numbers = np.array(times, np.int64)
     match output.time:
         case "timestamp":
-            return pa.array(numbers).cast(_ARROW["timestamp"])
+            return pa.array(numbers).cast(ARROW["timestamp"])
         case "bigint" if up == 1:
             return pa.array(numbers // down)
         case "bigint":

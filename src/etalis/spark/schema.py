@@ -33,6 +33,7 @@ _FITTING: Mapping[str, tuple[str, ...]] = {
     "time": (*_MOMENTS, *_INTEGERS, *_FLOATS),
     "term": (*_INTEGERS, *_FLOATS, *_STRINGS, "boolean", *_TERMS),
 }
+TEXT = "text"  # what stands for the declared type of an attribute that travels as program text
 _TYPES: Mapping[str, str] = {"bigint": "int", "double": "float", "string": "string", "boolean": "bool"}
 
 
@@ -300,13 +301,13 @@ class Slots:
     places: tuple[tuple[Layout, tuple[int, ...]], ...]
 
 
-def assign_slots(frames: Sequence[Frame]) -> Slots:
-    """Give every used column a slot of its type; frames share slots, columns of one frame never do."""
+def assign_slots(frames: Sequence[Frame], derived: Sequence[Layout] = ()) -> Slots:
+    """Give every used column a slot of its type; frames, and derived kinds, share slots, columns of one never do."""
     types: list[str] = []
     places: list[tuple[Layout, tuple[int, ...]]] = []
-    for frame in frames:
+    for layouts in (*(frame.layouts for frame in frames), *((layout,) for layout in derived)):
         used: dict[str, int] = {}
-        for layout in frame.layouts:
+        for layout in layouts:
             for column, column_type in zip(layout.columns, layout.types, strict=True):
                 if column not in used:
                     used[column] = _free_slot(transport(column_type), set(used.values()), types)

@@ -54,7 +54,7 @@ def load(text: str, settings: Settings) -> Program:
 
 def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard and yield its complex events; errors of conditions go to the log."""
-    engine = load(job.text, job.settings).engine(on_error=_log)
+    engine = load(job.text, job.settings).engine(on_error=log_error)
     with rare_collections():
         for part in run_rows(engine, job, batches):
             yield encode(part, job.output)
@@ -71,7 +71,8 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _log(error: Exception) -> None:
+def log_error(error: Exception) -> None:
+    """Write an error to the log of the worker."""
     _LOG.warning("%s", error)
 
 
@@ -103,16 +104,20 @@ def run_rows(
     stretches = sort_rows(batches, job.unit, job.memory)
     feed = Feed(stretches, job.rows, engine.program.signatures)
     found = chain(engine.run(feed), _end(engine, ending))
-    while True:
-        try:
-            part = list(islice(found, BATCH))
-        except EventError as error:
-            first = error.problems[0]
-            message = f"{feed.place()}: {first.message}"
-            raise InputError(Problem(first.code, message, hint=first.hint)) from error
-        if not part:
-            return
-        yield part
+    with naming_rows(feed):
+        while part := list(islice(found, BATCH)):
+            yield part
+
+
+@contextmanager
+def naming_rows(feed: Feed) -> Iterator[None]:
+    """Say in errors of events which row it was."""
+    try:
+        yield
+    except EventError as error:
+        first = error.problems[0]
+        message = f"{feed.place()}: {first.message}"
+        raise InputError(Problem(first.code, message, hint=first.hint)) from error
 
 
 def _end(engine: Engine, ending: Callable[[Engine], Iterable[Event]]) -> Iterator[Event]:

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from etalis.plan.keys import Group, Key, Kind, Partitioning, Reason, show
+from etalis.plan.keys import Group, Key, Kind, Reason, show
+from etalis.plan.stages import Stage
 from etalis.spark.schema import Layout, Slots, refuse, transport
 from etalis.spark.sorting import TAG
 
@@ -34,24 +35,30 @@ class Sharding:
         return max((len(columns) for _, columns in self.keys), default=0)
 
 
-def plan_shards(found: Partitioning, layouts: Sequence[Layout], asked: int | None, usual: int) -> Sharding:
-    """Choose keys and the number of shards; one shard where there is no key."""
+def plan_shards(
+    stage: Stage, obstacles: Sequence[Reason], layouts: Sequence[Layout], asked: int | None, usual: int
+) -> Sharding:
+    """Choose keys and the number of shards for a stage; one shard where there is no key."""
+    chosen = [(layout, () if obstacles else _columns(stage, layout, layouts)) for layout in layouts]
+    keyed = any(columns for _, columns in chosen)
+    shards = (usual if asked is None else asked) if keyed else 1
+    merged = shards > 1 and any(_chosen_loose(group, layouts) for group in stage.groups)
+    return Sharding(shards, tuple(chosen), merged, (*obstacles, *_reasons(stage, layouts)))
+
+
+def check_shards(asked: int | None, obstacles: Sequence[Reason]) -> None:
+    """Refuse a number of shards that cannot be."""
     if asked is not None and asked < 1:
         raise refuse("E605", f"shards is {asked}", "give a positive number, or leave it out")
-    effects = [r for r in found.obstacles if r.rule is None]
+    effects = [r for r in obstacles if r.rule is None]
     if asked is not None and asked > 1 and effects:
         hint = "leave out shards=, or the effect: then rules can run side by side"
         raise refuse("E608", f"more than one shard, but {'; '.join(map(str, effects))}", hint)
-    chosen = [(layout, _columns(found, layout, layouts)) for layout in layouts]
-    keyed = any(columns for _, columns in chosen)
-    shards = (usual if asked is None else asked) if keyed else 1
-    merged = shards > 1 and any(_chosen_loose(group, layouts) for group in found.groups)
-    return Sharding(shards, tuple(chosen), merged, _reasons(found, layouts))
 
 
-def _columns(found: Partitioning, layout: Layout, layouts: Sequence[Layout]) -> tuple[tuple[str, Form], ...]:
-    group = found.group_of(layout.kind)
-    if group is None or found.obstacles:
+def _columns(stage: Stage, layout: Layout, layouts: Sequence[Layout]) -> tuple[tuple[str, Form], ...]:
+    group = stage.group_of(layout.kind)
+    if group is None:
         return ()
     positions = [key.positions[layout.kind] for key in _usable(group, layouts)]
     return tuple((layout.columns[i], _form(layout, i)) for i in positions)  # type: ignore[misc]
@@ -67,7 +74,7 @@ def _usable(group: Group, layouts: Sequence[Layout]) -> list[Key]:
 def _form(layout: Layout, position: int) -> Form | None:
     """Return how the values of an attribute are written down as keys; None if that is not safe."""
     match layout.declared[position]:
-        case "time":
+        case "time" | "text":  # the latter is `TEXT`
             return None
         case "int":
             return "integer"
@@ -81,14 +88,14 @@ def _chosen_loose(group: Group, layouts: Sequence[Layout]) -> frozenset[Kind]:
     return frozenset[Kind]().union(*(key.loose for key in _usable(group, layouts)))
 
 
-def _reasons(found: Partitioning, layouts: Sequence[Layout]) -> tuple[Reason, ...]:
+def _reasons(stage: Stage, layouts: Sequence[Layout]) -> tuple[Reason, ...]:
     """Return everything that keeps rows together, columns that cannot be keys included."""
     more = [
         Reason(None, f"the key of {', '.join(map(show, group.kinds))} is a time or a term, not shuffled by")
-        for group in found.groups
+        for group in stage.groups
         if group.keys and not _usable(group, layouts)
     ]
-    return (*found.reasons, *more)
+    return (*stage.reasons, *more)
 
 
 def key_columns(sharding: Sharding, slots: Slots) -> list[Any]:

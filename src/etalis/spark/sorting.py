@@ -46,27 +46,55 @@ class Stretch:
 
 def sort_rows(batches: Iterable[Any], unit: str, memory: int) -> Iterator[Stretch]:
     """Sort rows by (end, start, order column), holding about `memory` bytes of them at a time."""
-    held: list[Any] = []
-    size = 0
-    runs: list[_Run] = []
-    directory: str | None = None
-    try:
-        for batch in batches:
-            if batch.num_rows:
-                held.append(batch)
-                size += batch.nbytes
-            if size > memory:
-                directory = directory or tempfile.mkdtemp(prefix="etalis-", dir=_local_directory())
-                runs.append(_spill(held, unit, directory, len(runs)))
-                held, size = [], 0
-        if runs and directory is not None:
-            runs += [_spill(held, unit, directory, len(runs))] if held else []
-            yield from (sort_table(table, unit) for table in _merge(runs))
-        elif held:
-            yield sort_table(pa.Table.from_batches(held), unit)
-    finally:
-        if directory is not None:
-            shutil.rmtree(directory, ignore_errors=True)
+    sorter = Sorter(unit, memory)
+    for batch in batches:
+        sorter.add(batch)
+    yield from sorter.stretches()
+
+
+class Sorter:
+    """Takes rows batch by batch, then gives them back in order."""
+
+    def __init__(self, unit: str, memory: int) -> None:
+        self.unit = unit
+        self.memory = memory
+        self._held: list[Any] = []
+        self._size = 0
+        self._runs: list[_Run] = []
+        self._directory: str | None = None
+
+    def add(self, batch: Any) -> None:
+        """Take some rows; what is more than may be held goes to disk."""
+        if batch.num_rows:
+            self._held.append(batch)
+            self._size += batch.nbytes
+        if self._size > self.memory:
+            self._spill()
+
+    def stretches(self) -> Iterator[Stretch]:
+        """Yield all rows in order."""
+        try:
+            if self._runs:
+                self._spill()
+                yield from (sort_table(table, self.unit) for table in _merge(self._runs))
+            elif self._held:
+                yield sort_table(pa.Table.from_batches(self._held), self.unit)
+        finally:
+            if self._directory is not None:
+                shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _spill(self) -> None:
+        """Write what is held to a file, sorted."""
+        if not self._held:
+            return
+        self._directory = self._directory or tempfile.mkdtemp(prefix="etalis-", dir=_local_directory())
+        stretch = sort_table(pa.Table.from_batches(self._held), self.unit)
+        table = stretch.table.take(pa.array(stretch.places))
+        path = os.path.join(self._directory, f"{len(self._runs)}.arrow")
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=_BLOCK)
+        self._runs.append(_Run(path, self.unit))
+        self._held, self._size = [], 0
 
 
 def _local_directory() -> str | None:
@@ -112,16 +140,6 @@ def _ranks(table: Any) -> Any:
         return None
     ranks = pc.rank(table[ORDER].combine_chunks(), sort_keys="ascending", tiebreaker="dense")
     return ranks.to_numpy(zero_copy_only=False)
-
-
-def _spill(held: list[Any], unit: str, directory: str, number: int) -> _Run:
-    """Write rows to a file, sorted."""
-    path = os.path.join(directory, f"{number}.arrow")
-    stretch = sort_table(pa.Table.from_batches(held), unit)
-    table = stretch.table.take(pa.array(stretch.places))
-    with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table, max_chunksize=_BLOCK)
-    return _Run(path, unit)
 
 
 class _Run:

@@ -1,0 +1,120 @@
+"""Programs in stages and shards over the code of Spark's workers give what the meaning gives, row by row."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+import etalis
+from cases import Case, all_cases
+from etalis.errors import EventError, InputError, LimitError
+from etalis.language.effects import find_unplanned
+from etalis.spark.batch import Plan
+from etalis.temporal.event import Event, sort_key, to_plain
+from properties.layers import layered_programs, layered_streams
+from spark_shuffle import Found, plan_events, run_shuffled
+
+pytestmark = pytest.mark.property
+
+SHARDS = (1, 2, 7)
+MOST = 200
+
+
+def found(events: Any) -> Found:
+    """Events as rows of results."""
+    rows = [(e.name, [to_plain(a) for a in e.args], e.start_time, e.end_time, e.rule) for e in events]
+    return sorted(rows, key=repr)
+
+
+def agree(text: str, stream: list[Event], policy: str | None, shards: int, ordered: bool, chance: Any) -> int | None:
+    """Compare a run in shards and stages with one engine; return how many stages there were."""
+    program = etalis.compile(text, max_derivations=MOST)
+    stream = sorted(stream, key=lambda e: (e.end_time, e.start_time)) if ordered else sorted(stream, key=sort_key)
+    engine = program.engine(policy=policy)
+    try:
+        whole = found([*engine.run(stream), *engine.close()])
+        plan = plan_events(program, stream, policy=policy, shards=shards, ordered=ordered, staged=True)
+    except LimitError:
+        return None
+    if plan is None:
+        return None
+    shuffled = stream if ordered else chance.sample(stream, len(stream))
+    assert run_shuffled(plan, shuffled, ordered=ordered) == whole
+    return len(plan.stages) if whole else 0
+
+
+@given(layered_programs(), layered_streams(), st.sampled_from(SHARDS), st.booleans(), st.randoms())
+def test_programs(text: str, stream: list[Event], shards: int, ordered: bool, chance: Any) -> None:
+    note(f"{text}\n{stream}")
+    with suppress(etalis.ProgramError):
+        agree(text, stream, None, shards, ordered, chance)
+
+
+def test_programs_have_stages_and_results() -> None:
+    """The law above is tried where it says something."""
+    counts: list[int | None] = []
+
+    @given(layered_programs(), layered_streams(), st.randoms())
+    def collect(text: str, stream: list[Event], chance: Any) -> None:
+        with suppress(etalis.ProgramError):
+            counts.append(agree(text, stream, None, 7, False, chance))
+
+    collect()
+    assert sum((count or 0) > 1 for count in counts) > len(counts) / 3
+
+
+def is_flat(case: Case) -> bool:
+    """Tell whether a case is nothing but events whose attributes fit columns."""
+    events = [step for step in case.steps if isinstance(step, Event)]
+    values = [value for event in events for value in event.args]
+    is_plain = not case.errors and case.is_plain and case.is_closed and bool(events)
+    return is_plain and all(
+        isinstance(v, int | float | str) and (isinstance(v, str) or abs(v) < 1 << 63) for v in values
+    )
+
+
+def planned(case: Case, policy: str | None, shards: int) -> tuple[Plan, list[Event]] | None:
+    program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
+    events = [step for step in case.steps if isinstance(step, Event)]
+    if find_unplanned(program.tree) is not None:
+        return None
+    try:
+        plan = plan_events(program, events, policy=policy, shards=shards, ordered=True, staged=True)
+    except InputError as error:
+        if error.problems[0].code != "E608":  # goals with effects run in one shard only
+            raise
+        return None
+    return None if plan is None else (plan, events)
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+def test_cases(shards: int) -> None:
+    wrong, ran, several = [], 0, 0
+    for case in filter(is_flat, all_cases()):
+        for policy in case.policies:
+            run = planned(case, policy, shards)
+            if run is None:
+                continue
+            plan, events = run
+            ran += 1
+            several += len(plan.stages) > 1
+            wanted = sorted(
+                map(
+                    repr, ([e.name, [to_plain(a) for a in e.args], e.start_time, e.end_time] for e in case.expect or ())
+                )
+            )
+            try:
+                got = sorted(repr(list(row[:4])) for row in run_shuffled(plan, events, ordered=True))
+            except EventError as error:
+                if error.problems[0].code != "E607":  # an integer of more than 64 bits
+                    raise
+                continue
+            if got != wanted:
+                wrong.append(f"{case.id} ({policy}): {got} instead of {wanted}")
+    assert not wrong, "\n".join(wrong)
+    assert ran > 300
+    assert several > 10 or shards == 1
