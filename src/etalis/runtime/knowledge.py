@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
@@ -44,6 +44,23 @@ class Knowledge:
     def calls_host(self) -> bool:
         """Tell whether goals call functions of the host, which may look at the engine."""
         return bool(self._functions)
+
+    @property
+    def functions(self) -> Mapping[Key, Function]:
+        """The functions that the host registered."""
+        return self._functions
+
+    @property
+    def facts(self) -> Mapping[Key, list[tuple[Term, ...]]]:
+        """The facts that the host loaded."""
+        return self._facts
+
+    def copied(self) -> Knowledge:
+        """Return the same, to which more can be added."""
+        other = Knowledge(self._tree)
+        other._functions = dict(self._functions)
+        other._facts = {key: list(rows) for key, rows in self._facts.items()}
+        return other
 
     def register(self, functions: Iterable[Function]) -> None:
         """Add functions; a predicate that has clauses cannot be a function too."""

@@ -19,6 +19,7 @@ from etalis.spark.schema import Given, Options, refuse
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.streaming import Streaming, build_stream, plan_stream
+from etalis.spark.told import tell
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -40,8 +41,9 @@ class SparkProgram:
     def detect(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
-        envelope: bool = False, state: str | None = None, lateness: Any = None, reporting: str | None = None,
-        idle: Any = None, clock: Any = None, late: str | None = None,
+        envelope: bool = False, knowledge: Mapping[str, Any] | None = None, state: str | None = None,
+        lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
+        late: str | None = None,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
@@ -53,9 +55,9 @@ class SparkProgram:
         options, form = Options(time, event, order, unit), Form(select, envelope)
         streaming = Streaming(state, lateness, reporting, idle, clock, late)
         if _is_streaming(frames, streaming):
-            make = partial(self._plan, given, options, form, policy)
+            make = partial(self._plan, given, options, form, policy, knowledge=knowledge)
             return build_stream(frames, *plan_stream(self.program, streaming, make, shards), clock)
-        plan = self._plan(given, options, form, policy, shards, staged=True)
+        plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True)
         if len(plan.stages) > 1:
             return finish(build_stages(frames, plan), plan)
         return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
@@ -63,12 +65,14 @@ class SparkProgram:
     def errors(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None,
+        knowledge: Mapping[str, Any] | None = None,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of what conditions and actions raise when `detect` runs over the same events."""
         frames, given = _frames(df)
         if _is_streaming(frames, Streaming()):
             raise refuse("E601", "errors of a stream are told as it runs", "they go to the log of the workers")
-        plan = self._plan(given, Options(time, event, order, unit), Form(envelope=True), policy, shards)
+        options = Options(time, event, order, unit)
+        plan = self._plan(given, options, Form(envelope=True), policy, shards, knowledge=knowledge)
         return build(self.spark, frames, plan, run_errors, ERROR_COLUMNS)
 
     def explain(
@@ -96,14 +100,13 @@ class SparkProgram:
 
     def _plan(
         self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
-        staged: bool = False,
+        *, knowledge: Mapping[str, Any] | None = None, staged: bool = False,
     ) -> Plan:  # fmt: skip
         if policy is not None:
             settings(self.program.tree, {"event_consumption_policy": policy})
         usual = _usual_shards(self.spark)
-        return plan_detection(
-            self.program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged
-        )
+        program = tell(self.program, knowledge or {})
+        return plan_detection(program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged)
 
 
 def _frames(df: Any) -> tuple[list[Any], list[Given]]:

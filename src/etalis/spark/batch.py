@@ -48,6 +48,7 @@ from etalis.spark.staging import (
     plan_stages,
     slot_rows,
 )
+from etalis.spark.told import pack
 from etalis.spark.wire import COLUMNS, STEP, result_columns
 from etalis.temporal.interval import to_time
 
@@ -95,9 +96,6 @@ def plan_detection(
     staged: bool = False,
 ) -> Plan:
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages."""
-    if program.knowledge:
-        hint = "write the facts into the program's text"
-        raise refuse("E609", "loaded facts and registered functions do not reach Spark's workers yet", hint)
     unplanned = find_unplanned(program.tree)
     if unplanned is not None:
         hint = "write the rules into the program's text, and report events that rules make"
@@ -123,9 +121,8 @@ def plan_detection(
     atom = any(each.merged for each in shardings)
     output = _output(program, heads, types, form, _time_type(frames, heads, options.unit), options.unit, atom)
     made = tuple(s.kind[0] for s in known if s.made)
-    job = Job(
-        print_program(program.tree), settings, slot_rows(slots, {x.tag for x in layouts}), made, options.unit, output
-    )
+    rows = slot_rows(slots, {x.tag for x in layouts})
+    job = Job(print_program(program.tree), settings, rows, made, options.unit, output, pack(program))
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return Plan(frames, slots, plans, job, stages.has_time_points)
 

@@ -11,6 +11,7 @@ import gc
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
@@ -26,6 +27,7 @@ from etalis.runtime.program import Program
 from etalis.spark.feed import Feed, Rows
 from etalis.spark.output import Output, encode
 from etalis.spark.sorting import MEGABYTE, sort_rows
+from etalis.spark.told import NOTHING, Facts, Told
 from etalis.temporal.event import Event
 
 BATCH = 10_000
@@ -43,18 +45,34 @@ class Job:
     made: tuple[str, ...]
     unit: str
     output: Output
+    told: Told = NOTHING
     memory: int = 512 * MEGABYTE
 
 
+def load(job: Job) -> Program:
+    """Return a job's program, with all that its host told it."""
+    program = _load(job.text, job.settings, job.told.facts)
+    if not job.told.functions:
+        return program
+    known = copy(program)
+    known.knowledge = program.knowledge.copied()
+    known.knowledge.register(job.told.functions)
+    return known
+
+
 @lru_cache(maxsize=16)
-def load(text: str, settings: Settings) -> Program:
-    """Read a program again from its text, once per process."""
-    return Program(parse(text), (), settings)
+def _load(text: str, settings: Settings, facts: Facts | None) -> Program:
+    """Read a program again from its text, and facts from their bytes, once per process."""
+    program = Program(parse(text), (), settings)
+    if facts is not None:
+        for relation in facts.read():
+            program.knowledge.load(relation)
+    return program
 
 
 def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard and yield its complex events; errors of conditions go to the log."""
-    engine = load(job.text, job.settings).engine(on_error=log_error)
+    engine = load(job).engine(on_error=log_error)
     with rare_collections():
         for part in run_rows(engine, job, batches):
             yield encode(part, job.output)
@@ -79,7 +97,7 @@ def log_error(error: Exception) -> None:
 def run_errors(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard and yield what its conditions and actions raised."""
     problems: list[Problem] = []
-    engine = load(job.text, job.settings).engine(on_error=lambda error: problems.extend(error.problems))
+    engine = load(job).engine(on_error=lambda error: problems.extend(error.problems))
     with rare_collections():
         for _ in run_rows(engine, job, batches):
             if len(problems) >= BATCH:

@@ -60,7 +60,7 @@ def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
             sorter.add(part)
     if schema is None:
         return
-    program = load(job.text, job.settings)
+    program = load(job)
     relay = Relay(take_rules(program, relayed.rules).engine(on_error=log_error))
     writer = _Writer(relayed, schema)
     with rare_collections():

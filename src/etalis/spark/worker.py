@@ -122,7 +122,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = load(stream.job.text, stream.job.settings).engine(on_error=_log)
+        engine = load(stream.job).engine(on_error=_log)
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
@@ -131,7 +131,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
 
 
 def _restore(stream: Stream, version: Version, turn: Turn) -> Shard:
-    program = load(stream.job.text, stream.job.settings)
+    program = load(stream.job)
     engine = program.restore(version.snapshot, on_error=_log)
     if engine.restored is not None and engine.restored.dropped:
         _LOG.warning("%s: the changed rules have no place for %s", turn.place, ", ".join(engine.restored.dropped))
