@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 REPORTING = ("on_watermark", "on_arrival")
 SHARD = "_shard"
+_EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
+_PROPAGATE_EMPTY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
 _UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
 _UNITS |= {"day": 86_400 * 10**6, "us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*", re.IGNORECASE)
@@ -124,10 +126,18 @@ def stream_task(plan: Plan, given: Streaming, lateness: int) -> Task:
     return Task(stream, "stage-1", given.state, late, manifest)
 
 
+def _keep_empty_batches(spark: Any) -> None:
+    """Have Spark run the shards of a batch without rows too: a batch that is left out would leave no version behind."""
+    excluded = [rule for rule in str(spark.conf.get(_EXCLUDED, "") or "").split(",") if rule]
+    if _PROPAGATE_EMPTY not in excluded:
+        spark.conf.set(_EXCLUDED, ",".join([*excluded, _PROPAGATE_EMPTY]))
+
+
 def build_stream(frames: Sequence[Any], plan: Plan, task: Task, clock: Any) -> Any:
     """Put the plan together: a streaming DataFrame that runs every shard of every micro-batch."""
     from pyspark.sql import functions as f
 
+    _keep_empty_batches(frames[0].sparkSession)
     shards = plan.sharding.shards
     keys = [] if shards == 1 else key_columns(plan.sharding, plan.slots)
     shard = f.pmod(f.hash(*keys), f.lit(shards)) if keys else f.lit(0)
