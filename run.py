@@ -27,7 +27,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 RESULTS = VENV / "results"
 OLDEST_JAVA = 17
-SIZES = {"core": "about 75 MB", "test": "about 200 MB", "spark": "about 470 MB"}
+SIZES = {"core": "about 75 MB", "test": "about 200 MB", "spark": "about 470 MB", "kafka": "about 5 MB"}
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def demo() -> bool:
 
 def test() -> bool:
     java, reason = find_java()
-    prepare("test", *(["spark"] if java else []))
+    prepare("test", *(["spark", "kafka"] if java else []))
     passed = run_steps(CHECKS + ((SPARK_CHECK,) if java else ()))
     if java is None:
         say(f"The Spark tests did not run: {reason}.")
@@ -191,7 +191,7 @@ def test() -> bool:
 
 def nightly() -> bool:
     java, _ = find_java()
-    prepare("test", *(["spark"] if java else []))
+    prepare("test", *(["spark", "kafka"] if java else []))
     return run_steps(NIGHTLY)
 
 

@@ -24,6 +24,7 @@ from rich.text import Text
 import etalis
 from etalis.cli_compare import compare
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_pipeline import app as pipeline_app
 from etalis.cli_report import (
     EventName,
     ExitCode,
@@ -71,6 +72,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(compare)
+app.add_typer(pipeline_app, name="pipeline")
 
 
 @dataclass(slots=True)

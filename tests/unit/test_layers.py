@@ -26,8 +26,9 @@ MAY_IMPORT = {
     "formats": MEANING | {"plan", "runtime"},
     "spark": MEANING | {"plan", "runtime", "columnar", "formats", "cases"},
     "detect": MEANING | {"plan", "runtime", "columnar", "formats", "spark"},
+    "pipeline": MEANING | {"plan", "runtime", "formats", "spark"},
     "api": MEANING | {"semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
-    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "spark", "api"},
+    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "spark", "pipeline", "api"},
 }
 API = {"__init__", "__main__", "api", "program"}
 

@@ -93,9 +93,11 @@ def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     asked = {
-        name: set((ROOT / "requirements" / f"{name}.in").read_text().splitlines()) for name in ("core", "test", "spark")
+        name: set((ROOT / "requirements" / f"{name}.in").read_text().splitlines())
+        for name in ("core", "test", "spark", "kafka")
     }
     assert set(project["dependencies"]) <= asked["core"]
     assert set(extras["dev"]) <= asked["core"] | asked["test"]
     assert set(extras["rdf"]) <= asked["test"]
     assert set(extras["spark"]) <= asked["spark"]
+    assert set(extras["kafka"]) <= asked["kafka"]

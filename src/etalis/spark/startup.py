@@ -27,12 +27,16 @@ _PATIENCE = 30
 
 
 def session(
-    *, cores: int | None = None, memory: str | None = None, options: Mapping[str, str] = MappingProxyType({})
+    *,
+    master: str | None = None,
+    cores: int | None = None,
+    memory: str | None = None,
+    options: Mapping[str, str] = MappingProxyType({}),
 ) -> Any:
     """Return the session that there is, or a new local one: on loopback, in UTC, with the Python of this process.
 
     `cores` is how many are used (default: all), `memory` the heap of the JVM ("4g"), `options` are those of Spark by
-    their names, and go before what is set here.
+    their names, and go before what is set here. A `master` that is not local keeps its own Python and addresses.
     """
     check_pyspark()
     from pyspark.sql import SparkSession
@@ -41,10 +45,14 @@ def session(
     if active is not None:
         return active
     check_java()
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master(f"local[{cores or '*'}]").appName("etalis")
-    for name, value in {**local_options(cores, memory), **options}.items():
+    where = master or f"local[{cores or '*'}]"
+    usual = {"spark.sql.session.timeZone": "UTC"}
+    if where.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        usual = local_options(cores, memory)
+    builder = SparkSession.builder.master(where).appName("etalis")
+    for name, value in {**usual, **options}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from struct import Struct as Layout
@@ -85,6 +85,14 @@ class Store:
         with self._open(place, batch) as file:
             length = self._head(file.read(_HEAD.size), place, batch)[0]
             return dict(json.loads(file.read(length)))
+
+    def headers(self, query: str, batch: int) -> Iterator[tuple[str, dict[str, Any], int]]:
+        """Yield, for all shards of a query, the stage, the numbers of the version of a batch, and its size."""
+        selector = fs.FileSelector(f"{self.folder}/{query}", allow_not_found=True, recursive=True)
+        for info in self.files.get_file_info(selector):
+            if info.base_name == f"{batch}{_SUFFIX}":
+                stage, shard = info.path.split("/")[-3:-1]
+                yield stage, self.header(Place(query, stage, int(shard)), batch), info.size
 
     def prune(self, place: Place, batch: int) -> None:
         """Remove the versions that no restart can need, once the version of a batch is written."""

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,14 +16,12 @@ from etalis.cases import Case
 from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.json_lines import from_json
 from etalis.formats.row import parse_time
-from etalis.language.rules import knowledge_changes
 from etalis.logic.term import Real, to_value
-from etalis.plan import algebra as p
 from etalis.plan.keys import show
-from etalis.plan.rules import plan_rules
 from etalis.runtime.comparison import GAINED, compare_matches
 from etalis.runtime.intake import Intake
 from etalis.runtime.program import compile as compile_text
+from etalis.spark.kinds import kinds_read
 from etalis.spark.output import END, START
 from etalis.spark.schema import Kind, refuse
 from etalis.temporal.event import Event, sort_key
@@ -101,17 +99,9 @@ def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
         name, values, start, end, stamp = intake.row(row)
         rank = number if stamp is None or stamp.rank is None else stamp.rank
         alike.setdefault((name, len(values)), []).append((start, end, rank, *map(to_value, values)))
-    read = dict.fromkeys(_kinds_read(program))
+    read = kinds_read(program)
     given = {kind: alike[kind] for kind in read if kind in alike} or {kind: [] for kind in read}
     return {show(kind): _table(kind, several, program) for kind, several in given.items()}
-
-
-def _kinds_read(program: Program) -> Iterator[Kind]:
-    for head in plan_rules(program.rules, program.settings):
-        for node in p.walk(head.body):
-            if isinstance(node, p.Source):
-                yield node.name, len(node.args)
-    yield from knowledge_changes(program.tree)
 
 
 def _table(kind: Kind, rows: Sequence[tuple[Any, ...]], program: Program) -> pa.Table:

@@ -1,0 +1,245 @@
+"""Runs a checked pipeline on Spark: once over history, or as a stream until it ends or is stopped."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from etalis.errors import EtalisError, InputError, Problem
+from etalis.pipeline.check import Checked, has_kafka_jar
+from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
+from etalis.pipeline.progress import Progress, counted_rules, make_listener, observe_rules, take_progress
+from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
+from etalis.pipeline.sources import first_line, load_events
+from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
+from etalis.plan.rules import plan_rules
+from etalis.spark.batch import Form, plan_detection
+from etalis.spark.schema import Given
+from etalis.spark.startup import check_java, check_pyspark, session
+
+STATE = "etalis-state"
+LATE = "etalis-late"
+_WAIT = 1  # seconds between two looks whether a stream is to stop
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a run has at hand."""
+
+    spark: Any
+    checked: Checked
+    progress: Progress
+    rules: tuple[str, ...]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return self.checked.pipeline
+
+    @property
+    def kafka_jar(self) -> bool:
+        return has_kafka_jar(self.pipeline)
+
+
+def status_path(pipeline: Pipeline) -> Path | None:
+    """Return where a pipeline keeps its figures: with the checkpoint, or beside the file of metrics."""
+    if pipeline.run.checkpoint is not None and "://" not in pipeline.run.checkpoint:
+        return Path(pipeline.run.checkpoint) / STATUS_FILE
+    return None if pipeline.metrics.file is None else Path(f"{pipeline.metrics.file}.json")
+
+
+def run_pipeline(checked: Checked, *, spark: Any = None, show: Callable[[Figures], object] = lambda _: None) -> Figures:
+    """Run a pipeline to its end, or until it is interrupted; return its figures."""
+    check_pyspark()
+    pipeline = checked.pipeline
+    if spark is None:
+        spark = _start(pipeline)
+    progress = Progress(pipeline, status_path(pipeline), show)
+    rules = tuple(dict.fromkeys(h.label for h in plan_rules(checked.program.rules, checked.program.settings)))
+    setup = Setup(spark, checked, progress, rules)
+    try:
+        progress.tell()
+        finished = run_stream(setup) if pipeline.run.is_stream else run_once(setup)
+    except EtalisError as error:
+        progress.close(FAILED, str(error.problems[0]).splitlines()[0])
+        raise
+    except KeyboardInterrupt:
+        progress.close(STOPPED)
+        return progress.figures
+    except Exception as error:
+        refused = _explain(error)
+        progress.close(FAILED, str(refused.problems[0]).splitlines()[0])
+        raise refused from error
+    progress.close(FINISHED if finished else STOPPED)
+    return progress.figures
+
+
+def _start(pipeline: Pipeline) -> Any:
+    part = pipeline.spark
+    if part.master is None or part.master.startswith("local"):
+        check_java()
+    options = dict(part.options)
+    if part.jars:
+        options["spark.jars"] = ",".join(part.jars)
+    return session(master=part.master, cores=part.cores, memory=part.memory, options=options)
+
+
+def _explain(error: Exception) -> InputError:
+    """Return an error of Spark as one sentence; what a worker refused is found in its trace."""
+    from pyspark.errors import PySparkException
+
+    if not isinstance(error, PySparkException):
+        raise error
+    told = [line.strip() for line in str(error).splitlines()]
+    ours = next((line for line in told if line.startswith("etalis.errors.")), None)
+    message = first_line(error) if ours is None else ours.partition(": ")[2]
+    return InputError(Problem("E710", f"the run failed: {message}", hint="Spark's log has the whole trace"))
+
+
+# once
+
+
+def run_once(setup: Setup) -> bool:
+    """Detect over history, and write the results to every sink."""
+    from pyspark.sql import Observation
+
+    pipeline = setup.pipeline
+    frames = load_events(setup.spark, setup.checked)
+    inputs = {event: Observation() for event in frames}
+    matches = Observation()
+    counted = {event: _count(df, inputs[event]) for event, df in frames.items()}
+    results = observe_rules(_detect(setup, counted), setup.rules, matches)
+    targets = _targets(setup, frames)
+    several = len(targets) > 1
+    if several:
+        results = results.persist()
+    try:
+        for target in targets:
+            write_batch(target.take(results), target.sink, kafka_jar=setup.kafka_jar)
+    finally:
+        if several:
+            results.unpersist()
+    rows = sum(int(each.get["rows"] or 0) for each in inputs.values())
+    setup.progress.count(counted_rules(matches.get, setup.rules), rows=rows)
+    assert not pipeline.run.is_stream
+    return True
+
+
+def _count(df: Any, observation: Any) -> Any:
+    from pyspark.sql import functions as f
+
+    return df.observe(observation, f.count(f.lit(1)).alias("rows"))
+
+
+def _detect(setup: Setup, frames: dict[str | None, Any], **streaming: Any) -> Any:
+    options, run = setup.checked.options, setup.pipeline.run
+    form = common_form(setup.pipeline.sinks)
+    return setup.checked.program.on(setup.spark).detect(
+        frames, time=options.time, event=options.event, order=options.order, unit=options.unit, shards=run.shards,
+        select=form.select, envelope=form.envelope, **streaming,
+    )  # fmt: skip
+
+
+def _targets(setup: Setup, frames: dict[str | None, Any]) -> list[Target]:
+    """Say what each sink takes of the results."""
+    sinks = setup.pipeline.sinks
+    if common_form(sinks).select is not None:
+        return [Target(sinks[0], None, ())]
+    given = [Given(dict(df.dtypes), event) for event, df in frames.items()]
+
+    def output(form: Form) -> Any:
+        plan = plan_detection(
+            setup.checked.program, given, setup.checked.options, form, policy=None,
+            shards=setup.pipeline.run.shards, usual=1,
+        )  # fmt: skip
+        return plan.job.output
+
+    results = output(common_form(sinks))
+    alone = [None if sink.event is None or sink.envelope else output(Form(sink.event)) for sink in sinks]
+    return [plan_target(sink, results, own) for sink, own in zip(sinks, alone, strict=True)]
+
+
+# as a stream
+
+
+def run_stream(setup: Setup) -> bool:
+    """Run a query until it ends or is told to stop; return whether it came to its end."""
+    checkpoint = str(setup.pipeline.run.checkpoint).rstrip("/")
+    state = f"{checkpoint}/{STATE}"
+    frames = load_events(setup.spark, setup.checked)
+    results = _detect(setup, frames, **_streaming(setup.pipeline, state))
+    targets = _targets(setup, frames)
+    writer = _writer(setup, observe_rules(results, setup.rules), targets).option("checkpointLocation", checkpoint)
+    listener = make_listener(setup.progress, state, setup.rules)
+    setup.spark.streams.addListener(listener)
+    try:
+        with _told_to_stop() as stop:
+            query = _begin(writer, setup.pipeline)
+            finished = _await(query, stop, setup.progress)
+        for told in query.recentProgress:  # what the listener was not told any more
+            take_progress(setup.progress, told, state, setup.rules)
+        return finished
+    finally:
+        setup.spark.streams.removeListener(listener)
+
+
+def _streaming(pipeline: Pipeline, state: str) -> dict[str, Any]:
+    run = pipeline.run
+    late = f"{state.removesuffix(STATE)}{LATE}" if pipeline.dead_letters is None else pipeline.dead_letters.path
+    return {"state": state, "lateness": run.lateness, "reporting": run.reporting, "idle": run.idle, "late": late}
+
+
+def _writer(setup: Setup, results: Any, targets: list[Target]) -> Any:
+    """Return the writer of the results: Spark's own for one sink, batch by batch for several."""
+    if len(targets) == 1:
+        return open_stream(targets[0].take(results), targets[0].sink, kafka_jar=setup.kafka_jar)
+
+    def write(df: Any, batch: int) -> None:
+        kept = df.persist()  # a batch must be computed once and whole: its state is saved while it is
+        try:
+            for target in targets:
+                write_part(target.take(kept), target.sink, batch, kafka_jar=setup.kafka_jar)
+        finally:
+            kept.unpersist()
+
+    return results.writeStream.foreachBatch(write)
+
+
+def _begin(writer: Any, pipeline: Pipeline) -> Any:
+    run = pipeline.run
+    trigger = {"availableNow": True} if run.trigger == AVAILABLE_NOW else {"processingTime": run.trigger}
+    writer = writer.trigger(**trigger).outputMode("append")
+    (sink,) = pipeline.sinks if len(pipeline.sinks) == 1 else (None,)
+    return writer.toTable(sink.table) if sink is not None and sink.format == "table" else writer.start()
+
+
+def _await(query: Any, stop: threading.Event, progress: Progress) -> bool:
+    """Wait for a query; tell now and then that it lives."""
+    try:
+        while not query.awaitTermination(_WAIT):
+            if stop.is_set():
+                return False
+            progress.update()
+        return True
+    finally:
+        if query.isActive:
+            query.stop()
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[threading.Event]:
+    """Note SIGTERM and SIGINT instead of dying of them, where this is the main thread."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,33 @@
+"""Which kinds of events a program reads, and which of them it has to be given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from etalis.language.rules import knowledge_changes
+from etalis.plan import algebra as p
+from etalis.plan.rules import plan_rules
+from etalis.spark.schema import Kind
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
+
+
+def kinds_read(program: Program) -> tuple[Kind, ...]:
+    """Return the kinds that rules read, or that change facts, each once."""
+    return tuple(dict.fromkeys(_read(program)))
+
+
+def kinds_received(program: Program) -> tuple[Kind, ...]:
+    """Return the kinds that are read and that no rule makes."""
+    made = {(head.event.name, len(head.event.args)) for head in plan_rules(program.rules, program.settings)}
+    return tuple(kind for kind in kinds_read(program) if kind not in made)
+
+
+def _read(program: Program) -> Iterator[Kind]:
+    for head in plan_rules(program.rules, program.settings):
+        for node in p.walk(head.body):
+            if isinstance(node, p.Source):
+                yield node.name, len(node.args)
+    yield from knowledge_changes(program.tree)

@@ -1,0 +1,184 @@
+"""Pipelines on Spark: formats of sources and sinks, streams and restarts, Kafka by librdkafka's own broker."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etalis.errors import InputError
+from etalis.pipeline import check_pipeline, run_pipeline
+from etalis.pipeline.figures import Figures, read_figures
+
+pytestmark = pytest.mark.spark
+
+PROGRAM = """:- event(a(x: int, k: string)).
+:- event(b(x: int, k: string)).
+two rule: pair(X, Y) <- (a(X, K) seq b(Y, K)) within 60 where near(K).
+near(none).
+"""
+ROWS = [{"type": "ab"[i % 2], "ts": i, "x": i, "k": f"k{i // 2 % 3}"} for i in range(24)]
+HEAD = """[program]
+files = "p.etalis"
+policy = "chronological"
+[[knowledge]]
+name = "near"
+path = "near.csv"
+"""
+SCHEMA = "type string, ts bigint, x bigint, k string"
+EXPECTED = sorted((row["x"], row["x"] + 1) for row in ROWS if row["type"] == "a" and row["k"] != "k2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "p.etalis").write_text(PROGRAM)
+    (tmp_path / "near.csv").write_text("k\nk0\nk1\n")
+    (tmp_path / "in").mkdir()
+    for number in range(2):
+        lines = [json.dumps(row) for row in ROWS[number * 12 : number * 12 + 12]]
+        path = tmp_path / "in" / f"{number}.json"
+        path.write_text("\n".join(lines) + "\n")
+        os.utime(path, (1_700_000_000 + number,) * 2)  # a stream takes files in the order of their age
+    return tmp_path
+
+
+def run(folder: Path, text: str, spark: Any, **options: Any) -> Figures:
+    (folder / "p.toml").write_text(HEAD + text)
+    return run_pipeline(check_pipeline(folder / "p.toml"), spark=spark, **options)
+
+
+def source(**keys: Any) -> str:
+    given = {"event_column": "type", "time": "ts", **keys}
+    lines = [f"{name} = {json.dumps(value)}\n" for name, value in given.items() if value is not None]
+    return "".join(["[[source]]\n", *lines])
+
+
+def pairs(rows: Any) -> list[tuple[int, int]]:
+    return sorted((row["X"], row["Y"]) for row in rows)
+
+
+@pytest.mark.parametrize("kind", ["json", "csv", "orc", "table"])
+def test_once(spark: Any, folder: Path, kind: str) -> None:
+    """Files and tables of each kind, read and written again."""
+    df = spark.createDataFrame(ROWS, SCHEMA)
+    name = f"events_{kind}"
+    if kind == "table":
+        df.createOrReplaceTempView(name)
+        given, sink = source(format="table", table=name), 'format = "parquet"\npath = "out"\n'
+    else:
+        df.write.format(kind).option("header", True).save(str(folder / kind))
+        given, sink = source(format=kind, path=kind), f'format = "{kind}"\npath = "out"\n'
+    figures = run(folder, f'{given}[[sink]]\n{sink}event = "pair"\n', spark)
+    assert (figures.state, figures.rows, figures.matches) == ("finished", 24, {"two": len(EXPECTED)})
+    found = spark.read.format("parquet" if kind == "table" else kind).options(header=True, inferSchema=True)
+    assert pairs(found.load(str(folder / "out")).collect()) == EXPECTED
+
+
+def test_columns_of_different_sources(spark: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One source per event, each with its own names; expressions make columns, and choose rows."""
+    common = {"format": "json", "path": "in", "event_column": None}
+    a = source(**common, event="a", where="type = 'a'", select=["x", "k", "ts"])
+    b = source(**common, event="b", where="type = 'b'", select=["x * 10 as x", "k", "ts as at"]).replace(
+        '"ts"\n', '"at"\n'
+    )
+    figures = run(folder, f'{a}{b}[[sink]]\nformat = "console"\n', spark)
+    assert (figures.rows, figures.matched) == (24, len(EXPECTED))
+    assert "|pair |0  |10 |0    |1  |two |" in capsys.readouterr().out
+
+
+def test_a_stream_and_its_restarts(spark: Any, folder: Path) -> None:
+    """Two sinks, batch by batch; a second run goes on where the first has ended; figures go on too."""
+    text = source(format="json", path="in", schema=SCHEMA) + "options = { maxFilesPerTrigger = 1 }\n"
+    text += '[[sink]]\nformat = "parquet"\npath = "all"\n[[sink]]\nformat = "json"\npath = "pairs"\nevent = "pair"\n'
+    text += '[run]\ntrigger = "available_now"\ncheckpoint = "state"\n[metrics]\nport = 0\nfile = "m.prom"\n'
+    first = run(folder, text, spark)
+    assert (first.state, first.batch, first.rows) == ("finished", 1, 24)
+    late = [{"type": "a", "ts": 3, "x": 99, "k": "k0"}, {"type": "b", "ts": 500, "x": 0, "k": "k2"}]
+    (folder / "in" / "2.json").write_text("\n".join(map(json.dumps, late)) + "\n")
+    second = run(folder, text, spark)
+    assert (second.batch, second.rows, second.late) == (2, 25, 1)
+    assert second.matches == {"two": len(EXPECTED)}
+    for path, kind in (("all", "parquet"), ("pairs", "json")):
+        assert pairs(spark.read.format(kind).load(str(folder / path)).collect()) == EXPECTED
+    assert read_figures(folder / "state" / "etalis-status.json") == second
+    assert f'etalis_dead_letters_total{{pipeline="{folder / "p.toml"}"}} 1' in (folder / "m.prom").read_text()
+
+
+def test_a_stream_without_end(spark: Any, folder: Path) -> None:
+    """It runs until it is told to stop, and tells figures meanwhile."""
+    text = '[[source]]\nformat = "rate"\nevent = "a"\ntime = "timestamp"\noptions = { rowsPerSecond = 50 }\n'
+    text += 'select = ["value as x", "\'k0\' as k", "timestamp"]\n'
+    text += '[[sink]]\nformat = "console"\noptions = { numRows = 1 }\n'
+    text += '[run]\ntrigger = "0 seconds"\ncheckpoint = "state"\n'
+    seen: list[int] = []
+
+    def show(figures: Figures) -> None:
+        if figures.rows and figures.is_running:
+            if not seen:
+                os.kill(os.getpid(), signal.SIGTERM)
+            seen.append(figures.rows)
+
+    figures = run(folder, text, spark, show=show)
+    assert seen
+    assert (figures.state, figures.rows) == ("stopped", max(seen))
+    assert not spark.streams.active
+
+
+def test_what_spark_refuses(spark: Any, folder: Path) -> None:
+    text = source(format="json", path="in", where="nonsense(x) > 1") + source(format="table", table="no_such_table")
+    with pytest.raises(InputError) as caught:
+        run(folder, text + '[[sink]]\nformat = "console"\n', spark)
+    assert [problem.code for problem in caught.value.problems] == ["E709", "E709"]
+    (folder / "in" / "0.json").write_text('{"type": "a", "x": 1, "k": "k0"}\n')
+    with pytest.raises(InputError, match=r"E710: the run failed: .*1 rows have no time"):
+        run(folder, source(format="json", path="in", schema=SCHEMA) + '[[sink]]\nformat = "console"\n', spark)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[str]:
+    """A broker inside librdkafka, on loopback."""
+    kafka = pytest.importorskip("confluent_kafka", reason="confluent-kafka is not installed: etalis[kafka]")
+    holder = kafka.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "none", "log_level": 0})
+    (described,) = holder.list_topics(timeout=10).brokers.values()
+    yield f"{described.host}:{described.port}"
+    holder.flush()
+
+
+def send(broker: str, topic: str, texts: list[str]) -> None:
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": broker, "log_level": 0})
+    for number, text in enumerate(texts):
+        producer.produce(topic, text.encode(), partition=number % 3)
+    assert producer.flush(10) == 0
+
+
+def receive(broker: str, topic: str) -> list[dict[str, Any]]:
+    from etalis.pipeline.kafka import KafkaReader, Topic
+
+    reader = KafkaReader(Topic({"servers": broker, "topic": topic}))
+    tables = [batch for part in reader.partitions() for batch in reader.read(part)]
+    return [json.loads(text) for table in tables for text in table.column("value").to_pylist()]
+
+
+def test_kafka(spark: Any, folder: Path, broker: str) -> None:
+    """A stream from topic to topic, in batches of bounded size, through a restart; then the same topic once."""
+    send(broker, "events", [json.dumps(row) for row in ROWS[:12]])
+    given = source(format="kafka", servers=broker, topic="events", schema=SCHEMA, order="_offset")
+    sink = f'[[sink]]\nformat = "kafka"\nservers = "{broker}"\nevent = "pair"\n'
+    stream = f'{given}options = {{ max_rows = 8 }}\n{sink}topic = "pairs"\n[run]\ntrigger = "available_now"\n'
+    stream += 'checkpoint = "state"\n'
+    first = run(folder, stream, spark)
+    assert (first.batch, first.rows) == (1, 12)
+    send(broker, "events", [*(json.dumps(row) for row in ROWS[12:]), "no JSON", '{"type": "c", "ts": 900}'])
+    second = run(folder, stream, spark)
+    assert (second.rows, second.late) == (24, 1)
+    assert pairs(receive(broker, "pairs")) == EXPECTED
+    once = run(folder, f'{given}where = "ts is not null"\n{sink}topic = "again"\n', spark)
+    assert once.rows == 25
+    assert pairs(receive(broker, "again")) == EXPECTED
