@@ -19,7 +19,8 @@ pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[1]
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-MODULES = [m.name for m in pkgutil.walk_packages(etalis.__path__, "etalis.") if not m.name.startswith("etalis.spark")]
+SPARK = ("etalis.spark", "etalis.pipeline.kafka")
+MODULES = [m.name for m in pkgutil.walk_packages(etalis.__path__, "etalis.") if not m.name.startswith(SPARK)]
 EXAMPLES = {
     "cold_chain/cold_chain.etalis": "cold_chain/journey.csv",
     "deliveries/deliveries.etalis": "deliveries/day.events",

@@ -57,6 +57,8 @@ def run(
         with _Display(quiet) as display:
             figures = run_pipeline(checked, show=display.show)
         print(describe(figures), file=sys.stderr)
+        if figures.state == "stopped" and not checked.pipeline.run.is_stream:
+            raise typer.Exit(ExitCode.INTERRUPTED)
 
 
 @app.command()

@@ -50,6 +50,7 @@ def test_cases(spark: Any, tmp_path: Path) -> None:
     (tmp_path / "some.case").write_text(CASES)
     good, wrong, refused, unfinished = read_cases(tmp_path / "some.case")
     check_case(spark, good)
+    check_case(spark, good, batches=2)
     check_case(spark, refused)
     with pytest.raises(AssertionError) as caught:
         check_case(spark, wrong, shards=2)
@@ -70,6 +71,17 @@ def test_rows_as_an_engine_takes_them(spark: Any) -> None:
     assert detect_rows(spark, etalis.compile("e <- 30. d <- a."), []) == [etalis.Event.make("e", (), *[30 * 10**6] * 2)]
     with pytest.raises(InputError, match="attribute 1 of b/2 is int64 and string, but a column has one type"):
         detect_rows(spark, program, [("b", 1, "k", 0), ("b", "x", "k", 1)])
+
+
+def test_rows_as_a_stream(spark: Any) -> None:
+    """The same in any number of micro-batches, late rows and absence included; what is too late is left out."""
+    program = etalis.compile("d(X) <- (a(X) seq b(X)) within 9. alone(X) <- a(X) seq (not b(X) within 100).")
+    rows = [("a", 1, 0), ("a", 2, 3), ("b", 1, 4), ("a", 4, 20), ("b", 2, 20), ("a", 3, 2), ("b", 3, 5)]
+    engine = program.engine()
+    wanted = [*engine.run(sorted(rows, key=lambda row: row[-1])), *engine.close()]
+    assert [str(match) for match in wanted] == ["d(1) [0, 4]", "d(3) [2, 5]", "alone(4) [20, 120]"]
+    assert detect_rows(spark, program, rows, batches=3, shards=2) == wanted
+    assert detect_rows(spark, program, rows, batches=3, lateness=5) == [wanted[0], wanted[2]]
 
 
 def test_frames(spark: Any) -> None:

@@ -15,7 +15,7 @@ from etalis.errors import EtalisError, InputError, Problem
 from etalis.pipeline.assemble import assemble
 from etalis.pipeline.columns import AT, END, EVENT, ORDER, START, Arranger, SchemaError, data_files, known_columns
 from etalis.pipeline.places import Path as Key
-from etalis.pipeline.spec import FILES, MODES, Pipeline, SinkPart, SourcePart, read_draft
+from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, SinkPart, SourcePart, read_draft
 from etalis.runtime.program import Program
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.kinds import kinds_received
@@ -26,7 +26,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "kafka": ("servers", "topic"),
 }  # fmt: skip
 _STREAM_ONLY = ("rate", "socket")
-_ENDLESS = ("lateness", "reporting", "idle", "checkpoint")
+_ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
     if not run.is_stream:
         hint = 'leave it out, or say trigger = "available_now" or trigger = "10 seconds" in [run]'
         for name in _ENDLESS:
-            if getattr(run, name) is not None:
+            if getattr(run, name):
                 yield pipeline.problem("E705", f"{name} is for streams, and this runs once", ("run", name), hint)
         if pipeline.dead_letters is not None:
             message = "dead letters are for streams, and this runs once"
@@ -141,6 +141,9 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
 
 
 def _stream_problems(pipeline: Pipeline) -> Iterator[Problem]:
+    if pipeline.run.clock and pipeline.run.trigger == AVAILABLE_NOW:
+        hint = 'leave it out, or say trigger = "10 seconds"'
+        yield pipeline.problem("E705", "a clock has no end, and available_now has one", ("run", "clock"), hint)
     if pipeline.run.checkpoint is None:
         hint = 'say where state is kept through restarts: checkpoint = "folder"'
         yield pipeline.problem("E703", "a stream needs a checkpoint", ("run",), hint)

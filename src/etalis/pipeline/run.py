@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from etalis.errors import EtalisError, InputError, Problem
+from etalis.errors import InputError, Problem
 from etalis.pipeline.check import Checked, has_kafka_jar
 from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
 from etalis.pipeline.progress import Progress, counted_rules, make_listener, observe_rules, take_progress
@@ -20,7 +20,7 @@ from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.schema import Given
-from etalis.spark.startup import check_java, check_pyspark, session
+from etalis.spark.startup import check_pyspark, session
 
 STATE = "etalis-state"
 LATE = "etalis-late"
@@ -64,15 +64,13 @@ def run_pipeline(checked: Checked, *, spark: Any = None, show: Callable[[Figures
     try:
         progress.tell()
         finished = run_stream(setup) if pipeline.run.is_stream else run_once(setup)
-    except EtalisError as error:
-        progress.close(FAILED, str(error.problems[0]).splitlines()[0])
-        raise
     except KeyboardInterrupt:
-        progress.close(STOPPED)
-        return progress.figures
+        finished = False
     except Exception as error:
         refused = _explain(error)
-        progress.close(FAILED, str(refused.problems[0]).splitlines()[0])
+        progress.close(FAILED, first_line(refused or error))
+        if refused is None:
+            raise
         raise refused from error
     progress.close(FINISHED if finished else STOPPED)
     return progress.figures
@@ -80,20 +78,18 @@ def run_pipeline(checked: Checked, *, spark: Any = None, show: Callable[[Figures
 
 def _start(pipeline: Pipeline) -> Any:
     part = pipeline.spark
-    if part.master is None or part.master.startswith("local"):
-        check_java()
     options = dict(part.options)
     if part.jars:
         options["spark.jars"] = ",".join(part.jars)
     return session(master=part.master, cores=part.cores, memory=part.memory, options=options)
 
 
-def _explain(error: Exception) -> InputError:
-    """Return an error of Spark as one sentence; what a worker refused is found in its trace."""
+def _explain(error: Exception) -> InputError | None:
+    """Return an error of Spark as one sentence, None if it is none; what a worker refused is found in its trace."""
     from pyspark.errors import PySparkException
 
     if not isinstance(error, PySparkException):
-        raise error
+        return None
     told = [line.strip() for line in str(error).splitlines()]
     ours = next((line for line in told if line.startswith("etalis.errors.")), None)
     message = first_line(error) if ours is None else ours.partition(": ")[2]
@@ -171,7 +167,7 @@ def run_stream(setup: Setup) -> bool:
     checkpoint = str(setup.pipeline.run.checkpoint).rstrip("/")
     state = f"{checkpoint}/{STATE}"
     frames = load_events(setup.spark, setup.checked)
-    results = _detect(setup, frames, **_streaming(setup.pipeline, state))
+    results = _detect(setup, frames, **_streaming(setup.pipeline, state), clock=_clock(setup))
     targets = _targets(setup, frames)
     writer = _writer(setup, observe_rules(results, setup.rules), targets).option("checkpointLocation", checkpoint)
     listener = make_listener(setup.progress, state, setup.rules)
@@ -191,6 +187,14 @@ def _streaming(pipeline: Pipeline, state: str) -> dict[str, Any]:
     run = pipeline.run
     late = f"{state.removesuffix(STATE)}{LATE}" if pipeline.dead_letters is None else pipeline.dead_letters.path
     return {"state": state, "lateness": run.lateness, "reporting": run.reporting, "idle": run.idle, "late": late}
+
+
+def _clock(setup: Setup) -> Any:
+    """Return a stream that tells the time, so that absences and alarms come while no event does."""
+    if not setup.pipeline.run.clock:
+        return None
+    ticks = setup.spark.readStream.format("rate").option("rowsPerSecond", 1).load()
+    return ticks.select("timestamp")
 
 
 def _writer(setup: Setup, results: Any, targets: list[Target]) -> Any:

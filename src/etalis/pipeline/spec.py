@@ -97,6 +97,7 @@ class RunPart:
     lateness: Any = None
     reporting: str | None = None
     idle: Any = None
+    clock: bool = False
     unit: str = "s"
     shards: int | None = None
 
@@ -260,7 +261,8 @@ _SINK = {
 }  # fmt: skip
 _RUN = {
     "trigger": Kind('"once", "available_now", or a text such as "10 seconds"', _trigger), "checkpoint": PLACE,
-    "lateness": DURATION, "reporting": _one_of(*REPORTING), "idle": DURATION, "unit": _one_of(*UNITS), "shards": COUNT,
+    "lateness": DURATION, "reporting": _one_of(*REPORTING), "idle": DURATION, "clock": YES_NO,
+    "unit": _one_of(*UNITS), "shards": COUNT,
 }  # fmt: skip
 SECTIONS: Mapping[str, tuple[type, bool, Mapping[str, Kind]]] = {
     "program": (ProgramPart, False, {"files": PLACES, "policy": _one_of(*POLICIES), "flags": FLAGS}),

@@ -7,10 +7,18 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
 
 from etalis.cases import Case
 from etalis.errors import InputError, Problem, ProgramError
@@ -29,7 +37,8 @@ from etalis.temporal.event import Event, sort_key
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
 
-_START, _END, _RANK = "_start", "_end", "_rank"
+_START, _END, _RANK, _NUMBER = "_start", "_end", "_rank", "_number"
+_CLOSED = 1 << 61  # microseconds: a time that settles everything
 _DECLARED: Mapping[str, pa.DataType] = {
     "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "bool": pa.string(), "time": pa.float64(),
 }  # fmt: skip
@@ -37,17 +46,20 @@ _TYPES: Mapping[type, pa.DataType] = {int: pa.int64(), float: pa.float64(), Real
 
 
 def detect_rows(
-    spark: Any, program: Program, rows: Iterable[Any], *, policy: str | None = None, shards: int | None = None
-) -> list[Event]:
+    spark: Any, program: Program, rows: Iterable[Any], *, policy: str | None = None, shards: int | None = None,
+    batches: int | None = None, lateness: Any = None,
+) -> list[Event]:  # fmt: skip
     """Return the complex events in rows, in order, found on Spark; rows of equal time are taken as they are given.
 
-    A row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}.
+    A row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}. With `batches` the rows come as a
+    stream, in as many micro-batches, which is closed behind them; without `lateness` none of them is too late.
     """
-    frames = {tag: spark.createDataFrame(table) for tag, table in _tables(program, rows).items()}
-    found = program.on(spark).detect(
-        frames, time=(_START, _END), order=_RANK, unit="us", policy=policy, shards=shards, envelope=True
-    )
-    return sorted(map(_to_event, found.collect()), key=sort_key)
+    tables = _tables(program, rows)
+    how = {"time": (_START, _END), "order": _RANK, "unit": "us", "policy": policy, "shards": shards, "envelope": True}
+    if batches is not None:
+        return _detect_stream(spark, program, tables, Batches(batches, lateness), how)
+    frames = {tag: spark.createDataFrame(table.drop_columns(_NUMBER)) for tag, table in tables.items()}
+    return sorted(map(_to_event, program.on(spark).detect(frames, **how).collect()), key=sort_key)
 
 
 def detect_frame(spark: Any, program: Program, df: Any, **options: Any) -> list[Event]:
@@ -60,8 +72,11 @@ def detect_frame(spark: Any, program: Program, df: Any, **options: Any) -> list[
     return sorted((_to_event(row, unit) for row in found.collect()), key=sort_key)
 
 
-def check_case(spark: Any, case: Case, *, shards: int | None = None) -> None:
-    """Run a case on Spark, under each of its policies; an AssertionError says what differs from its expectation."""
+def check_case(spark: Any, case: Case, *, shards: int | None = None, batches: int | None = None) -> None:
+    """Run a case on Spark, under each of its policies; an AssertionError says what differs from its expectation.
+
+    With `batches` its events come as a stream, in as many micro-batches.
+    """
     if not case.is_plain or not case.is_closed:
         hint = "Spark takes a whole history: leave out `close: no`, and steps that are no events"
         raise InputError(Problem("E413", f"{case.place}: {case.id} cannot run on Spark", hint=hint))
@@ -71,7 +86,7 @@ def check_case(spark: Any, case: Case, *, shards: int | None = None) -> None:
         _check_refusal(case, error)
         return
     for policy in case.policies:
-        found = detect_rows(spark, program, case.steps, policy=policy, shards=shards)
+        found = detect_rows(spark, program, case.steps, policy=policy, shards=shards, batches=batches)
         _check_matches(case, policy, found)
 
 
@@ -98,7 +113,7 @@ def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
     for number, row in enumerate(rows):
         name, values, start, end, stamp = intake.row(row)
         rank = number if stamp is None or stamp.rank is None else stamp.rank
-        alike.setdefault((name, len(values)), []).append((start, end, rank, *map(to_value, values)))
+        alike.setdefault((name, len(values)), []).append((start, end, rank, number, *map(to_value, values)))
     read = kinds_read(program)
     given = {kind: alike[kind] for kind in read if kind in alike} or {kind: [] for kind in read}
     return {show(kind): _table(kind, several, program) for kind, several in given.items()}
@@ -107,11 +122,11 @@ def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
 def _table(kind: Kind, rows: Sequence[tuple[Any, ...]], program: Program) -> pa.Table:
     declared = program.signatures.get(kind[0], ()) if kind in program.attributes else ()
     columns: dict[str, pa.Array] = {
-        name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate((_START, _END, _RANK))
+        name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate((_START, _END, _RANK, _NUMBER))
     }
     for i in range(kind[1]):
         name, wanted = declared[i] if declared else (f"x{i}", None)
-        cells = [None if row[3 + i] == "null" else row[3 + i] for row in rows]
+        cells = [None if row[4 + i] == "null" else row[4 + i] for row in rows]
         arrow = _DECLARED.get(wanted or "") or _column_type(cells, show(kind), i)
         columns[name] = pa.array([_plain(cell) for cell in cells], arrow)
     return pa.table(columns)
@@ -146,3 +161,70 @@ def _plain(value: Any) -> Any:
 def _to_event(row: Any, unit: str = "us") -> Event:
     args = tuple(to_value(from_json(value)) for value in json.loads(row["args"]))
     return Event.make(row["event"], args, parse_time(row["start"], unit), parse_time(row["end"], unit), row["rule"])
+
+
+# as a stream
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Into how many micro-batches rows are parted, and how late they may be; None: as late as they are."""
+
+    count: int
+    lateness: Any
+
+    def part(self, table: pa.Table, total: int) -> list[pa.Table]:
+        """Return the rows of each batch: equal shares of all rows, in the order in which they are given."""
+        batch = pc.divide(pc.multiply(table[_NUMBER], self.count), max(total, 1))
+        return [table.filter(pc.equal(batch, number)).drop_columns(_NUMBER) for number in range(self.count)]
+
+    def bound(self, tables: Iterable[Sequence[pa.Table]]) -> Any:
+        """Return how late rows may be: if nothing is said, as late as the latest of them is."""
+        if self.lateness is not None:
+            return self.lateness
+        seen, most = None, 0
+        for parts in zip(*tables, strict=True):
+            ends = [end for part in parts for end in part[_END].to_pylist()]
+            if seen is not None and ends:
+                most = max(most, seen - min(ends))
+            seen = max([*ends, *([] if seen is None else [seen])], default=None)
+        return timedelta(microseconds=most)
+
+
+def _detect_stream(
+    spark: Any, program: Program, tables: Mapping[str, pa.Table], batches: Batches, how: Mapping[str, Any]
+) -> list[Event]:  # fmt: skip
+    """Run a query over files, one of each kind per batch; a clock closes it."""
+    total = 1 + max((number for table in tables.values() for number in table[_NUMBER].to_pylist()), default=-1)
+    parts = {tag: batches.part(table, total) for tag, table in tables.items()}
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        frames = {tag: _stream(spark, root / f"s{i}", several) for i, (tag, several) in enumerate(parts.items())}
+        empty, last = (pa.table({_END: pa.array(times, pa.int64())}) for times in ([], [_CLOSED]))
+        clock = _stream(spark, root / "clock", [*[empty] * batches.count, last])
+        found = program.on(spark).detect(
+            frames, **how, state=str(root / "state"), lateness=batches.bound(parts.values()), clock=clock
+        )
+        rows: list[Any] = []
+        writer = found.writeStream.foreachBatch(lambda df, _: rows.extend(df.collect()))
+        query = writer.option("checkpointLocation", str(root / "checkpoint")).trigger(availableNow=True).start()
+        query.awaitTermination()
+    return _settled(rows)
+
+
+def _stream(spark: Any, folder: Path, parts: Sequence[pa.Table]) -> Any:
+    """Write a file per batch, the older ones first, and return the stream of them."""
+    folder.mkdir()
+    for number, part in enumerate(parts, 1):
+        parquet.write_table(part, folder / f"{number}.parquet")
+        os.utime(folder / f"{number}.parquet", (number, number))
+    schema = spark.read.parquet(str(folder)).schema
+    return spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+
+def _settled(rows: Iterable[Any]) -> list[Event]:
+    """Return the events of results; of a changelog, those that were not taken back."""
+    standing: Counter[Event] = Counter()
+    for row in rows:
+        standing[_to_event(row)] += -1 if "op" in row and row["op"] == "-" else 1
+    return sorted(standing.elements(), key=sort_key)

@@ -156,6 +156,11 @@ def test_what_does_not_fit(folder: Path, old: str, new: str, problem: str) -> No
     ("text", "problem"),
     [
         (GOOD + '[run]\nlateness = "1 minute"\n', "17 E705: lateness is for streams, and this runs once"),
+        (
+            STREAM.replace("10 seconds", "available_now") + "clock = true\n",
+            "20 E705: a clock has no end, and available_now",
+        ),
+        (GOOD + "[run]\nclock = true\n", "17 E705: clock is for streams, and this runs once"),
         (GOOD + '[dead_letters]\npath = "late"\n', "16 E705: dead letters are for streams, and this runs once"),
         (GOOD + '[run]\ntrigger = "often"\n', '17 E704: trigger is "once", "available_now", or a text such as'),
         (GOOD + '[run]\nlateness = "5 parsecs"\n', '17 E704: lateness is seconds, or a text such as "10 minutes"'),
