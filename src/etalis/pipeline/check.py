@@ -151,10 +151,17 @@ def _stream_problems(pipeline: Pipeline) -> Iterator[Problem]:
         if source.format in ("json", "csv", "orc", "text") and source.schema is None:
             hint = 'its columns must stay the same through restarts: schema = "card string, ..."'
             yield pipeline.problem("E703", f"a stream of {source.format} needs a schema", ("source", i), hint)
+        elif source.format == "parquet" and source.schema is None and _is_empty_folder(source.path):
+            hint = 'say what will come: schema = "card string, ..."'
+            yield pipeline.problem("E703", "a stream from an empty folder needs a schema", ("source", i), hint)
     for i, sink in enumerate(pipeline.sinks):
         if sink.mode == "overwrite":
             message = "a stream appends, it overwrites nothing"
             yield pipeline.problem("E705", message, ("sink", i, "mode"), "leave it out")
+
+
+def _is_empty_folder(path: str | None) -> bool:
+    return path is not None and Path(path).is_dir() and next(data_files(path), None) is None
 
 
 def _file_problems(pipeline: Pipeline) -> Iterator[Problem]:

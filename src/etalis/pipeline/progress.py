@@ -75,10 +75,13 @@ class Progress:
 
 
 def observe_rules(df: Any, rules: Iterable[str], name: Any = OBSERVED) -> Any:
-    """Return results with a count of those of every rule, told when they have passed."""
+    """Return results with a count of those of every rule, told when they have passed; less those taken back."""
     from pyspark.sql import functions as f
 
-    counts = [f.count(f.when(f.col(RULE) == rule, 1)).alias(f"r{i}") for i, rule in enumerate(rules)]
+    weight = f.lit(1)
+    if {"op", "match_id"} <= set(df.columns):
+        weight = f.when(f.col("op") == "-", -1).otherwise(1)
+    counts = [f.sum(f.when(f.col(RULE) == rule, weight)).alias(f"r{i}") for i, rule in enumerate(rules)]
     return df.observe(name, *counts) if counts else df
 
 

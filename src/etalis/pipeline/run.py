@@ -144,7 +144,7 @@ def _targets(setup: Setup, frames: dict[str | None, Any]) -> list[Target]:
     """Say what each sink takes of the results."""
     sinks = setup.pipeline.sinks
     if common_form(sinks).select is not None:
-        return [Target(sinks[0], None, ())]
+        return [Target(sinks[0])]
     given = [Given(dict(df.dtypes), event) for event, df in frames.items()]
 
     def output(form: Form) -> Any:

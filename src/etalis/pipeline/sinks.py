@@ -13,6 +13,7 @@ from typing import Any
 from etalis.pipeline.spec import FILES, SinkPart
 from etalis.spark.batch import Form
 from etalis.spark.output import EVENT, Output
+from etalis.spark.schema import refuse
 from etalis.spark.sharding import quoted
 
 _MODES = {"error": "errorifexists", "append": "append", "overwrite": "overwrite"}
@@ -21,11 +22,15 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A sink, and the columns it takes of the results: (column, its name in the sink); empty for all of them."""
+    """A sink, and the columns it takes of the results: (column, its name in the sink); empty for all of them.
+
+    Columns that are not among `known` say whether results are taken back, and go to all sinks.
+    """
 
     sink: SinkPart
-    event: str | None
-    columns: tuple[tuple[str, str], ...]
+    event: str | None = None
+    columns: tuple[tuple[str, str], ...] = ()
+    known: frozenset[str] = frozenset()
 
     def take(self, df: Any) -> Any:
         """Return the rows and columns of the results that go to this sink."""
@@ -33,7 +38,10 @@ class Target:
 
         if self.event is not None:
             df = df.where(f.col(EVENT) == self.event)
-        return df.select(*(f.col(quoted(c)).alias(name) for c, name in self.columns)) if self.columns else df
+        if not self.columns:
+            return df
+        others = [(name, name) for name in df.columns if name not in self.known]
+        return df.select(*(f.col(quoted(column)).alias(name) for column, name in (*self.columns, *others)))
 
 
 def common_form(sinks: Sequence[SinkPart]) -> Form:
@@ -46,11 +54,14 @@ def common_form(sinks: Sequence[SinkPart]) -> Form:
 def plan_target(sink: SinkPart, results: Output, alone: Output | None) -> Target:
     """Say what a sink takes of the results; `alone` is how its event would be detected alone."""
     if sink.event is None or alone is None:
-        return Target(sink, sink.event.split("/")[0] if sink.event else None, ())
+        return Target(sink, sink.event.split("/")[0] if sink.event else None)
     ((kind, fields),) = alone.kinds
+    if sum(name == kind[0] for (name, _), _ in results.kinds) > 1:
+        hint = "rename one of them, or give the sink a pipeline of its own"
+        raise refuse("E705", f"{sink.event} has a sink of its own, but there are two events of that name", hint)
     shared = {own.column: column.column for own, column in zip(fields, dict(results.kinds)[kind], strict=True)}
     columns = tuple((shared.get(name, name), name) for name, _ in alone.columns)
-    return Target(sink, kind[0], columns)
+    return Target(sink, kind[0], columns, frozenset(name for name, _ in results.columns))
 
 
 def write_batch(df: Any, sink: SinkPart, *, kafka_jar: bool) -> None:

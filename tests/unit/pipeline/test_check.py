@@ -45,6 +45,7 @@ STREAM = GOOD + '[run]\ntrigger = "10 seconds"\ncheckpoint = "state"\nlateness =
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "fraud.etalis").write_text(PROGRAM)
     (tmp_path / "near.csv").write_text("a,b\nbasel,weil\nweil,basel\n")
+    (tmp_path / "new").mkdir()
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.csv").write_text("card,city,amount,ts\n")
     return tmp_path
@@ -169,6 +170,10 @@ def test_what_does_not_fit(folder: Path, old: str, new: str, problem: str) -> No
         (
             STREAM.replace("schema", "# schema"),
             "3 E703: a stream of csv needs a schema (its columns must stay the same",
+        ),
+        (
+            STREAM.replace("schema", "# schema").replace('"csv"\npath = "in"', '"parquet"\npath = "new"'),
+            "3 E703: a stream from an empty folder needs a schema",
         ),
         (GOOD + '[spark]\nmaster = "local[2]"\ncores = 2\n', "18 E705: master says how many cores there are"),
         (GOOD + '[spark]\njars = "x.jar"\n', "17 E706: there is no file x.jar"),
