@@ -62,7 +62,7 @@ def pairs(rows: Any) -> list[tuple[int, int]]:
     return sorted((row["X"], row["Y"]) for row in rows)
 
 
-@pytest.mark.parametrize("kind", ["json", "csv", "orc", "table"])
+@pytest.mark.parametrize("kind", ["csv", "orc", "table"])
 def test_once(spark: Any, folder: Path, kind: str) -> None:
     """Files and tables of each kind, read and written again."""
     df = spark.createDataFrame(ROWS, SCHEMA)

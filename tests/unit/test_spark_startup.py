@@ -7,7 +7,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from typer.testing import CliRunner
 
+from etalis.cli import ExitCode, app
 from etalis.errors import InputError
 from etalis.spark import SparkProgram, session
 from etalis.spark.startup import check_java, check_pyspark, local_options
@@ -93,6 +95,30 @@ def test_a_foreign_pyspark(monkeypatch: pytest.MonkeyPatch, version: str) -> Non
 def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
     assert refusal(session)[:2] == ("E630", "PySpark is not installed")
+
+
+def test_no_java_for_a_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_pyspark(monkeypatch, "4.3.0")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert refusal(session)[0] == "E632"
+
+
+def test_a_pipeline_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command checks, says one sentence, and starts nothing."""
+    fake_pyspark(monkeypatch, "4.3.0")
+    fake_java(tmp_path, 'openjdk version "11.0.2" 2019-01-15')
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    (tmp_path / "p.etalis").write_text("d(X) <- a(X).")
+    sections = '[[source]]\nformat = "csv"\npath = "in.csv"\ntime = "ts"\n[[sink]]\nformat = "console"\n'
+    (tmp_path / "p.toml").write_text(f'[program]\nfiles = "p.etalis"\n{sections}')
+    (tmp_path / "in.csv").write_text("x,ts\n1,1\n")
+    result = CliRunner().invoke(app, ["pipeline", "run", str(tmp_path / "p.toml")])
+    assert (result.exit_code, result.stdout) == (ExitCode.INPUT, "")
+    assert result.stderr.splitlines()[0] == (
+        f"error E633: Java 11.0.2 ({tmp_path}/bin/java) is too old, Spark needs 17 or later"
+    )
+    assert (tmp_path / "log").read_text() == "-version\n"
 
 
 def test_another_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,12 +39,12 @@ def session(
     their names, and go before what is set here. A `master` that is not local keeps its own Python and addresses.
     """
     check_pyspark()
-    from pyspark.sql import SparkSession
-
-    active = SparkSession.getActiveSession()
+    active = _active_session()
     if active is not None:
         return active
     check_java()
+    from pyspark.sql import SparkSession
+
     where = master or f"local[{cores or '*'}]"
     usual = {"spark.sql.session.timeZone": "UTC"}
     if where.startswith("local"):
@@ -55,6 +55,11 @@ def session(
     for name, value in {**usual, **options}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _active_session() -> Any:
+    loaded = sys.modules.get("pyspark.sql")  # without it there is no session
+    return None if loaded is None else loaded.SparkSession.getActiveSession()
 
 
 def local_options(cores: int | None = None, memory: str | None = None) -> dict[str, str]:
