@@ -14,6 +14,7 @@ import os
 import statistics
 import sys
 import tempfile
+from contextlib import suppress
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -97,13 +98,29 @@ def detect(spark: Any, home: Path, name: str, folder: Path) -> Any:
     return etalis.compile(PROGRAM).on(spark).detect(read(spark, folder), state=state, shards=2, policy="chronological")
 
 
+def used() -> float:
+    """Return the processor time of this process and all that it has started."""
+    found: dict[int, tuple[int, float]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = path.read_text().rpartition(")")[2].split()
+            found[int(path.parent.name)] = int(fields[1]), sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    mine, total = [os.getpid()], 0.0
+    while mine:
+        process = mine.pop()
+        total += found[process][1]
+        mine += [child for child, (parent, _) in found.items() if parent == process]
+    return total
+
+
 def run(home: Path, name: str, df: Any) -> list[float]:
     """Run a query over all files; return the seconds of its batches but the first."""
+    before = used()
     query = df.writeStream.format("noop").option("checkpointLocation", str(home / f"{name} checkpoint"))
     started = query.trigger(availableNow=True).start()
     started.awaitTermination()
     times = [p["durationMs"]["triggerExecution"] / 1000 for p in started.recentProgress if p["numInputRows"]]
-    print(f"{name}: {' '.join(f'{t:.2f}' for t in times)} s", flush=True)
+    print(f"{name}: {' '.join(f'{t:.2f}' for t in times)} s, {used() - before:.1f} s of the processors", flush=True)
     return times[1:]
 
 
