@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
 import pytest
@@ -10,11 +11,11 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
-from etalis import Stamp
+from etalis import Stamp, Struct
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.runtime import history
+from etalis.runtime import history, row_log
 from etalis.temporal.event import Event, Retraction, sort_key
 from properties.programs import policies, programs, streams
 from properties.test_engine import MOST, meaning, moment
@@ -37,6 +38,17 @@ def lateness(stream: list[Event], order: list[int]) -> int:
     return most
 
 
+@contextmanager
+def short_histories() -> Iterator[None]:
+    """Let old rows go at once, not by the thousand, and lie in blocks of two."""
+    with ExitStack() as stack:
+        for module, name, value in (
+            (history, "LEAST_TRIM", 2), (history, "BLOCK", 2), (row_log, "BLOCK", 2), (row_log, "_SHIFT", 1)
+        ):  # fmt: skip
+            stack.enter_context(patch.object(module, name, value))
+        yield
+
+
 def late_engine(tree: s.Program, policy: str, bound: int, reporting: str) -> etalis.Engine:
     flags = {"out_of_order": "on", "ooo_window": (bound + 1) / 1_000_000, "reporting": reporting}
     return etalis.compile(print_program(tree), max_derivations=MOST, **flags).engine(policy=policy)
@@ -53,7 +65,7 @@ def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy,
     if expected is None:
         return
     for reporting in ("on_watermark", "on_arrival"):
-        with patch.object(history, "LEAST_TRIM", 2):  # old rows go at once, not by the thousand
+        with short_histories():
             engine = late_engine(tree, policy, lateness(stream, order), reporting)
             rows = ((stream[i].name, *stream[i].args, Stamp(moment(stream[i]), rank=i)) for i in order)
             found = [*engine.run(rows), *engine.close()]
@@ -84,4 +96,53 @@ def test_corrections_give_the_meaning_of_the_corrected_history(tree, stream, pol
         found += engine.close()
     except LimitError:
         return
+    assert net(found) == sorted(expected, key=sort_key)
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(programs(), streams().filter(bool), policies(), st.randoms(use_true_random=False))
+def test_late_events_without_stamps_are_ranked_by_arrival(tree, stream, policy, random) -> None:
+    """Plain rows take the generated ways in, `push` and `run` in turn."""
+    text = print_program(tree)
+    arriving = random.sample(stream, len(stream))
+    note(f"{policy}\n{text}\n{arriving}")
+    expected = meaning(text, sorted(arriving, key=lambda e: (e.end_time, e.start_time)), policy)
+    if expected is None:
+        return
+    for reporting in ("on_watermark", "on_arrival"):
+        with short_histories():
+            engine = late_engine(tree, policy, lateness(arriving, list(range(len(arriving)))), reporting)
+            found: list[Event] = []
+            for place in range(0, len(arriving), 4):
+                rows = [(event.name, *event.args, moment(event)) for event in arriving[place : place + 4]]
+                found += [change for row in rows[:2] for change in engine.push(*row[:-1], at=row[-1])]
+                found += engine.run(rows[2:])
+            found += engine.close()
+        assert not engine.dead_letters
+        assert net(found) == sorted(expected, key=sort_key), reporting
+
+
+@settings(max_examples=settings.default.max_examples // 5)
+@given(programs(), streams().filter(bool), policies(), st.data())
+def test_events_are_taken_back_by_name(tree, stream, policy, data) -> None:
+    """What `rev(Atom)` takes back is the latest of its time."""
+    text = print_program(tree)
+    instants = [event for event in stream if event.start == event.end and event.args]
+    places = data.draw(st.lists(st.sampled_from(range(len(instants))), unique=True, max_size=3)) if instants else []
+    wrong = [instants[place] for place in places]
+    note(f"{policy}\n{text}\n{stream}\n{wrong}")
+    right = stream[::-1]
+    for event in wrong:
+        right.remove(event)
+    expected = meaning(text, right[::-1], policy)
+    if expected is None or meaning(text, stream, policy) is None:
+        return
+    with short_histories():
+        engine = etalis.compile(text, max_derivations=MOST, revision_flag="on").engine(policy=policy)
+        try:
+            rows = [(event.name, *event.args, moment(event)) for event in stream]
+            rows += [("rev", Struct(event.name, event.args), event.end) for event in wrong]
+            found = [*engine.run(rows), *engine.close()]
+        except LimitError:
+            return
     assert net(found) == sorted(expected, key=sort_key)

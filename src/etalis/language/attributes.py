@@ -52,7 +52,7 @@ CONVERSIONS: Mapping[str, Callable[[Value], Value]] = {
 def convert(name: str, signature: Signature, args: tuple[Any, ...]) -> tuple[Value, ...]:
     """Turn attributes into values, of their declared types where there are some."""
     if not signature:
-        return tuple(to_value(a) for a in args)
+        return tuple(map(to_value, args))
     if len(args) != len(signature):
         hint = f"declared: {name}({', '.join(a for a, _ in signature)})"
         raise EventError(Problem("E302", f"{name} takes {len(signature)} attributes, not {len(args)}", hint=hint))

@@ -91,7 +91,7 @@ def to_value(x: object, depth: int = 0) -> Value:
     kind = type(x)
     if kind is int or kind is str:
         return x
-    if isinstance(x, Struct | Real):
+    if kind is Struct or kind is Real:
         return x
     if isinstance(x, float):
         if math.isnan(x):

@@ -15,7 +15,6 @@ from etalis.runtime.history import History
 from etalis.runtime.order import DeadLetters, Held, HeldRow, Stamp, Values, Watermark
 from etalis.runtime.retraction import Retractions
 from etalis.runtime.revision import Revision
-from etalis.runtime.rim import to_interval
 from etalis.runtime.state import NEVER
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
@@ -61,7 +60,8 @@ class Disorder:
     def holds_plainly(self) -> bool:
         """Tell whether an event needs no more than to be held, and to be processed when it is settled."""
         bounded = self.watermark is not None and self.watermark.bound < NEVER
-        return self.held is not None and self.revision is None and bounded and not self.rules.has_timers
+        timed = self.rules.has_timers or self.rules.ticks
+        return self.held is not None and self.revision is None and bounded and not timed
 
     # events
 
@@ -85,15 +85,15 @@ class Disorder:
             reached = self.watermark.see(None if stamp is None else stamp.source, end)
             self._take_late(name, values, start, end, rank, stamp, out)
             self.settle(reached, out)
-        if self.history is not None and self.history.next_place() < self.ranked:
-            self.history.skip()
+        if self.revision is not None and self.revision.history.next_place() < self.ranked:
+            self.revision.history.skip()
 
     def _take_late(
         self, name: str, values: Values, start: int, end: int, rank: int, stamp: Stamp | None, out: list[Any]
     ) -> None:
         """Take an event that may be late: hold it, process it, or put it where it belongs."""
         if self.held is not None:
-            self.held.add((end, start, rank, (name, values, stamp)))
+            self.held.add((end, start, rank, stamp, name, *values))
             if stamp is not None and stamp.id is not None:
                 self.held_ids[stamp.id] = (end, start, rank)
             return
@@ -101,7 +101,7 @@ class Disorder:
         if self.revision.is_in_order(name, values, start, end, rank, stamp):
             self.revision.process(name, values, start, end, rank, stamp, out)
         else:
-            self.revision.insert(name, values, start, end, rank, stamp, out)
+            self.revision.insert((name, len(values)), (end, start, rank, *values), stamp, out)
 
     def _process(
         self, name: str, values: Values, start: int, end: int, rank: int, stamp: Stamp | None, out: list[Any]
@@ -141,22 +141,15 @@ class Disorder:
             self.course.advance(until, out)
 
     def _take_released(self, row: HeldRow, out: list[Any]) -> None:
-        end, start, rank, (name, values, stamp) = row
+        end, start, rank, stamp, name, *values = row
         if stamp is not None and stamp.id is not None:
             self.held_ids.pop(stamp.id, None)
-        self._process(name, values, start, end, rank, stamp, out)
+        self._process(name, tuple(values), start, end, rank, stamp, out)
 
     def release(self, row: HeldRow) -> tuple[Event, ...]:
         """Take an event that was held and is settled; return what it causes."""
         out: list[Any] = []
         self._take_released(row, out)
-        return tuple([Event(raw) for raw in out])
-
-    def push_settled(self, name: str, /, *args: Any, at: Any) -> tuple[Event, ...]:
-        """Take an event in order that was held as it came."""
-        out: list[Any] = []
-        start, end = to_interval(at)
-        self.course.process((name, len(args)), args, start, end, self.state.number + 1, out)
         return tuple([Event(raw) for raw in out])
 
     def advance(self, until: int, out: list[Any]) -> None:

@@ -23,9 +23,10 @@ from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
 from etalis.runtime.changes import Change, Changes
+from etalis.runtime.correcting import correcting_push, correcting_row
 from etalis.runtime.course import Course
 from etalis.runtime.disorder import Disorder
-from etalis.runtime.holding import Aside, holding_push, settled_rows
+from etalis.runtime.holding import HoldingWriter
 from etalis.runtime.inspection import Waiting, inspect
 from etalis.runtime.intake import Intake
 from etalis.runtime.knowledge import show_history, solutions, solutions_at
@@ -96,13 +97,14 @@ class Engine:
             return
         if disorder is None or disorder.is_quiet():
             log = None if disorder is None or disorder.revision is None else disorder.revision.log
-            self.__dict__["push"] = entries.push(self._push, settle, log)
-            self.__dict__["run"] = entries.run(lambda row: self._take(*self._intake.row(row)), settle, log)
-        elif disorder.holds_plainly() and not self.program.signatures:
-            in_order = entries.push(disorder.push_settled, settle)
-            self.__dict__["push"] = holding_push(disorder, in_order, self._push)
-            run = entries.run(self._take_aside, settle)
-            self.__dict__["run"] = lambda rows: run(settled_rows(disorder, rows))
+            push = self._push if disorder is None else correcting_push(disorder, self._push)
+            take_row = self._take_row if disorder is None else correcting_row(push, self._take_row)
+            self.__dict__["push"] = entries.push(push, settle, log)
+            self.__dict__["run"] = entries.run(take_row, settle, log)
+        elif disorder.holds_plainly():
+            holding = HoldingWriter(entries, disorder, settle)
+            self.__dict__["push"] = holding.push(self._push)
+            self.__dict__["run"] = holding.run(self._take_row)
 
     def _close_entries(self) -> None:
         self.__dict__.pop("push", None)
@@ -124,15 +126,6 @@ class Engine:
             return ()
         return self._take(*given)
 
-    def _take_aside(self, row: Any) -> tuple[Event, ...]:
-        """Take a row that was held and is settled, or one that has just come, that generated code has no place for."""
-        assert self._disorder is not None
-        if not isinstance(row, Aside):
-            return self._disorder.push_settled(*row[:-1], at=row[-1])
-        if row.is_settled:
-            return self._disorder.release(row.row)
-        return self._take(*self._intake.row(row.row))
-
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))`."""
         event = parse_event(text)
@@ -144,7 +137,10 @@ class Engine:
         A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes.
         """
         for row in rows:
-            yield from self._take(*self._intake.row(row))
+            yield from self._take_row(row)
+
+    def _take_row(self, row: Any) -> tuple[Event, ...]:
+        return self._take(*self._intake.row(row))
 
     def advance(self, *, to: Any) -> tuple[Event, ...]:
         """Say that nothing more will end at or before `to`; return what that settles."""

@@ -62,33 +62,49 @@ class EntryWriter:
         Attributes are parameters of their own, up to the most that a kind has; what is not given is `missing`.
         """
         places = [f"x{i}" for i in range(max(arity for _, arity in self.hot))]
-        named = bool(self.rules.program.signatures)
-        code = Code(["name", *(f"{x}=k0" for x in places), "/", "*rest", "at=None", *(["**named"] if named else [])])
-        missing, state = code.constant(MISSING), code.constant(self.state)
-        with code.block(f"if type(at) is int{' and not named' if named else ''}:"):
+        code = self.push_code(places)
+        state = code.constant(self.state)
+        with code.block(f"if type(at) is int{self.unnamed()}:"):
             code(f"t = at * {MICROSECONDS}")
             self._in_order(code, f"{state}.seconds")
             for number, kind in enumerate(self.hot):
                 with code.block(
-                    f"{'el' if number else ''}if name == {code.constant(kind[0])}{self._count(kind, places, missing)}:"
+                    f"{'el' if number else ''}if name == {code.constant(kind[0])}{self.count(code, kind[1], places)}:"
                 ):
-                    self._convert(code, kind, places[: kind[1]])
+                    self.convert(code, kind, places[: kind[1]])
                     code(f"{state}.seconds = at")
                     if log is not None:
                         log(code, kind, places[: kind[1]], "t")
-                    if not self._offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
+                    if not self.offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
                         with code.block(f"if {code.constant(self.state.queue)}:"):
                             code(f"return {code.constant(settle)}()")
                     code("return ()")
             code.depth -= 1
-        given = f"*[x for x in {_tuple(places)} if x is not {missing}], *rest"
-        code(f"return {code.constant(general)}(name, {given}, at=at{', **named' if named else ''})")
+        self.pass_on(code, places, general)
         return self.compiler.finish(code, "push")
 
-    def _count(self, kind: Kind, places: list[str], missing: str) -> str:
-        """Return the test that exactly a kind's number of attributes is given."""
-        given = f" and {places[kind[1] - 1]} is not {missing}" if kind[1] else ""
-        more = f" and {places[kind[1]]} is {missing}" if kind[1] < len(places) else " and not rest"
+    def push_code(self, places: list[str]) -> Code:
+        """Return the beginning of a `push` with parameters for attributes; names are taken where there are any."""
+        named = ["**named"] if self.rules.program.signatures else []
+        code = Code(["name", *(f"{x}=k0" for x in places), "/", "*rest", "at=None", *named])
+        assert code.constant(MISSING) == "k0"
+        return code
+
+    def unnamed(self) -> str:
+        """Return the test that no attribute is given by name."""
+        return " and not named" if self.rules.program.signatures else ""
+
+    def pass_on(self, code: Code, places: list[str], general: Callable[..., Any]) -> None:
+        """Write that everything else goes the general way."""
+        given = f"*[x for x in {_tuple(places)} if x is not {code.constant(MISSING)}], *rest"
+        named = ", **named" if self.rules.program.signatures else ""
+        code(f"return {code.constant(general)}(name, {given}, at=at{named})")
+
+    def count(self, code: Code, arity: int, places: list[str]) -> str:
+        """Return the test that exactly so many attributes are given."""
+        missing = code.constant(MISSING)
+        given = f" and {places[arity - 1]} is not {missing}" if arity else ""
+        more = f" and {places[arity]} is {missing}" if arity < len(places) else " and not rest"
         return given + more
 
     def run(
@@ -127,7 +143,7 @@ class EntryWriter:
     def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any], log: Log | None) -> None:
         state, clock = code.constant(self.state), self._clock(code)
         parameters = [f"x{i}" for i in range(kind[1])]
-        self._convert(code, kind, parameters)
+        self.convert(code, kind, parameters)
         code(f"{clock} = at")
         if log is not None:
             code(f"{state}.seconds = at")
@@ -136,7 +152,7 @@ class EntryWriter:
         def hand_out(events: list[str]) -> list[str]:
             return [f"{state}.seconds = {clock}", *(f"yield {e}" for e in events), f"{clock} = {state}.seconds"]
 
-        if not self._offer(code, kind, parameters, hand_out):
+        if not self.offer(code, kind, parameters, hand_out):
             with code.block(f"if {code.constant(self.state.queue)}:"):
                 for line in hand_out([]):
                     code(line)
@@ -152,7 +168,7 @@ class EntryWriter:
         code(f"if {later} or (at == {seconds} and t == {state}.now and t > {state}.floor):")
         code.depth += 1
 
-    def _convert(self, code: Code, kind: Kind, parameters: list[str]) -> None:
+    def convert(self, code: Code, kind: Kind, parameters: list[str]) -> None:
         """Write the conversion of attributes that are not plain values of their type already."""
         signature = self.rules.program.signatures.get(kind[0], ())
         for place, x in enumerate(parameters):
@@ -166,7 +182,7 @@ class EntryWriter:
             with code.block(f"if type({x}) is not {plain}:" if plain else "if True:"):
                 code(f"{x} = {code.constant(convert_one)}({known}, {x})")
 
-    def _offer(self, code: Code, kind: Kind, parameters: list[str], direct: Callable[[list[str]], list[str]]) -> bool:
+    def offer(self, code: Code, kind: Kind, parameters: list[str], direct: Callable[[list[str]], list[str]]) -> bool:
         """Write the leaves of a kind; tell whether they hand out directly, so that nothing is ever queued."""
         leaves = self.leaves[kind]
         is_direct = len(leaves) == 1 and not self.feeding and self.all_reported and self._ends_there(leaves[0])

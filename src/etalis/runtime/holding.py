@@ -1,115 +1,186 @@
-"""The short way in where events are held until they are settled: plain ones at whole seconds, of one source.
+"""The ways in where events are held until they are settled, generated: `push` and `run` that hold, and let go in order.
 
-They wait as they came; released, each goes through the generated `push`, which takes them in order. Everything else
-goes the general way.
+They do for plain input (whole seconds, plain attributes, one source) what `Disorder.take` does in general, and hand
+everything else to it. What they let go is in order already, so the leaves are written in without a look at the clock.
+Law: whatever is held, by either way, is in order of (end, start, rank).
 """
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from etalis.runtime.order import LEAST_DROPPED
+from etalis.runtime.code import Code
+from etalis.runtime.entry import EntryWriter, Kind
+from etalis.runtime.order import PLAIN, HeldRow
+from etalis.runtime.state import NEVER
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.runtime.disorder import Disorder
     from etalis.temporal.event import Event
 
-Push = Callable[..., "tuple[Event, ...]"]
+Step = Callable[[HeldRow], "tuple[Event, ...]"]
 
-
-def holding_push(disorder: Disorder, in_order: Push, general: Push) -> Push:
-    """Return `push(name, *attributes, at)`; `in_order` takes what is released, `general` what is not plain."""
-    held, mark = disorder.held, disorder.watermark
-    assert held is not None
-    assert mark is not None
-    rows, latest, bound = held.rows, mark.latest, mark.bound + 1
-
-    def push(name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
-        if type(at) is not int or named or len(latest) > 1 or None not in latest:
-            return general(name, *args, at=at, **named)
-        end = at * MICROSECONDS
-        if end <= mark.reached:
-            return general(name, *args, at=at)
-        for x in args:
-            if type(x) is not int and type(x) is not str:
-                return general(name, *args, at=at)
-        rank = disorder.ranked
-        disorder.ranked = rank + 1
-        row = (end, end, rank, (name, args, None))
-        if rows and end < rows[-1][0]:
-            insort(rows, row, lo=held.head)
-            return ()
-        rows.append(row)
-        if end <= latest[None]:
-            return ()
-        latest[None] = end
-        if end - bound > mark.reached:
-            mark.reached = end - bound
-        return release(mark.reached) if rows[held.head][0] <= mark.reached else ()
-
-    def release(reached: int) -> tuple[Event, ...]:
-        """Let go what is settled; the row that has just come is not."""
-        head = held.head
-        out: tuple[Event, ...] = ()
-        while (row := rows[head])[0] <= reached:
-            head = held.head = head + 1
-            end, start, _, (name, args, stamp) = row
-            at, rest = divmod(end, MICROSECONDS)
-            out += disorder.release(row) if rest or start != end or stamp else in_order(name, *args, at=at)
-        if head > LEAST_DROPPED:
-            held.drop_released()
-        return out
-
-    return push
+_IS_PLAIN = "type(at) is int and type(name) is str"
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
-    """A row that is not plain: as it came, or as it was held."""
+class Way:
+    """How generated code hands out events: its own, all that a function returns, and that there are no more."""
 
-    row: Any
-    is_settled: bool
-
-
-def settled_rows(disorder: Disorder, rows: Iterable[Any]) -> Iterator[Any]:
-    """Hold rows, and yield those that are settled in order: plain ones as (name, *attributes, at), others aside."""
-    held, mark = disorder.held, disorder.watermark
-    assert held is not None
-    assert mark is not None
-    waiting, latest, bound = held.rows, mark.latest, mark.bound + 1
-    for row in rows:
-        at = row[-1] if type(row) is tuple and row else None
-        end = at * MICROSECONDS if type(at) is int else mark.reached
-        if end <= mark.reached or len(latest) > 1 or None not in latest or not _is_plain(row):
-            yield Aside(row, False)
-            continue
-        rank = disorder.ranked
-        disorder.ranked = rank + 1
-        item = (end, end, rank, (row[0], row[1:-1], None))
-        if waiting and end < waiting[-1][0]:
-            insort(waiting, item, lo=held.head)
-            continue
-        waiting.append(item)
-        if end <= latest[None]:
-            continue
-        latest[None] = end
-        if end - bound > mark.reached:
-            mark.reached = end - bound
-        while (item := waiting[held.head])[0] <= mark.reached:
-            held.head += 1
-            end, start, _, (name, args, stamp) = item
-            at, rest = divmod(end, MICROSECONDS)
-            yield Aside(item, True) if rest or start != end or stamp else (name, *args, at)
-        if held.head > LEAST_DROPPED:
-            held.drop_released()
+    own: Callable[[list[str]], list[str]]
+    all_of: str
+    done: str
 
 
-def _is_plain(row: tuple[Any, ...]) -> bool:
-    for x in row:  # noqa: SIM110  the name, the attributes and the time; a generator costs more than it tests
-        if type(x) is not int and type(x) is not str:
-            return False
-    return True
+RETURNED = Way(lambda events: [f"return ({''.join(e + ', ' for e in events)})"], "return", "return ()")
+YIELDED = Way(lambda events: [f"yield {event}" for event in events], "yield from", "continue")
+
+
+class HoldingWriter:
+    """Writes the entries of an engine that holds what comes, and does no more (`Disorder.holds_plainly`)."""
+
+    def __init__(self, entries: EntryWriter, disorder: Disorder, settle: Callable[[], Any]) -> None:
+        assert disorder.held is not None
+        assert disorder.watermark is not None
+        self.entries = entries
+        self.disorder = disorder
+        self.settle = settle
+        self.rows = disorder.held.rows
+        self.mark = disorder.watermark
+        self.arities = sorted({arity for _, arity in entries.hot}, reverse=True)
+
+    def push(self, general: Callable[..., Any]) -> Callable[..., Any]:
+        """Write `push(name, *attributes, at, **named)`; `general` takes what is not plain."""
+        places = _places(self.arities[0])
+        code = self.entries.push_code(places)
+        otherwise = partial(self.entries.pass_on, code, places, general)
+        with code.block(f"if {_IS_PLAIN}{self.entries.unnamed()}:"):
+            for number, arity in enumerate(self.arities):
+                with code.block(f"{'el' if number else ''}if True{self.entries.count(code, arity, places)}:"):
+                    self._read(code, arity, otherwise)
+            with code.block("else:"):
+                otherwise()
+            self._hold(code, RETURNED, otherwise)
+            with code.block(f"if {code.constant(self.rows)}[1][0] <= r:"):
+                code(f"return {code.constant(self._release_many(self._step()))}(r)")
+            code(f"row = {code.constant(self.rows.popleft)}()")
+            self._let_go(code, RETURNED)
+        otherwise()
+        return self.entries.compiler.finish(code, "push")
+
+    def run(self, general: Callable[[Any], Any]) -> Callable[..., Any]:
+        """Write `run(rows)`; `general` takes a row that is not plain."""
+        code = Code(["rows"])
+        code.long_running = True
+        held = code.constant(self.rows)
+
+        def otherwise() -> None:
+            code(f"yield from {code.constant(general)}(given)")
+            code("continue")
+
+        with code.block("for given in rows:"):
+            for number, arity in enumerate(self.arities):
+                with code.block(f"{'el' if number else ''}if type(given) is tuple and len(given) == {arity + 2}:"):
+                    code(f"({', '.join(['name', *_places(arity), 'at'])}) = given")
+                    with code.block(f"if not ({_IS_PLAIN}):"):
+                        otherwise()
+                    self._read(code, arity, otherwise)
+            with code.block("else:"):
+                otherwise()
+            self._hold(code, YIELDED, otherwise)
+            with code.block(f"while {held} and (row := {held}[0])[0] <= r:"):
+                code(f"{code.constant(self.rows.popleft)}()")
+                self._let_go(code, YIELDED)
+        return self.entries.compiler.finish(code, "run")
+
+    def _read(self, code: Code, arity: int, otherwise: Callable[[], None]) -> None:
+        """Write the row to be held, of rank `n`; without declared types, attributes alone tell how to convert them."""
+        places = _places(arity)
+        if self.entries.rules.program.signatures:
+            for number, kind in enumerate(self._kinds(arity)):
+                with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}:"):
+                    self.entries.convert(code, kind, places)
+            with code.block("else:"):
+                otherwise()
+        else:
+            self.entries.convert(code, ("", arity), places)
+        code(f"t = at * {MICROSECONDS}")
+        code(f"n = {code.constant(self.disorder)}.ranked")
+        code(f"row = ({', '.join(['t', 't', 'n', code.constant(PLAIN), 'name', *places])})")
+
+    def _kinds(self, arity: int) -> list[Kind]:
+        return [kind for kind in self.entries.hot if kind[1] == arity]
+
+    def _hold(self, code: Code, way: Way, otherwise: Callable[[], None]) -> None:
+        """Write that a row is held, and go on if that lets any go: those that end at or before `r`."""
+        rows, mark, ranked = map(code.constant, (self.rows, self.mark, self.disorder))
+        with code.block(f"if t > {mark}.newest:"):
+            code(f"{rows}.append(row)")
+            code(f"{mark}.newest = t")
+            code(f"{ranked}.ranked = n + 1")
+        with code.block(f"elif t > {mark}.reached and {mark}.newest < {code.constant(NEVER)}:"):
+            code(f"{ranked}.ranked = n + 1")
+            code(f"{code.constant(self._hold_late)}(row)")
+            code(way.done)
+        with code.block("else:"):
+            otherwise()
+        code(f"r = t - {code.constant(self.mark.bound + 1)}")
+        with code.block(f"if r <= {mark}.reached:"):
+            code(way.done)
+        code(f"{mark}.reached = r")
+        with code.block(f"if {rows}[0][0] > r:"):
+            code(way.done)
+
+    def _hold_late(self, row: HeldRow) -> None:
+        """Hold a row that is not the newest. Its place is shorter than a row: only end, start and rank are compared."""
+        place, rows = (row[0], row[1], row[2] + 1), self.rows
+        if rows and rows[-1] > place:
+            rows.insert(bisect_left(rows, place), row)
+        else:
+            rows.append(row)
+
+    def _let_go(self, code: Code, way: Way) -> None:
+        """Write what is done with `row` once it is settled."""
+        state = code.constant(self.entries.state)
+        quiet = f"row[3] is {code.constant(PLAIN)} and {state}.seconds != {code.constant(NEVER)}"
+        for number, arity in enumerate(self.arities):
+            counted = f" and len(row) == {5 + arity}" if len(self.arities) > 1 else ""
+            with code.block(f"{'el' if number else ''}if {quiet}{counted}:"):
+                code(f"({', '.join(['t', '_', '_', '_', 'name', *_places(arity)])}) = row")
+                for place, kind in enumerate(self._kinds(arity)):
+                    with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
+                        self._offer(code, kind, way)
+        code(f"{way.all_of} {code.constant(self.disorder.release)}(row)")
+
+    def _offer(self, code: Code, kind: Kind, way: Way) -> None:
+        code(f"{code.constant(self.entries.state)}.reached = t")
+        if not self.entries.offer(code, kind, _places(kind[1]), way.own):
+            with code.block(f"if {code.constant(self.entries.state.queue)}:"):
+                code(f"{way.all_of} {code.constant(self.settle)}()")
+        code(way.done)
+
+    def _step(self) -> Step:
+        """Write the function that takes one row that is settled."""
+        code = Code(["row"])
+        self._let_go(code, RETURNED)
+        return self.entries.compiler.finish(code, "settled")
+
+    def _release_many(self, step: Step) -> Callable[[int], tuple[Event, ...]]:
+        rows = self.rows
+
+        def release(until: int) -> tuple[Event, ...]:
+            out: tuple[Event, ...] = ()
+            while rows and rows[0][0] <= until:
+                out += step(rows.popleft())
+            return out
+
+        return release
+
+
+def _places(arity: int) -> list[str]:
+    return [f"x{i}" for i in range(arity)]

@@ -58,5 +58,7 @@ class Intake:
 
 
 def _read_stamp(at: Any) -> tuple[Stamp | None, int, int]:
-    stamp = at if isinstance(at, Stamp) else None
-    return stamp, *to_interval(at if stamp is None else stamp.at)
+    if isinstance(at, Stamp):
+        return at, *to_interval(at.at)
+    start, end = to_interval(at)
+    return None, start, end

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from bisect import insort
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +18,7 @@ from etalis.temporal.event import to_plain
 from etalis.temporal.interval import to_seconds
 
 Values = tuple[Any, ...]
-HeldRow = tuple[int, int, int, Any]  # end, start, rank, what came: (name, attributes, stamp)
-
-LEAST_DROPPED = 1024
+HeldRow = tuple[Any, ...]  # (end, start, rank, stamp, name, *attributes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,9 @@ class Stamp:
     id: Hashable | None = None
     rank: Any = None
     source: Hashable | None = None
+
+
+PLAIN = Stamp(None)  # of events that came as instants, with nothing but their time
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,40 @@ class DeadLetters:
 
 
 class Watermark:
-    """How far the stream is settled, by source."""
+    """How far the stream is settled, by source.
 
-    __slots__ = ("bound", "idle", "latest", "reached")
+    While there is but one source, without a name, and it sends, `newest` alone is moved, by whoever takes its events;
+    else it is NEVER.
+    """
+
+    __slots__ = ("_latest", "bound", "idle", "newest", "reached")
 
     def __init__(self, bound: int, sources: Iterable[Hashable] = ()) -> None:
         self.bound = bound
         self.reached = BEGINNING
-        self.latest: dict[Hashable, int] = dict.fromkeys(sources, BEGINNING)
+        self._latest: dict[Hashable, int] = dict.fromkeys(sources, BEGINNING)
         self.idle: set[Hashable] = set()
+        self.newest = NEVER
+
+    @property
+    def latest(self) -> dict[Hashable, int]:
+        """The latest end of every source."""
+        if self.newest < NEVER:
+            self._latest[None] = self.newest
+        return self._latest
 
     def see(self, source: Hashable, end: int) -> int:
         """Note an event of a source; return the watermark."""
+        if source is None and self.newest < NEVER:
+            if end > self.newest:
+                self.newest = end
+                if self.bound < NEVER:
+                    self.reached = max(self.reached, end - self.bound - 1)
+            return self.reached
         self.idle.discard(source)
-        if end > self.latest.get(source, BEGINNING):
-            self.latest[source] = end
+        latest = self.latest
+        if end > latest.get(source, BEGINNING):
+            latest[source] = end
             self._follow()
         return self.reached
 
@@ -100,7 +121,9 @@ class Watermark:
         return self.reached
 
     def _follow(self) -> None:
-        awake = [end for source, end in self.latest.items() if source not in self.idle]
+        latest, idle = self._latest, self.idle
+        awake = [end for source, end in latest.items() if source not in idle]
+        self.newest = latest[None] if list(latest) == [None] and not idle else NEVER
         if awake and self.bound < NEVER:
             self.reached = max(self.reached, min(awake) - self.bound - 1)
 
@@ -108,48 +131,46 @@ class Watermark:
 class Held:
     """Events held until they are settled, in order of (end, start, rank)."""
 
-    __slots__ = ("head", "rows")
+    __slots__ = ("rows",)
 
     def __init__(self) -> None:
-        self.rows: list[HeldRow] = []
-        self.head = 0  # rows before it have been released
+        self.rows: deque[HeldRow] = deque()
 
     def add(self, row: HeldRow) -> None:
         """Hold one."""
         rows = self.rows
-        if len(rows) > self.head and rows[-1][:3] > row[:3]:
-            insort(rows, row, lo=self.head, key=by_place)
+        if rows and rows[-1][:3] > row[:3]:
+            insort(rows, row, key=by_place)
         else:
             rows.append(row)
 
     def release(self, until: int) -> Iterator[HeldRow]:
         """Yield what ends at or before a moment, in order, and hold it no more."""
         rows = self.rows
-        while self.head < len(rows) and rows[self.head][0] <= until:
-            self.head += 1
-            yield rows[self.head - 1]
-        if self.head > LEAST_DROPPED:
-            self.drop_released()
-
-    def drop_released(self) -> None:
-        """Let go what has been released."""
-        del self.rows[: self.head]
-        self.head = 0
+        while rows and rows[0][0] <= until:
+            yield rows.popleft()
 
     def remove(self, wanted: Callable[[HeldRow], bool]) -> HeldRow | None:
         """Take out the last event that is wanted; None if none is held."""
-        for place in range(len(self.rows) - 1, self.head - 1, -1):
-            if wanted(self.rows[place]):
-                return self.rows.pop(place)
+        for behind, row in enumerate(reversed(self.rows), 1):
+            if wanted(row):
+                del self.rows[-behind]
+                return row
         return None
 
     def __iter__(self) -> Iterator[HeldRow]:
-        return iter(self.rows[self.head :])
+        return iter(self.rows)
 
     def __len__(self) -> int:
-        return len(self.rows) - self.head
+        return len(self.rows)
 
 
 def by_place(row: HeldRow) -> tuple[int, int, int]:
     """Return the key of the order in which events are taken."""
-    return row[:3]
+    end, start, rank, *_ = row
+    return end, start, rank
+
+
+def atom_of(row: HeldRow) -> tuple[str, Values]:
+    """Return name and attributes of an event that is held."""
+    return row[4], row[5:]

@@ -15,6 +15,7 @@ from etalis.errors import ConditionError
 from etalis.plan.keys import Kind
 from etalis.runtime.changes import Changes
 from etalis.runtime.course import Course
+from etalis.runtime.row_log import Row
 from etalis.runtime.state import BEGINNING, Raw
 from etalis.runtime.tables import Fifo, Table, fifos_of, logs_of, tables_of
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from etalis.runtime.program import Program
     from etalis.runtime.ruleset import RuleSet
 
-Row = tuple[Any, ...]  # (end, start, rank, *attributes)
 Chain = list[tuple[Row, int]]  # rows of one partition with the numbers of their kinds
 TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
 _OWN_NUMBERS = -(1 << 62)  # events of a replay are numbered apart from those of the engine that runs
@@ -90,6 +90,13 @@ class Shelves:
                 table.pop(key, None)
         for log, items in zip(self.logs, content.logs, strict=True):
             del log[: len(items)]
+
+    def has_none_of(self, content: Content) -> bool:
+        """Tell whether nothing of a partition's state is here any more."""
+        if content.timers or any(content.logs):
+            return False
+        pairs = zip(self.tables, content.tables, strict=True)
+        return all(table.keys().isdisjoint(taken) for table, taken in pairs)
 
 
 class Replayer:
@@ -161,8 +168,11 @@ class Replayer:
             state.reached = row[0]
             processors[number](row)
             if queue:
-                course.made = 0
-                course.settle(out)
+                if len(queue) == 1 and queue[0][2].feeds is None:  # no rounds follow, and all that is made is reported
+                    out.append(queue.pop())
+                else:
+                    course.made = 0
+                    course.settle(out)
         for raw in out:
             raw[2].made.reset()
         return out

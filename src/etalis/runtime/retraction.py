@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.logic.term import Struct, format_value
 from etalis.runtime.changelog import net
-from etalis.runtime.order import Stamp, Values
+from etalis.runtime.order import Stamp, Values, atom_of
 
 if TYPE_CHECKING:
     from etalis.runtime.disorder import Disorder
@@ -47,9 +47,9 @@ class Retractions:
     def _take_back_held(self, name: str, values: Values, start: int, end: int) -> bool:
         """Hold an event no more: the one at its time or, if it did not occur then, the latest before that."""
         assert self.held is not None
-        held = [row[:2] for row in self.held if row[3][:2] == (name, values) and row[0] <= end]
+        held = [row[:2] for row in self.held if atom_of(row) == (name, values) and row[0] <= end]
         wanted = (end, start) if (end, start) in held else max(held, default=None)
-        return self.held.remove(lambda r: r[:2] == wanted and r[3][:2] == (name, values)) is not None
+        return self.held.remove(lambda r: r[:2] == wanted and atom_of(r) == (name, values)) is not None
 
     def _reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
         """Let time reach the moment of a correction, if that is later."""
@@ -65,7 +65,7 @@ class Retractions:
     ) -> None:
         """Take back the latest event equal to this one."""
         if self.held is not None:
-            row = self.held.remove(lambda r: r[:2] == (end, start) and r[3][:2] == (name, values))
+            row = self.held.remove(lambda r: r[:2] == (end, start) and atom_of(r) == (name, values))
             if row is not None:
                 self._hold_again(row, instead)
                 return
@@ -85,7 +85,7 @@ class Retractions:
     def _take_back_id(self, name: Hashable, out: list[Any], instead: Instead | None) -> bool:
         if self.held is not None and name in self.held_ids:
             wanted = self.held_ids.pop(name)
-            row = self.held.remove(lambda r: r[:3] == wanted and r[3][2] is not None and r[3][2].id == name)
+            row = self.held.remove(lambda r: r[:3] == wanted and r[3] is not None and r[3].id == name)
             assert row is not None
             self._hold_again(row, instead)
             return True
@@ -99,7 +99,7 @@ class Retractions:
         assert self.held is not None
         if instead is not None:
             name, values, start, end = instead
-            self.held.add((end, start, row[2], (name, values, row[3][2])))
+            self.held.add((end, start, row[2], row[3], name, *values))
 
     def _take_back_at(self, place: int, instead: Instead | None, out: list[Any]) -> None:
         revision, disorder = self.revision, self.disorder

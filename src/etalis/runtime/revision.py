@@ -7,6 +7,7 @@ state. Law: after every step the engine stands as if it had been given the corre
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,8 @@ from etalis.runtime.code import Code
 from etalis.runtime.course import Course
 from etalis.runtime.history import TOGETHER, History, Part
 from etalis.runtime.order import Stamp, Values, Watermark
-from etalis.runtime.replay import Chain, Content, Replayer, Row, Shelves
+from etalis.runtime.replay import Chain, Content, Replayer, Shelves
+from etalis.runtime.row_log import Row
 from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag
 
 if TYPE_CHECKING:
@@ -77,7 +79,7 @@ class Revision:
         if self.rules.has_timers:
             tag = self.state.tag = self._tag_of(kind, values)
         self.course.process(kind, values, start, end, rank, out, tag)
-        if len(self.history.rows) >= self.history.trim_at:
+        if self.history.is_long():
             self.forget()
 
     def _remember(self, kind: Kind, row: Row, stamp: Stamp | None) -> None:
@@ -115,20 +117,18 @@ class Revision:
 
     # changes
 
-    def insert(
-        self, name: str, values: Values, start: int, end: int, rank: int, stamp: Stamp | None, out: list[Any]
-    ) -> None:
+    def insert(self, kind: Kind, row: Row, stamp: Stamp | None, out: list[Any]) -> None:
         """Put a late event where it belongs."""
-        kind = (name, len(values))
-        part = self.history.parts.get(kind)
+        history = self.history
+        part = history.parts.get(kind)
         if part is None:
             return
-        key = part.key(kind, values)
-        old = self.history.chain(part, key, self.order)
-        row = (end, start, rank, *values)
+        key = part.key(kind, row[3:])
+        old = history.chain(part, key, self.order)
         self._remember(kind, row, stamp)
-        self.history.is_sorted = False
-        new = sorted([*old, (row, self.history.number_of[kind])], key=self.order)
+        history.is_sorted = False
+        new = old.copy()
+        insort(new, (row, history.number_of[kind]), key=self.order)
         self._redo(part, key, old, new, self.settled, out)
 
     def retract(self, place: int, out: list[Any], instead: tuple[Kind, Row, Stamp | None] | None = None) -> None:
@@ -142,7 +142,10 @@ class Revision:
         old = history.chain(part, key, self.order)
         history.take_out(place)
         if instead is None:
-            self._redo(part, key, old, [item for item in old if item[0] is not row], self.settled, out)
+            # Ranks tell rows apart unless the host gave some.
+            told = not history.rows.has_apart()
+            new = [item for item in old if item[0][2] != place] if told else history.chain(part, key, self.order)
+            self._redo(part, key, old, new, self.settled, out)
             return
         history.is_sorted = False
         found: list[Any] = []
@@ -203,8 +206,9 @@ class Revision:
         self._tell(was, made, out)
 
     def _tell(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
-        for error in self.replayer.new_errors():
-            self.report(error)
+        if self.replayer.errors:
+            for error in self.replayer.new_errors():
+                self.report(error)
         self.changelog.write(was, made, out)
 
     # the horizon
@@ -221,19 +225,18 @@ class Revision:
 
     def find(self, name: str, values: Values, start: int, end: int, *, before: bool) -> int | None:
         """Return where an event is that may still change: the latest of its time or, if there is none, before it."""
-        return self._within(self.history.find((name, len(values)), values, start, end, before=before))
+        kind = (name, len(values))
+        return self.history.find(kind, values, start, end, before=before, since=self.limit())
 
     def find_id(self, name: Any) -> int | None:
         """Return where the event of an id is, if it may still change."""
-        return self._within(self.history.ids.get(name))
-
-    def _within(self, place: int | None) -> int | None:
+        place = self.history.ids.get(name)
         row = None if place is None else self.history.row(place)[0]
         return place if row is not None and row[0] >= self.limit() else None
 
     def forget(self) -> None:
         """Let go what can change no more."""
-        self.history.forget(self.limit(), self.order, self._is_idle, self._settle_rows)
+        self.history.forget(self.limit(), self.order, self._is_idle, self._settle_rows, self.shelves.has_none_of)
 
     def _settle_rows(self, part: Part, key: Any, chain: Chain, until: int | None) -> Content | None:
         """Return the state that old rows leave behind, None if nothing; time passes up to a moment or the last row."""
@@ -245,7 +248,11 @@ class Revision:
 
     def _is_idle(self, part: Part, key: Any) -> bool:
         """Tell whether a partition is sure to have no state."""
-        return part.is_plain and all(key not in table for table in self.shelves.tables)
+        if part.is_plain:
+            for table in self.shelves.tables:
+                if key in table:
+                    return False
+        return part.is_plain
 
 
 def _by_place(item: tuple[Row, int]) -> Any:

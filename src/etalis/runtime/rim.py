@@ -8,7 +8,7 @@ from typing import Any
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import Signature
 from etalis.language.spelling import suggest
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import MICROSECONDS, to_time
 
 
 def to_interval(at: Any) -> tuple[int, int]:
@@ -17,6 +17,8 @@ def to_interval(at: Any) -> tuple[int, int]:
     >>> to_interval(3), to_interval((1, 2.5))
     ((3000000, 3000000), (1000000, 2500000))
     """
+    if type(at) is int:
+        return at * MICROSECONDS, at * MICROSECONDS
     try:
         if isinstance(at, tuple | list):
             start, end = (to_time(t) for t in at)

@@ -12,7 +12,7 @@ from typing import Any
 from etalis.errors import Problem, SnapshotError
 from etalis.runtime.disorder import Disorder
 from etalis.runtime.history import History, Part
-from etalis.runtime.order import Stamp
+from etalis.runtime.order import PLAIN, Stamp, atom_of
 from etalis.runtime.replay import Content
 from etalis.runtime.snapshot_book import Book
 from etalis.runtime.snapshot_file import Name
@@ -96,7 +96,7 @@ def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owne
         scalars.append(("reached", mark.reached))
         book.put_rows(("sources",), [(name, end, int(name in mark.idle)) for name, end in mark.latest.items()])
     if disorder.held is not None:
-        held = [(*row[:3], *row[3][:2], _apart(row[3][2])) for row in disorder.held]
+        held = [(*row[:3], *atom_of(row), _apart(row[3])) for row in disorder.held]
         book.put_rows(("held",), held)
         book.put_rows(("held ids",), list(disorder.held_ids.items()))
     if disorder.revision is not None:
@@ -122,7 +122,7 @@ def load_disorder(
                 mark.idle.add(name)
     if disorder.held is not None:
         for end, start, rank, name, values, stamp in book.rows(("held",)):
-            disorder.held.rows.append((end, start, rank, (name, values, None if stamp is None else Stamp(*stamp))))
+            disorder.held.rows.append((end, start, rank, None if stamp is None else Stamp(*stamp), name, *values))
         disorder.held_ids.update(book.rows(("held ids",)))
     if disorder.revision is not None:
         disorder.revision.settled = scalars["settled"]
@@ -132,7 +132,7 @@ def load_disorder(
 
 def _apart(stamp: Stamp | None) -> tuple[Any, ...] | None:
     """Return a stamp as data; its time stands with the event."""
-    return None if stamp is None else (0, stamp.id, stamp.rank, stamp.source)
+    return None if stamp is None or stamp is PLAIN else (0, stamp.id, stamp.rank, stamp.source)
 
 
 def _save_history(history: History, book: Book) -> None:
@@ -152,7 +152,7 @@ def _load_history(history: History, book: Book, next_place: int) -> None:
         kind = (section[1], int(section[2]))
         if kind in history.parts:
             found += [(arrival, name, kind, tuple(row)) for arrival, name, *row in book.rows(section)]
-    history.offset = next_place - len(found)
+    history.rows.begin(next_place - len(found))
     for _, name, kind, row in sorted(found, key=lambda item: item[0]):
         history.add(kind, row, name)
     history.trim_at = max(history.trim_at, 2 * len(history.rows))

@@ -85,7 +85,11 @@ class State:
     @property
     def now(self) -> int:
         """The time reached. Generated code moves `seconds` alone: whole seconds compare faster than microseconds."""
-        return self.reached if self.seconds == NEVER else max(self.reached, self.seconds * MICROSECONDS)
+        reached, seconds = self.reached, self.seconds
+        if seconds == NEVER:
+            return reached
+        time = seconds * MICROSECONDS
+        return time if time > reached else reached
 
     @now.setter
     def now(self, time: int) -> None:

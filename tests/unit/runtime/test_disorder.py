@@ -215,3 +215,26 @@ def test_partitions_with_deadlines_are_forgotten() -> None:
     assert e._disorder is not None
     assert e._disorder.history is not None
     assert sum(len(part.tags) for part in e._disorder.history.all_parts()) < 5000
+
+
+def test_what_a_window_drops_leaves_no_state_before_the_history() -> None:
+    e = engine(REVISION + ":- set_flag(revision_window, 10).\nd(X) <- (a(X) seq b(X)) within 5.\n")
+    for i in range(20_000):
+        e.push("a", i, at=i)
+    assert e._disorder is not None
+    assert e._disorder.history is not None
+    assert sum(len(part.bases) for part in e._disorder.history.all_parts()) < 10_000
+
+
+@pytest.mark.parametrize("flags", [LATE, ARRIVAL])
+@pytest.mark.parametrize("way", ["push", "run"])
+def test_long_streams_are_sorted(flags: str, way: str) -> None:
+    """Also where a late event comes just when a block of the history is full."""
+    flags = flags.replace("ooo_window, 5", "ooo_window, 50")
+    rows = [("ab"[i % 2], i // 2, i) for i in range(5_000)]
+    late = [row for _, row in sorted((i + (40 if i % 32 == 0 else 0), row) for i, row in enumerate(rows))]
+    e = etalis.compile(flags + "d(X) <- a(X) seq b(X).").engine(policy="chronological")
+    found = list(e.run(late)) if way == "run" else [x for row in late for x in e.push(*row[:-1], at=row[-1])]
+    found += e.close()
+    assert sum(change.sign for change in found) == 2_500
+    assert e.dead_letter_count == 0
