@@ -128,7 +128,7 @@ def from_table(table: pa.Table) -> list[Event]:
     """Return the rows of a table of matches as events in order."""
     matches = []
     for row in table.to_pylist():
-        name, start, end, rule = (row.pop(key, None) for key in ("event", "start", "end", "rule"))
+        name, start, end, rule, _ = (row.pop(key, None) for key in ("event", "start", "end", "rule", "match_id"))
         args = tuple(to_value(value) for value in row.values() if value is not None)
         matches.append(Event.make(name, args, parse_time(start, "s"), parse_time(end, "s"), rule))
     return sorted(matches, key=sort_key)

@@ -34,4 +34,5 @@ def expected(program: etalis.Program, rows: Sequence[tuple[Any, ...]]) -> list[E
 
 
 def enveloped(events: Sequence[Event]) -> list[tuple[Any, ...]]:
-    return sorted((e.name, json.dumps([to_plain(a) for a in e.args]), e.start, e.end, e.rule or "") for e in events)
+    rows = [(e.name, json.dumps([to_plain(a) for a in e.args]), e.start, e.end, e.rule or "", e.id) for e in events]
+    return sorted(rows)

@@ -31,7 +31,7 @@ SCHEMA = ", ".join(
     ["run int", *(f"{name} {t}" for name, t in FIXED.items())]
     + [f"{letter}{i} {t}" for t, letter in GENERAL.items() for i in range(EACH)]
 )
-RESULT = "run int, event string, args string, start bigint, `end` bigint, rule string"
+RESULT = "run int, event string, args string, start bigint, `end` bigint, rule string, match_id string"
 
 
 @dataclass(frozen=True)

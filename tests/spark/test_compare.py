@@ -22,7 +22,7 @@ def test_compare(spark: Any) -> None:
     old, new = (etalis.compile(text, event_consumption_policy="unrestricted") for text in (OLD, NEW))
     df = spark.createDataFrame(ROWS, "event string, x int, y double, ts int").repartition(3)
     found = old.on(spark).compare(new, df, time="ts", shards=2)
-    assert found.columns == ["change", "event", "args", "start", "end", "rule"]
+    assert found.columns == ["change", "event", "args", "start", "end", "rule", "match_id"]
     wanted = [
         (d.change, d.match.name, json.dumps([to_plain(a) for a in d.match.args]), d.match.start, d.match.end)
         for d in old.compare(new, ROWS)
@@ -35,6 +35,7 @@ def test_compare(spark: Any) -> None:
     assert typed.dtypes == [
         ("change", "string"), ("X", "bigint"), ("Y", "double"), ("start", "bigint"), ("end", "bigint"),
         ("rule", "string"),
+        ("match_id", "string"),
     ]  # fmt: skip
     assert sorted(tuple(row)[:5] for row in typed.collect()) == sorted(
         (d.change, *d.match.args, d.match.start, d.match.end) for d in old.compare(new, ROWS) if d.match.name == "d"

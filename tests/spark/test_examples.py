@@ -71,7 +71,7 @@ def test_history(spark: Any, example: Path) -> None:
         (*match.args, int(match.start)) for match in wanted if match.name == "fraud"
     )
     block = spark.read.option("header", True).csv(str(example / "data" / "block"))
-    assert block.columns == ["Card", "start", "end", "rule"]
+    assert block.columns == ["Card", "start", "end", "rule", "match_id"]
     assert block.count() == sum(match.name == "block" for match in wanted)
     assert "etalis_up" in (example / "data" / "history.prom").read_text()
 

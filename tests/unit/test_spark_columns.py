@@ -79,7 +79,7 @@ results: `event` string, `Card` string, `Sum` double, `start` timestamp, `end` t
 
 
 def test_explained() -> None:
-    assert describe(plan(PROGRAM, Given(COLUMNS))) == EXPLAINED
+    assert describe(plan(PROGRAM, Given(COLUMNS))) == EXPLAINED + ", `match_id` string"
 
 
 def test_explained_together() -> None:
@@ -92,7 +92,7 @@ def test_explained_together() -> None:
         "  b/1: all rows in one shard",
         "  rule 1: b/1 is not joined by X",
         "rows of equal time are taken in the order of n, then the standard order of the events",
-        "results: `event` string, `start` bigint, `end` bigint, `rule` string",
+        "results: `event` string, `start` bigint, `end` bigint, `rule` string, `match_id` string",
     ]
 
 
@@ -219,7 +219,7 @@ def test_names_of_result_columns() -> None:
     text = ":- event(d(start: int, x: int)). d(X, Y) <- a(X, Y). e(X, x, X) <- a(X, _). f(X) <- a(_, X)."
     output = plan(text, Given({"ts": "int", "p": "int", "q": "string"}), shards=1).job.output
     assert [name for name, _ in output.columns] == [
-        "event", "start_2", "x", "arg2", "X_2", "f_X", "start", "end", "rule",
+        "event", "start_2", "x", "arg2", "X_2", "f_X", "start", "end", "rule", "match_id",
     ]  # fmt: skip
     assert [[field.column for field in fields] for _, fields in output.kinds] == [
         ["start_2", "x"],
@@ -230,4 +230,4 @@ def test_names_of_result_columns() -> None:
 
 def test_one_kind_alone() -> None:
     output = plan(PROGRAM, Given(COLUMNS), form=Form(select="cleared")).job.output
-    assert output.ddl == "`Card` string, `start` timestamp, `end` timestamp, `rule` string"
+    assert output.ddl == "`Card` string, `start` timestamp, `end` timestamp, `rule` string, `match_id` string"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.runtime.comparison import GAINED, LOST
-from etalis.spark.output import END, RULE, START
+from etalis.spark.output import END, ID, RULE, START
 from etalis.spark.schema import refuse
 from etalis.spark.sharding import quoted
 
@@ -20,19 +20,24 @@ def compare_frames(old: Any, new: Any) -> Any:
     from pyspark.sql import functions as f
 
     _check_columns(dict(old.dtypes), dict(new.dtypes))
-    match = [quoted(name) for name in old.columns if name != RULE]
+    told = [name for name in old.columns if name in (RULE, ID)]  # said of a match, but not what makes it one
+    match = [quoted(name) for name in old.columns if name not in told]
     rows = old.withColumn("_weight", f.lit(-1)).unionByName(new.withColumn("_weight", f.lit(1)))
-    weight, rule = f.col("_weight"), f.col(RULE)
+    weight = f.col("_weight")
+    sides = {"_old": weight < 0, "_new": weight > 0}
     surplus = rows.groupBy(*match).agg(
         f.sum(weight).alias("_surplus"),
-        f.min(f.when(weight < 0, rule)).alias("_old"),
-        f.min(f.when(weight > 0, rule)).alias("_new"),
+        *(
+            f.min(f.when(is_there, f.col(name))).alias(f"{side}_{name}")
+            for side, is_there in sides.items()
+            for name in told
+        ),
     )
     gained = f.col("_surplus") > 0
     return surplus.where(f.col("_surplus") != 0).select(
         f.when(gained, GAINED).otherwise(LOST).alias(CHANGE),
         *match,
-        f.when(gained, f.col("_new")).otherwise(f.col("_old")).alias(RULE),
+        *(f.when(gained, f.col(f"_new_{name}")).otherwise(f.col(f"_old_{name}")).alias(name) for name in told),
         f.explode(f.expr("sequence(1, abs(_surplus))")).alias("_copy"),
     ).drop("_copy")  # fmt: skip
 

@@ -15,10 +15,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
-from etalis.logic.term import Struct, Value, format_value
+from etalis.logic.term import Struct, Value, format_atom, format_value
 from etalis.temporal.event import Event, Kind, to_plain
 from etalis.temporal.interval import to_time
 
@@ -70,12 +71,12 @@ class Output:
         return ", ".join(quoted)
 
 
-START, END, RULE, EVENT, ARGS, ATOM = "start", "end", "rule", "event", "args", "_atom"
-_RESERVED = frozenset({START, END, RULE, EVENT, ATOM})
+START, END, RULE, EVENT, ARGS, ATOM, ID = "start", "end", "rule", "event", "args", "_atom", "match_id"
+_RESERVED = frozenset({START, END, RULE, EVENT, ATOM, ID})
 
 
 def _closing(time: str, atom: bool) -> list[tuple[str, str]]:
-    return [(START, time), (END, time), (RULE, "string"), *([(ATOM, "string")] if atom else [])]
+    return [(START, time), (END, time), (RULE, "string"), (ID, "string"), *([(ATOM, "string")] if atom else [])]
 
 
 def make_envelope(kinds: Iterable[Named], time: str, unit: Fraction, atom: bool) -> Output:
@@ -170,7 +171,8 @@ def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...],
         START: lambda: _moments(cells[1], output),
         END: lambda: _moments(cells[0], output),
         ARGS: lambda: pa.array([_to_json(event) for event in events], pa.string()),
-        ATOM: lambda: pa.array([event.atom for event in events], pa.string()),
+        ATOM: lambda: _atoms(kind, cells),
+        ID: lambda: _ids(kind, cells),
     }
     places = {field.column: i for i, field in enumerate(fields)}
     columns = []
@@ -183,6 +185,37 @@ def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...],
         else:
             columns.append(pa.nulls(len(events), ARROW[column_type]))
     return columns
+
+
+def _atoms(kind: Kind, cells: Sequence[Sequence[Any]]) -> pa.Array:
+    """Return the atoms of events of one kind as program text, a column at a time (`Event.atom`)."""
+    name = format_atom(kind.name)
+    if not kind.arity:
+        return pa.repeat(pa.scalar(name, pa.string()), len(cells[0]))
+    parts: list[Any] = [pa.scalar(f"{name}(")]
+    for place in range(kind.arity):
+        parts += [_texts(cells[3 + place]), pa.scalar(", ")]
+    return pc.binary_join_element_wise(*parts[:-1], pa.scalar(")"), "")
+
+
+def _ids(kind: Kind, cells: Sequence[Sequence[Any]]) -> pa.Array:
+    """Return what tells events of one kind apart, on every machine and in every run (`Event.id`)."""
+    start, end = (_texts(cells[i]) for i in (1, 0))
+    return pc.binary_join_element_wise(_atoms(kind, cells), pa.scalar("@"), start, pa.scalar(".."), end, "")
+
+
+def _texts(values: Sequence[Value]) -> pa.Array:
+    """Return values as program text."""
+    types = set(map(type, values))
+    if types == {int}:
+        try:
+            return pa.array(values, pa.int64()).cast(pa.string())
+        except OverflowError:
+            pass
+    if types == {str}:
+        written = {value: format_value(value) for value in set(values)}
+        return pa.array(map(written.__getitem__, values), pa.string())
+    return pa.array(map(format_value, values), pa.string())
 
 
 def attribute(events: Sequence[Event], place: int, field: Field, arrow: pa.DataType) -> pa.Array:

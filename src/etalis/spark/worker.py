@@ -50,10 +50,10 @@ class Task:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The columns that say, where what was reported may be taken back, what is done and to which match."""
+        """The columns that say, where what was reported may be taken back, what is done."""
         if not self.stream.job.settings.corrects:
             return ()
-        return tuple(distinct(("op", "match_id"), {name.casefold() for name, _ in self.stream.job.output.columns}))
+        return tuple(distinct(("op",), {name.casefold() for name, _ in self.stream.job.output.columns}))
 
     @property
     def ddl(self) -> str:
@@ -114,7 +114,7 @@ def _encode_changes(events: Sequence[Event], task: Task) -> Iterator[Any]:
             alike.setdefault((event.sign, id(event.kind)), []).append(event)
     for (sign, _), several in alike.items():
         rows = encode(several, task.stream.job.output)
-        told = [pa.repeat(pa.scalar("+" if sign > 0 else "-"), len(several)), pa.array([e.id for e in several])]
+        told = [pa.repeat(pa.scalar("+" if sign > 0 else "-"), len(several))]
         yield pa.RecordBatch.from_arrays([*rows.columns, *told], names=[*rows.schema.names, *task.changes])
 
 
