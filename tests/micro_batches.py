@@ -17,8 +17,9 @@ from etalis.spark.schema import Given, Options
 from etalis.spark.store import Place
 from etalis.spark.worker import Task, Turn, leave_equal_out, live_shards, mark_time, run_turn
 from etalis.temporal.event import Event
+from spark_shuffle import SPARK_TYPES, column_type, shuffle
 
-ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string()}
+Row = tuple[Any, ...]
 END_OF_TIME = 10**15  # microseconds
 
 
@@ -27,57 +28,50 @@ class Stream:
     """A program planned for micro-batches over one frame per kind of event."""
 
     plan: Plan
-    task: Task
+    tasks: tuple[Task, ...]
 
-    def rows(self, events: Iterable[tuple[int, Event]]) -> list[tuple[int, tuple[Any, ...]]]:
-        """Return events, each with its rank, as rows with their shards."""
-        keys = {layout.tag: (layout, columns) for layout, columns in self.plan.sharding.keys}
+    def rows(self, events: Iterable[tuple[int, Event]]) -> list[Row]:
+        """Return events, each with its rank, as rows."""
         places = {layout.tag: places for layout, places in self.plan.slots.places}
         found = []
         for rank, event in events:
             tag = f"{event.name}/{len(event.args)}"
-            layout, columns = keys[tag]
-            key = tuple(event.args[layout.columns.index(name)] for name, _ in columns)
             cells = dict(zip(places[tag], event.args, strict=True))
             slots = [cells.get(i) for i in range(len(self.plan.slots.types))]
-            row = (tag, event.start_time, event.end_time, rank, *slots)
-            found.append((hash(repr(key)) % self.plan.sharding.shards, row))
+            found.append((tag, event.start_time, event.end_time, rank, *slots))
         return found
 
-    def table(self, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-        types = [pa.string(), pa.int64(), pa.int64(), pa.int32(), *(ARROW[t] for t in self.plan.slots.types)]
+    def run(self, number: int, rows: Sequence[Row], *, clock: int | None = None) -> list[Any]:
+        """Run one micro-batch of all shards of all stages; return the results."""
+        marks = {f"\0{i}": self._latest(rows, frame) for i, frame in enumerate(self.plan.frames)} | {"\0clock": clock}
+        blanks = (None,) * (1 + len(self.plan.slots.types))
+        marked = [(tag, time, time, *blanks) for tag, time in marks.items() if time is not None]
+        handed: list[pa.Table] = []
+        for stage, task in zip(self.plan.stages, self.tasks, strict=True):
+            mine = [row for row in rows if len(self.plan.stages) == 1 or row[0] in stage.tags]
+            shards = shuffle([self._table(mine), *handed], stage, self.plan)
+            found = []
+            for shard, batches in enumerate(shards):
+                turn = Turn(Place("query", task.stage, shard), number)
+                tables = [pa.Table.from_batches([batch]) for batch in batches]
+                united = pa.concat_tables([*tables, self._table(marked)], promote_options="default")
+                found += run_turn(task, turn, united.combine_chunks().to_batches(3))
+            handed = [pa.Table.from_batches([batch]) for batch in found]
+        batches = [batch for table in handed for batch in table.to_batches()]
+        merged = leave_equal_out(batches) if self.plan.merged else batches
+        return [row for batch in merged for row in batch.to_pylist()]
+
+    def _latest(self, rows: Sequence[Row], frame: Any) -> int | None:
+        own = {layout.tag for layout in frame.layouts}
+        times = pa.RecordBatch.from_arrays([pa.array([row[2] for row in rows if row[0] in own], pa.int64())], ["time"])
+        return next((made["time"][0].as_py() for made in mark_time("", 1, [times])), None)
+
+    def _table(self, rows: Sequence[Row]) -> pa.Table:
+        types = [pa.string(), pa.int64(), pa.int64(), pa.int32(), *(SPARK_TYPES[t] for t in self.plan.slots.types)]
         names = ["_event", "_start", "_end", "_order", *(f"s{i}" for i in range(len(self.plan.slots.types)))]
         columns = zip(*rows, strict=True) if rows else [[] for _ in names]
         table = pa.table([pa.array(list(c), t) for c, t in zip(columns, types, strict=True)], names=names)
         return table if self.plan.frames[0].order else table.drop_columns(["_order"])
-
-    def marks(self, source: str, times: Sequence[int]) -> list[list[tuple[Any, ...]]]:
-        """Return the marks of a source, by shard."""
-        shards = self.plan.sharding.shards
-        blanks = (None,) * (1 + len(self.plan.slots.types))
-        batch = pa.RecordBatch.from_arrays([pa.array(times, pa.int64())], names=["time"])
-        found: list[list[tuple[Any, ...]]] = [[] for _ in range(shards)]
-        for made in mark_time(source, shards, [batch]):
-            for mark in made.to_pylist():
-                found[mark["shard"]].append((mark["tag"], mark["time"], mark["time"], *blanks))
-        return found
-
-    def run(self, number: int, rows: Sequence[tuple[int, tuple[Any, ...]]], *, clock: int | None = None) -> list[Any]:
-        """Run one micro-batch of all shards; return the results."""
-        marks = [[] for _ in range(self.plan.sharding.shards)]
-        for source, frame in enumerate(self.plan.frames):
-            own = {layout.tag for layout in frame.layouts}
-            for shard, made in enumerate(self.marks(str(source), [row[2] for _, row in rows if row[0] in own])):
-                marks[shard] += made
-        for shard, made in enumerate(self.marks("clock", [] if clock is None else [clock])):
-            marks[shard] += made
-        found: list[Any] = []
-        for shard in range(self.plan.sharding.shards):
-            table = self.table([row for place, row in rows if place == shard] + marks[shard])
-            turn = Turn(Place("query", self.task.stage, shard), number)
-            found += run_turn(self.task, turn, table.to_batches(3))
-        merged = leave_equal_out(found) if self.plan.sharding.merged else found
-        return [row for batch in merged for row in batch.to_pylist()]
 
 
 def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *, policy: str | None = None,
@@ -95,15 +89,11 @@ def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *,
         given.append(Given(columns, f"{name}/{arity}"))
     names = Options(time=("t1", "t2"), order="n" if order else None, unit="us")
 
-    def make(count: int | None) -> Plan:
-        return plan_detection(program, given, names, Form(envelope=True), policy=policy, shards=count, usual=1)
+    def make(count: int | None, staged: bool) -> Plan:
+        form = Form(envelope=True)
+        return plan_detection(program, given, names, form, policy=policy, shards=count, usual=1, staged=staged)
 
     return Stream(*streaming.plan_stream(program, streaming.Streaming(state=state, **options), make, shards))
-
-
-def column_type(values: Sequence[Any]) -> str | None:
-    kinds = {"string" if isinstance(v, str) else "double" if isinstance(v, float) else "bigint" for v in values}
-    return kinds.pop() if len(kinds) == 1 else None
 
 
 def run_whole(stream: Stream, events: Sequence[Event], random: Random) -> list[Any]:

@@ -99,7 +99,8 @@ def _shard_of(stage: StagePlan, plan: Plan, row: dict[str, Any]) -> int:
     return hash(repr(row)) % stage.sharding.shards
 
 
-def _shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: Plan) -> list[list[pa.RecordBatch]]:
+def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: Plan) -> list[list[pa.RecordBatch]]:
+    """Rows of tables, by shard of a stage."""
     united = pa.concat_tables(tables, promote_options="default")
     numbers = [_shard_of(stage, plan, row) for row in united.to_pylist()]
     parts = [[i for i, n in enumerate(numbers) if n == shard] for shard in range(stage.sharding.shards)]
@@ -112,7 +113,7 @@ def run_shuffled(plan: Plan, events: Sequence[Event], *, ordered: bool) -> Found
     tables: list[pa.Table] = []
     for stage in plan.stages:
         is_mine = pa.array([tag in stage.tags for tag in rows[TAG].to_pylist()], pa.bool_())
-        shards = _shuffle([rows.filter(is_mine), *tables], stage, plan)
+        shards = shuffle([rows.filter(is_mine), *tables], stage, plan)
         if len(plan.stages) == 1:
             found = [batch for shard in shards for batch in run_shard(plan.job, iter(shard))]
         else:

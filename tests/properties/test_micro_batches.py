@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
+from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.effects import find_unplanned
 from etalis.language.printer import print_program
@@ -23,6 +25,7 @@ from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event, sort_key, to_plain
 from micro_batches import plan_stream, run_whole, standing
+from properties.layers import layered_programs, layered_streams
 from properties.programs import Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning
 
@@ -78,8 +81,11 @@ def check(tree: s.Program, stream: list[Event], policy: str, random: Random, **o
     rows, late = found
     expected = meaning(text, in_time(stream, late), policy)
     if expected is not None:
-        wanted = [(e.name, json.dumps([to_plain(a) for a in e.args]), e.start_time, e.end_time) for e in expected]
-        assert rows == sorted(wanted)
+        assert rows == sorted(map(spelled, expected))
+
+
+def spelled(event: Event) -> tuple[Any, ...]:
+    return event.name, json.dumps([to_plain(a) for a in event.args]), event.start_time, event.end_time
 
 
 REPORTING = st.sampled_from(("on_watermark", "on_watermark", "on_arrival"))
@@ -96,3 +102,18 @@ def test_any_program_in_one_shard(tree, stream, policy, random, lateness, report
 @given(programs(KEYED), streams(KEYED).filter(bool), policies(), RANDOM, st.integers(0, 6), REPORTING)
 def test_programs_in_several_shards(tree, stream, policy, random, lateness, reporting) -> None:
     check(tree, stream, policy, random, shards=random.choice((2, 7)), lateness=lateness, reporting=reporting)
+
+
+@settings(max_examples=settings.default.max_examples // 40)
+@given(layered_programs(), layered_streams().filter(bool), RANDOM, st.integers(0, 3))
+def test_programs_in_stages(text, stream, random, lateness) -> None:
+    note(f"{text}\n{stream}")
+    stream = sorted(stream, key=sort_key)
+    program = etalis.compile(text, max_derivations=MOST)
+    with suppress(LimitError):
+        found = run(text, stream, None, random, shards=random.choice((2, 7)), lateness=lateness)
+        if found is not None:
+            rows, late = found
+            engine = program.engine()
+            expected = [*engine.run(in_time(stream, late)), *engine.close()]
+            assert rows == sorted(map(spelled, expected))

@@ -135,8 +135,34 @@ def test_rules_change_at_a_restart(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"E622.*shards 2, now it would be 3"):
         drain(other, tmp_path / "sink", tmp_path / "checkpoint")
     other = changed.detect(source.frame(spark), **{**options, "state": str(tmp_path / "elsewhere")}, shards=2)
-    with pytest.raises(Exception, match=r"E620.*has no state of query"):
+    with pytest.raises(Exception, match=r"E620.*has no state of stage-1 of query"):
         drain(other, tmp_path / "sink", tmp_path / "checkpoint")
+
+
+STAGED = """
+:- event(withdrawal(card: string, city: string, amount: float)).
+quick(Card, City) <- (withdrawal(Card, _, _) seq withdrawal(Card, City, _)) within 10.
+wave(City, N) <- aggregate(count, quick(_, City), N) within 60.
+calm(City) <- quick(_, City) seq (not withdrawal(_, City, _) within 12).
+"""
+
+
+def test_stages_with_other_keys(spark: Any, tmp_path: Path) -> None:
+    """What rules of one key derive goes on to rules of another in the same batch; a late row is told once."""
+    program = etalis.compile(STAGED)
+    source = Source(tmp_path / "source")
+    for batch in BATCHES:
+        source.add(batch)
+    options = {"time": "ts", "event": "type", "shards": 2, "envelope": True}
+    assert "stage" in program.on(spark).explain(source.frame(spark), **options)
+    found = program.on(spark).detect(source.frame(spark), **options, lateness=5, state=str(tmp_path / "state"))
+    drain(found, tmp_path / "sink", tmp_path / "checkpoint")
+    rows = [row for batch in BATCHES for row in batch if row != LATE and row[0] == "withdrawal"]
+    wanted = expected(program, rows, until=54)
+    assert {row[0] for row in wanted} == {"quick", "wave", "calm"}
+    assert enveloped(spark.read.parquet(str(tmp_path / "sink")).collect()) == wanted
+    assert spark.read.parquet(str(tmp_path / "state" / "late")).count() == 1
+    assert sorted(path.name for path in (tmp_path / "state").glob("*/stage-*")) == ["stage-1", "stage-2"]
 
 
 def test_streams_of_several_events_with_a_clock(spark: Any, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from etalis.spark.batch import Form, plan_detection
 from etalis.spark.schema import Given, Options
 from etalis.spark.step import net_changes
 from etalis.spark.store import KEPT
-from etalis.spark.streaming import Streaming, stream_task
+from etalis.spark.streaming import Streaming, stream_tasks
 from etalis.spark.worker import live_shards
 from etalis.temporal.event import Event, Retraction
 from micro_batches import Stream, plan_stream, run_whole, standing
@@ -116,7 +116,7 @@ def test_changed_rules_find_the_columns_of_rows_not_yet_taken(tmp_path: Path) ->
     assert stream.run(0, stream.rows(enumerate([event("a", 1, 7, at=1), B3]))) == []
     live_shards.cache_clear()
     turned = make(tmp_path, ":- event(a(x1: int, x0: int)). d(K, X) <- a(X, K). e(X) <- b(_, X).", lateness=3)
-    assert turned.task.stream.layouts != stream.task.stream.layouts
+    assert turned.tasks[0].stream.layouts != stream.tasks[0].stream.layouts
     assert brief(turned.run(1, [], clock=9 * SECOND)) == [("d", "[1, 7]", 1.0, 1.0), ("e", "[3]", 3.0, 3.0)]
 
 
@@ -127,7 +127,7 @@ def test_changed_rules_may_read_another_event(tmp_path: Path) -> None:
         program = etalis.compile(text)
         options = Options(time="ts", unit="us")
         plan = plan_detection(program, [tagged], options, Form(envelope=True), policy=None, shards=2, usual=2)
-        return Stream(plan, stream_task(plan, Streaming(state=str(tmp_path)), 0))
+        return Stream(plan, stream_tasks(plan, Streaming(state=str(tmp_path)), 0))
 
     first = "d(K) <- a(K) seq b(K)."
     plan(first).run(0, [])
@@ -151,7 +151,7 @@ def test_other_shards_or_keys_are_refused(tmp_path: Path) -> None:
 
 def test_state_that_is_missing_or_damaged_is_refused(tmp_path: Path) -> None:
     stream = make(tmp_path)
-    with pytest.raises(SnapshotError, match=r"E620.*has no state of query query, which has come to batch 4"):
+    with pytest.raises(SnapshotError, match=r"E620.*has no state of stage-1 of query query, which has come to batch 4"):
         stream.run(4, [])
     stream.run(0, stream.rows([(0, A1)]))
     with pytest.raises(SnapshotError, match=r"E620.*no state of batch 1 of shard 0"):

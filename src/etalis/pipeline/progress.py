@@ -98,8 +98,8 @@ def shard_figures(root: str, query: str, batch: int) -> dict[str, Any]:
     latest = [time for header in first for time in header["latest"] if abs(time) < _FAR]
     reached = [header["reached"] for header in first if abs(header["reached"]) < _FAR]
     return {
-        "rows": sum(header["counts"]["rows"] for header in first),
-        "late": sum(header["counts"]["late"] for header in first),
+        "rows": sum(header["counts"]["rows"] for _, header, _ in headers),
+        "late": sum(header["counts"]["late"] for _, header, _ in headers),
         "held": sum(header["held"] for header in first),
         "state_bytes": sum(size for _, _, size in headers),
         "latest": max(latest) / MICROSECONDS if latest else None,

@@ -81,8 +81,15 @@ class Relay:
 
     def close(self) -> list[Derived]:
         """Let everything fall due."""
+        return self._let_pass(NEVER)
+
+    def advance(self, time: int) -> list[Derived]:
+        """Let fall due what is due at or before a moment."""
+        return self._let_pass(time + 1)
+
+    def _let_pass(self, end: int) -> list[Derived]:
         out: list[Derived] = []
-        self._pass_time(NEVER, out)
+        self._pass_time(end, out)
         return out
 
     def _pass_time(self, end: int, out: list[Derived]) -> None:

@@ -212,7 +212,7 @@ def _names(kind: Kind, heads: Sequence[p.Head], program: Program) -> list[str]:
 def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:
     """Put a plan of one stage together: a DataFrame that runs `run` over every shard."""
     (stage,) = plan.stages
-    rows = _received(frames, plan, stage, is_first=True)
+    rows = received(frames, plan, stage, is_first=True)
     assert rows is not None
     if plan.has_time_points:
         rows = rows.unionByName(_lone_row(spark, rows))
@@ -223,15 +223,15 @@ def build_stages(frames: Sequence[Any], plan: Plan) -> Any:
     """Put a plan of several stages together: each reads what it needs, and all that the one before hands on."""
     df: Any = None
     for stage in plan.stages:
-        rows = _received(frames, plan, stage, is_first=df is None)
+        rows = received(frames, plan, stage, is_first=df is None)
         both = [part for part in (df, rows) if part is not None]
         united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), both)
-        schema = plan.job.output.ddl if stage.relayed.is_last else _wire(plan)
+        schema = plan.job.output.ddl if stage.relayed.is_last else wire_columns(plan)
         df = _shuffled(united, plan, stage).mapInArrow(partial(run_stage, stage.relayed), schema)
     return df
 
 
-def _wire(plan: Plan) -> str:
+def wire_columns(plan: Plan) -> str:
     """Return the columns that travel between stages."""
     moment = time_transport(plan.frames)
     columns = {TAG: "string", START: moment}
@@ -248,20 +248,25 @@ def _has_end(plan: Plan) -> bool:
 
 
 def _shuffled(rows: Any, plan: Plan, stage: StagePlan) -> Any:
-    """Bring rows together that a shard must have together; what only passes through goes anywhere."""
+    """Bring rows together that a shard must have together."""
+    return rows.repartition(stage.sharding.shards, *shuffle_keys(rows, plan, stage))
+
+
+def shuffle_keys(rows: Any, plan: Plan, stage: StagePlan) -> list[Any]:
+    """Return what rows of a stage are shuffled by, nothing if it has one shard; what passes through goes anywhere."""
     from pyspark.sql import functions as f
 
     if stage.sharding.shards == 1:
-        return rows.repartition(1)
+        return []
     keys = key_columns(stage.sharding, plan.slots)
     if STEP in rows.columns:
         several = [f.col(name) for name in (STEP, *result_columns(plan.job.output))]
         mine = [layout.tag for layout, _ in stage.sharding.keys]
         keys.append(f.when(~f.col(TAG).isin(mine), f.hash(*several)))
-    return rows.repartition(stage.sharding.shards, *keys)
+    return keys
 
 
-def _received(frames: Sequence[Any], plan: Plan, stage: StagePlan, *, is_first: bool) -> Any:
+def received(frames: Sequence[Any], plan: Plan, stage: StagePlan, *, is_first: bool) -> Any:
     """Unite the rows of all frames that a stage reads; None if it reads none. The first sees what is to be refused."""
     both = zip(frames, plan.frames, strict=True)
     parts = [project(df, frame, plan, stage.tags, is_first=is_first) for df, frame in both]

@@ -56,15 +56,15 @@ def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
         through, rows = wire.split(batch, relayed.passing, {forward.tag for forward in relayed.incoming})
         if through is not None:
             yield wire.carried(through, job.output) if relayed.is_last else through
-        for part in _in_microseconds(rows, job.unit):
+        for part in in_microseconds(rows, job.unit):
             sorter.add(part)
     if schema is None:
         return
     program = load(job)
     relay = Relay(take_rules(program, relayed.rules).engine(on_error=log_error))
-    writer = _Writer(relayed, schema)
+    writer = Writer(relayed, schema)
     with rare_collections():
-        for step in _Steps(relayed, program).of(sorter.stretches()):
+        for step in Steps(relayed, program).of(sorter.stretches()):
             writer.add(relay.take(step))
             if len(writer) >= BATCH:
                 yield from writer.batches()
@@ -72,7 +72,7 @@ def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
         yield from writer.batches()
 
 
-def _in_microseconds(batch: Any, unit: str) -> Iterator[Any]:
+def in_microseconds(batch: Any, unit: str) -> Iterator[Any]:
     """Yield the received and the derived rows of a batch with times of one form, and without columns of results."""
     names = [name for name in batch.schema.names if name in (TAG, STEP, ROUND) or name[0] in "s" or name == "_order"]
     if STEP not in batch.schema.names:
@@ -95,7 +95,7 @@ def _timed(batch: Any, names: list[str], start: Any, end: Any) -> Any:
     return pa.RecordBatch.from_arrays(columns, names=[*names, START, END])
 
 
-class _Steps:
+class Steps:
     """The steps of a run, in order, from sorted rows."""
 
     def __init__(self, relayed: Relayed, program: Program) -> None:
@@ -160,7 +160,7 @@ def _foreign(key: bytes, derived: list[tuple[int, Raw]]) -> Step:
     return step
 
 
-class _Writer:
+class Writer:
     """Gathers what a relay derived, and writes it as results and as rows for later stages."""
 
     def __init__(self, relayed: Relayed, schema: Any) -> None:

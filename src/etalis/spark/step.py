@@ -29,6 +29,7 @@ from etalis.spark.feed import to_list
 from etalis.spark.held import Layouts, fit_rows
 from etalis.spark.shard import Job, run_rows
 from etalis.spark.sorting import END, NO_EVENT, ORDER, START, TAG, to_micros
+from etalis.spark.stage import Relayed
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds
 
@@ -40,7 +41,9 @@ CLOCK = "clock"  # the mark of a stream that only tells the time
 class Stream:
     """What a shard of a stream needs to know beside its job: sources, and in microseconds how late and how idle.
 
-    `layouts` says which columns rows of each tag came from, so that rows that wait fit a changed program.
+    `layouts` says which columns rows of each tag came from, so that rows that wait fit a changed program. With `stage`
+    it is one stage of several; `told` are the tags of rows that it counts, and tells if they come too late: the first
+    stage to read a row does; None for all.
     """
 
     job: Job
@@ -49,6 +52,8 @@ class Stream:
     lateness: int
     idle: int | None
     arrives: bool
+    told: frozenset[str] | None = None
+    stage: Relayed | None = None
 
 
 @dataclass(slots=True)
@@ -60,7 +65,7 @@ class Shard:
     began: int | None = None
     held: Any = None  # rows that are not settled, None before the first ones
     layouts: Layouts = ()
-    counts: dict[str, int] = field(default_factory=lambda: {"rows": 0, "late": 0, "matches": 0})
+    counts: dict[str, int] = field(default_factory=lambda: {"rows": 0, "late": 0, "made": 0})
 
     def follow(self, marks: Mapping[str, int], stream: Stream) -> int:
         """Note how far the sources have come; return the watermark."""
@@ -95,18 +100,29 @@ def run_batch(shard: Shard, stream: Stream, batches: Iterable[Any], letters: lis
     parts = [batch for batch in batches if batch.num_rows]
     if not parts:
         return
-    table = pa.Table.from_batches(parts)
+    rows, end, reached = admit(shard, stream, pa.Table.from_batches(parts), letters)
+    if stream.arrives:
+        yield from _take_arriving(shard, stream, rows, reached)
+    else:
+        settled = hold(shard, stream, rows, end, reached)
+        yield from run_rows(shard.engine, stream.job, settled.to_batches(), partial(_advance, reached))
+
+
+def admit(shard: Shard, stream: Stream, table: Any, letters: list[Letters]) -> tuple[Any, Any, int]:
+    """Let marks move the watermark and put aside what comes too late; return the other rows, their ends, and it."""
     table = pa.table(table.columns, names=table.column_names)  # columns of Spark say whether they may be null
     rows, marks = split_marks(table, stream.job.unit)
     before = shard.watermark.reached
     reached = shard.follow(marks, stream)
-    rows, end = _refuse_rows(rows, stream.job.unit, before, letters)
-    shard.counts["rows"] += rows.num_rows
+    rows, end = _refuse_rows(rows, stream, before, letters)
+    shard.counts["rows"] += rows.num_rows if stream.told is None else _count(rows[TAG], stream.told)
     shard.counts["late"] += sum(len(each.reasons) for each in letters)
-    if stream.arrives:
-        yield from _take_arriving(shard, stream, rows, reached)
-    else:
-        yield from _take_settled(shard, stream, rows, end, reached)
+    return rows, end, reached
+
+
+def _count(tags: Any, told: frozenset[str]) -> int:
+    """Return how many rows are counted here, and not by an earlier stage."""
+    return int(pc.sum(pc.is_in(tags, pa.array(sorted(told), pa.string()))).as_py() or 0)
 
 
 def split_marks(table: Any, unit: str) -> tuple[Any, dict[str, int]]:
@@ -123,41 +139,47 @@ def split_marks(table: Any, unit: str) -> tuple[Any, dict[str, int]]:
     return table.filter(pc.invert(is_mark)), marks
 
 
-def _refuse_rows(rows: Any, unit: str, before: int, letters: list[Letters]) -> tuple[Any, Any]:
+def _refuse_rows(rows: Any, stream: Stream, before: int, letters: list[Letters]) -> tuple[Any, Any]:
     """Put aside rows without event or time and those that come too late; return the others and their ends."""
     last = END if END in rows.column_names else START
     known = pc.and_(pc.is_valid(rows[TAG]), pc.and_(_is_time(rows[START]), _is_time(rows[last])))
     if not pc.all(known).as_py():
         unknown = rows.filter(pc.invert(known))
         reasons = ["it names no event" if tag is None else "it has no time" for tag in unknown[TAG].to_pylist()]
-        letters.append(Letters(unknown, reasons))
+        _tell(Letters(unknown, reasons), stream, letters)
         rows = rows.filter(known)
-    end = to_micros(rows[last], unit)
+    end = to_micros(rows[last], stream.job.unit)
     late = end <= max(before, _EARLIEST)
     if late.any():
         settled = f"but the stream is settled up to {to_seconds(before)}"
         reasons = [f"it ends at {to_seconds(time)}, {settled}" for time in end[late].tolist()]
-        letters.append(Letters(rows.filter(pa.array(late)), reasons))
+        _tell(Letters(rows.filter(pa.array(late)), reasons), stream, letters)
         rows, end = rows.filter(pa.array(~late)), end[~late]
     return rows, end
+
+
+def _tell(found: Letters, stream: Stream, letters: list[Letters]) -> None:
+    """Add rows to the dead letters, but for those that another stage tells."""
+    told = [tag is None or stream.told is None or tag in stream.told for tag in found.rows[TAG].to_pylist()]
+    if any(told):
+        reasons = [reason for reason, mine in zip(found.reasons, told, strict=True) if mine]
+        letters.append(Letters(found.rows.filter(pa.array(told)), reasons))
 
 
 def _is_time(column: Any) -> Any:
     return pc.fill_null(pc.is_finite(column), False) if pa.types.is_floating(column.type) else pc.is_valid(column)
 
 
-def _take_settled(shard: Shard, stream: Stream, rows: Any, end: Any, reached: int) -> Iterator[list[Event]]:
-    """Hold rows until the watermark passes them, and take in order those that it has passed."""
-    job = stream.job
+def hold(shard: Shard, stream: Stream, rows: Any, end: Any, reached: int) -> Any:
+    """Hold rows until the watermark passes them; return those that it has passed."""
     if shard.held is not None and shard.held.num_rows:
         held = fit_rows(shard.held, shard.layouts, rows.schema, stream.layouts)
         last = END if END in rows.column_names else START
-        end = np.concatenate([to_micros(held[last], job.unit), end])
+        end = np.concatenate([to_micros(held[last], stream.job.unit), end])
         rows = pa.concat_tables([held, rows])
     settled = end <= max(reached, _EARLIEST)
-    taken = rows if settled.all() else rows.filter(pa.array(settled))
     shard.held, shard.layouts = rows.filter(pa.array(~settled)).combine_chunks(), stream.layouts
-    yield from run_rows(shard.engine, job, taken.to_batches(), partial(_advance, reached))
+    return rows if settled.all() else rows.filter(pa.array(settled))
 
 
 def _advance(reached: int, engine: Engine) -> Iterable[Event]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from hashlib import blake2b
 from struct import Struct as Layout
 from typing import Any
@@ -102,15 +102,17 @@ class Store:
             if info.type == fs.FileType.File and number.isdecimal() and int(number) <= batch - KEPT:
                 remove(self.files, f"{folder}/{number}.{rest}")
 
-    def agree(self, query: str, manifest: Mapping[str, Any], batch: int) -> None:
-        """Write down how a query is parted, or refuse to go on if it was parted in another way.
+    def agree(self, place: Place, manifest: Mapping[str, Any], batch: int) -> None:
+        """Write down how a stage is parted, or refuse to go on if it was parted in another way.
 
         Events that rules have begun to read since are written down as well.
         """
-        path = f"{self.folder}/{query}/manifest.json"
+        path, query = f"{self.folder}/{place.query}/{place.stage}/manifest.json", place.query
         found = read_whole(self.files, path)
         if found is None and batch > 0:
-            raise _missing(f"the folder {self.root} has no state of query {query}, which has come to batch {batch}")
+            raise _missing(
+                f"{self.root} has no state of {place.stage} of query {query}, which has come to batch {batch}"
+            )
         before = {} if found is None else json.loads(found)
         for name, was in before.items():
             if not _agrees(was, manifest[name]):
@@ -170,20 +172,6 @@ def _shown(value: Any) -> str:
 
 def _digest(body: bytes | memoryview) -> bytes:
     return blake2b(body, digest_size=32).digest()
-
-
-def read_status(root: str) -> list[dict[str, Any]]:
-    """Return what the last version of every shard says about itself: query, stage, shard, batch, counts, watermark."""
-    store = Store(root)
-    newest: dict[Place, int] = {}
-    for info in store.files.get_file_info(fs.FileSelector(store.folder, recursive=True, allow_not_found=True)):
-        number, is_state, _ = str(info.base_name).partition(_SUFFIX)
-        if is_state and info.base_name == number + _SUFFIX:
-            query, stage, shard = str(info.path).split("/")[-4:-1]
-            place = Place(query, stage, int(shard))
-            newest[place] = max(int(number), newest.get(place, 0))
-    places = sorted(newest, key=lambda place: (place.query, place.stage, place.shard))
-    return [{**asdict(place), **store.header(place, newest[place])} for place in places]
 
 
 # files

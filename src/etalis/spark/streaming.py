@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import ProgramError
 from etalis.language.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
-from etalis.spark.batch import Plan, project, time_transport
+from etalis.spark.batch import Plan, received, shuffle_keys, time_transport, wire_columns
 from etalis.spark.schema import refuse
-from etalis.spark.sharding import key_columns, quoted
+from etalis.spark.sharding import quoted
 from etalis.spark.sorting import END, START, TAG
+from etalis.spark.staging import StagePlan
 from etalis.spark.step import CLOCK, Stream
 from etalis.spark.worker import Task, leave_equal_out, mark_time, run_stream
 from etalis.temporal.interval import to_time
@@ -99,31 +100,53 @@ def to_duration(name: str, given: Any) -> int:
 
 
 def plan_stream(
-    program: Program, given: Streaming, make: Callable[[int | None], Plan], shards: int | None
-) -> tuple[Plan, Task]:
-    """Decide how a program runs over streams; `make` plans it for a number of shards as it plans batches."""
+    program: Program, given: Streaming, make: Callable[..., Plan], shards: int | None
+) -> tuple[Plan, tuple[Task, ...]]:
+    """Decide how a program runs over streams; `make` plans it for a number of shards as it plans batches.
+
+    What may be taken back is not handed from stage to stage, nor merged: such a program runs in one stage.
+    """
     settings, lateness = stream_settings(program, given)
-    plan = make(shards)
-    if plan.sharding.merged and settings.corrects:
-        plan = make(_one_shard(shards))
+    plan = make(shards, staged=not settings.corrects)
+    if plan.merged and settings.corrects:
+        plan = make(_one_shard(shards), staged=False)
     plan = replace(plan, job=replace(plan.job, settings=replace(settings, policy=plan.job.settings.policy)))
-    return plan, stream_task(plan, given, lateness)
+    return plan, stream_tasks(plan, given, lateness)
 
 
-def stream_task(plan: Plan, given: Streaming, lateness: int) -> Task:
-    """Return what the shards of a stream need to know."""
+def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...]:
+    """Return what the shards of a stream need to know, stage by stage."""
     if given.state is None:
         hint = 'say where the shards keep what they know: state="folder", one that all workers share'
         raise refuse("E605", "a streaming DataFrame needs a folder for its state", hint)
-    layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
     idle = None if given.idle is None else to_duration("idle", given.idle)
     arrives = plan.job.settings.reporting == "on_arrival"
+    layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
     stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives)
-    parted = plan.sharding.keys if plan.sharding.shards > 1 else ()
-    keys = {layout.tag: [list(column) for column in columns] for layout, columns in parted}
-    manifest = {"shards": plan.sharding.shards, "keys": keys, "sources": len(plan.frames)}
     late = given.late or f"{given.state.rstrip('/')}/late"
-    return Task(stream, "stage-1", given.state, late, manifest)
+    tasks = []
+    for number, stage in enumerate(plan.stages):
+        columns = plan.job.output.ddl if stage.relayed.is_last else wire_columns(plan)
+        mine = _staged(stream, plan, number) if len(plan.stages) > 1 else stream
+        tasks.append(Task(mine, f"stage-{number + 1}", given.state, late, _manifest(plan, number), columns))
+    return tuple(tasks)
+
+
+def _staged(stream: Stream, plan: Plan, number: int) -> Stream:
+    """Return what a shard of one stage of several needs to know; the first to read a row tells that it is late."""
+    stage = plan.stages[number]
+    relayed = replace(stage.relayed, job=replace(stage.relayed.job, settings=plan.job.settings))
+    told = stage.tags.difference(*(earlier.tags for earlier in plan.stages[:number]))
+    layouts = tuple((tag, columns) for tag, columns in stream.layouts if tag in stage.tags)
+    return replace(stream, job=relayed.job, layouts=layouts, told=told, stage=relayed)
+
+
+def _manifest(plan: Plan, number: int) -> dict[str, Any]:
+    """Return what must not change while a query lives."""
+    sharding = plan.stages[number].sharding
+    parted = sharding.keys if sharding.shards > 1 else ()
+    keys = {layout.tag: [list(column) for column in columns] for layout, columns in parted}
+    return {"stages": len(plan.stages), "shards": sharding.shards, "keys": keys, "sources": len(plan.frames)}
 
 
 def _keep_empty_batches(spark: Any) -> None:
@@ -133,30 +156,36 @@ def _keep_empty_batches(spark: Any) -> None:
         spark.conf.set(_EXCLUDED, ",".join([*excluded, _PROPAGATE_EMPTY]))
 
 
-def build_stream(frames: Sequence[Any], plan: Plan, task: Task, clock: Any) -> Any:
-    """Put the plan together: a streaming DataFrame that runs every shard of every micro-batch."""
+def build_stream(frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], clock: Any) -> Any:
+    """Put the plan together: a streaming DataFrame that runs every shard of every stage of every micro-batch."""
     from pyspark.sql import functions as f
 
     _keep_empty_batches(frames[0].sparkSession)
-    shards = plan.sharding.shards
-    keys = [] if shards == 1 else key_columns(plan.sharding, plan.slots)
-    shard = f.pmod(f.hash(*keys), f.lit(shards)) if keys else f.lit(0)
-    parts = []
-    for number, (df, frame) in enumerate(zip(frames, plan.frames, strict=True)):
-        rows = project(df, frame, plan).withColumn(SHARD, shard.cast("int"))
-        parts += [rows, _marks(df, frame.times[-1], str(number), plan, rows.schema)]
-    if clock is not None:
-        parts.append(_marks(clock, _clock_column(clock, plan), CLOCK, plan, parts[0].schema))
-    rows = reduce(lambda a, b: a.unionByName(b), parts)
-    shuffled = rows.repartitionById(shards, f.col(SHARD)).drop(SHARD)
-    return _merge(shuffled.mapInArrow(partial(run_stream, task), task.ddl), plan)
+    df: Any = None
+    for stage, task in zip(plan.stages, tasks, strict=True):
+        rows = [df, received(frames, plan, stage, is_first=df is None)]
+        parts = [_placed(part, plan, stage) for part in rows if part is not None]
+        parts += _all_marks(frames, plan, stage.sharding.shards, clock, parts[0].schema)
+        united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
+        shuffled = united.repartitionById(stage.sharding.shards, f.col(SHARD)).drop(SHARD)
+        df = shuffled.mapInArrow(partial(run_stream, task), task.ddl)
+    return _merge(df, plan)
+
+
+def _placed(rows: Any, plan: Plan, stage: StagePlan) -> Any:
+    """Say to which shard each row goes."""
+    from pyspark.sql import functions as f
+
+    keys = shuffle_keys(rows, plan, stage)
+    shard = f.pmod(f.hash(*keys), f.lit(stage.sharding.shards)) if keys else f.lit(0)
+    return rows.withColumn(SHARD, shard.cast("int"))
 
 
 def _merge(df: Any, plan: Plan) -> Any:
     """Merge equal events of several shards: they come in one batch, since all shards have the same watermark."""
     from pyspark.sql import functions as f
 
-    if plan.sharding.merged:
+    if plan.merged:
         alike = df.repartition(plan.sharding.shards, "_atom", "start", "end")
         df = alike.mapInArrow(leave_equal_out, df.schema).drop("_atom")
     if {t for frame in plan.frames for t in frame.time_types} == {"timestamp_ntz"}:
@@ -164,13 +193,21 @@ def _merge(df: Any, plan: Plan) -> Any:
     return df
 
 
-def _marks(df: Any, column: str, source: str, plan: Plan, schema: Any) -> Any:
+def _all_marks(frames: Sequence[Any], plan: Plan, shards: int, clock: Any, schema: Any) -> list[Any]:
+    """Return the marks of all sources for the shards of a stage."""
+    sources = [(df, frame.times[-1], str(i)) for i, (df, frame) in enumerate(zip(frames, plan.frames, strict=True))]
+    if clock is not None:
+        sources.append((clock, _clock_column(clock, plan), CLOCK))
+    return [_marks(df, column, source, plan, shards, schema) for df, column, source in sources]
+
+
+def _marks(df: Any, column: str, source: str, plan: Plan, shards: int, schema: Any) -> Any:
     """Return the marks of one source as rows among the others."""
     from pyspark.sql import functions as f
 
     moment = time_transport(plan.frames)
     times = df.select(f.col(quoted(column)).cast(moment).alias("time"))
-    run = partial(mark_time, source, plan.sharding.shards)
+    run = partial(mark_time, source, shards)
     marks = times.mapInArrow(run, f"tag string, time {moment}, shard int")
     given = {TAG: f.col("tag"), START: f.col("time"), END: f.col("time"), SHARD: f.col("shard")}
     return marks.select(

@@ -20,9 +20,12 @@ from pyarrow import parquet
 
 from etalis.errors import Problem, SnapshotError
 from etalis.runtime.order import Watermark
+from etalis.runtime.program import Program
+from etalis.runtime.relay import take_rules
 from etalis.spark.output import distinct, encode
-from etalis.spark.shard import load, rare_collections
+from etalis.spark.shard import load, log_error, rare_collections
 from etalis.spark.sorting import NO_EVENT
+from etalis.spark.stage_step import run_stage_batch
 from etalis.spark.step import Letters, Shard, Stream, describe_letters, run_batch
 from etalis.spark.store import Place, Store, Version, open_folder, write_whole
 from etalis.temporal.event import Event
@@ -47,6 +50,7 @@ class Task:
     root: str
     late: str
     manifest: Mapping[str, Any]
+    columns: str  # of what is handed on, as Spark takes them
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -58,7 +62,7 @@ class Task:
     @property
     def ddl(self) -> str:
         """The columns of results as Spark takes them."""
-        return ", ".join([self.stream.job.output.ddl, *(f"{name} string" for name in self.changes)])
+        return ", ".join([self.columns, *(f"{name} string" for name in self.changes)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +94,28 @@ def _turn(stage: str) -> Turn:
 def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
     """Take the rows of a batch from the state before it, yield what they cause, and save the state after it."""
     store = Store(task.root)
-    store.agree(turn.place.query, task.manifest, turn.batch)
+    store.agree(turn.place, task.manifest, turn.batch)
     shard = _open_shard(store, task, turn)
     letters: list[Letters] = []
     with rare_collections():
-        for part in run_batch(shard, task.stream, batches, letters):
-            for made in _encode_changes(part, task) if task.changes else [encode(part, task.stream.job.output)]:
-                shard.counts["matches"] += made.num_rows
-                yield made
+        for made in _results(shard, task, batches, letters):
+            shard.counts["made"] += made.num_rows
+            yield made
     if letters:
         write_letters(task, turn, letters)
     checksum = store.save(turn.place, turn.batch, _version(shard, turn))
     live_shards().put((task.root, turn.place), Live(turn.batch, checksum, task.stream, shard))
     store.prune(turn.place, turn.batch)
+
+
+def _results(shard: Shard, task: Task, batches: Iterable[Any], letters: list[Letters]) -> Iterator[Any]:
+    """Yield what a batch causes as rows."""
+    stream = task.stream
+    if stream.stage is not None:
+        yield from run_stage_batch(shard, stream, stream.stage, batches, letters)
+        return
+    for part in run_batch(shard, stream, batches, letters):
+        yield from _encode_changes(part, task) if task.changes else [encode(part, stream.job.output)]
 
 
 def _encode_changes(events: Sequence[Event], task: Task) -> Iterator[Any]:
@@ -122,7 +135,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = load(stream.job).engine(on_error=_log)
+        engine = _program(stream).engine(on_error=log_error)
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
@@ -130,9 +143,14 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     return _restore(stream, store.load(turn.place, before), turn)
 
 
-def _restore(stream: Stream, version: Version, turn: Turn) -> Shard:
+def _program(stream: Stream) -> Program:
+    """Return the program of a shard: all rules, or those of its stage."""
     program = load(stream.job)
-    engine = program.restore(version.snapshot, on_error=_log)
+    return program if stream.stage is None else take_rules(program, stream.stage.rules)
+
+
+def _restore(stream: Stream, version: Version, turn: Turn) -> Shard:
+    engine = _program(stream).restore(version.snapshot, on_error=log_error)
     if engine.restored is not None and engine.restored.dropped:
         _LOG.warning("%s: the changed rules have no place for %s", turn.place, ", ".join(engine.restored.dropped))
     header = version.header
@@ -168,10 +186,6 @@ def _version(shard: Shard, turn: Turn) -> Version:
         "held": 0 if shard.held is None else shard.held.num_rows,
     }
     return Version(header, held, shard.engine.snapshot())
-
-
-def _log(error: Exception) -> None:
-    _LOG.warning("%s", error)
 
 
 # shards that live on
