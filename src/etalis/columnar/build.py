@@ -61,10 +61,9 @@ class Builder:
     @staticmethod
     def _is_limit(test: p.Absent, node: p.Join) -> bool:
         """Tell whether what lies after the end of a left side can block it, and nothing that ended before it came."""
-        left = node.left.exports
-        return (
-            test.kind == "gap" and node.relation.sequential and "$first" not in left and set(test.joined) <= set(left)
-        )
+        left, right = node.left.exports, node.right.exports
+        simple = node.relation.sequential and "$first" not in left and "$last" not in right
+        return simple and test.kind == "gap" and set(test.joined) <= set(left)
 
     def _side(self, test: Judge, node: p.Join) -> int | None:
         if node.policy.keep == "newest" or not test.test.inputs:

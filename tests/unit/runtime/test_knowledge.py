@@ -18,8 +18,6 @@ from etalis.language.parser import parse_term
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.spark.batch import Form, plan_detection
-from etalis.spark.schema import Options
 
 WORKLOADS = Path(__file__).parents[3] / "bench" / "workloads.py"
 
@@ -247,11 +245,3 @@ def test_companies_linked_through_a_chain_of_suppliers(tmp_path: Path) -> None:
     engine = program.engine(policy=policy)
     assert len(list(engine.run(rows))) == expected
     assert engine.errors == []
-
-
-def test_spark_refuses_knowledge_that_would_not_reach_it() -> None:
-    program = etalis.compile("d(X) <- a(X) where f(X).")
-    program.load_facts("f", [(1,)])
-    with pytest.raises(EtalisError) as caught:
-        plan_detection(program, [], Options(), Form(), policy=None, shards=None, usual=1)
-    assert caught.value.code == "E609"
