@@ -1,4 +1,4 @@
-"""W9: a chain of rules e2(Id) <- e1(Id), e3(Id) <- e2(Id), ...: time to compile, and derived events per second."""
+"""W9: a chain of rules e2(Id) <- e1(Id), e3(Id) <- e2(Id), ...: time to compile, to derive, and to take back."""
 
 from __future__ import annotations
 
@@ -26,9 +26,30 @@ class Chain:
         return self.derived / self.seconds
 
 
+def chain_of(rules: int) -> str:
+    """Return the program."""
+    return "\n".join(f"e{k + 1}(Id) <- e{k}(Id)." for k in range(1, rules + 1))
+
+
+def take_back(lengths: tuple[int, ...], rounds: int) -> dict[int, float]:
+    """Retract the event that starts a chain; return the best seconds by the number of events derived from it."""
+    engines = {length: etalis.compile(chain_of(length), revision_flag="on").engine() for length in lengths}
+    best = dict.fromkeys(lengths, float("inf"))
+    for at in range(rounds):
+        for length, engine in engines.items():
+            made = len(engine.push("e1", at, at=at))
+            gc.collect()
+            began = time.process_time()
+            gone = engine.retract("e1", at, at=at)
+            best[length] = min(best[length], time.process_time() - began)
+            if made != length or sum(change.sign for change in gone) != -length:
+                raise WrongAnswerError(f"W9: {made} made and {len(gone)} taken back, not {length}")
+    return best
+
+
 def measure(rules: int, starts: int) -> Chain:
     """Compile a chain and push the events that start it."""
-    text = "\n".join(f"e{k + 1}(Id) <- e{k}(Id)." for k in range(1, rules + 1))
+    text = chain_of(rules)
     gc.collect()
     began = time.perf_counter()
     program = etalis.compile(text)

@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from etalis.runtime.disorder import Disorder
     from etalis.temporal.event import Event
 
-Step = Callable[[HeldRow], "tuple[Event, ...]"]
-
-_IS_PLAIN = "type(at) is int and type(name) is str"
-
 
 @dataclass(frozen=True, slots=True)
 class Way:
@@ -37,8 +33,9 @@ class Way:
     done: str
 
 
-RETURNED = Way(lambda events: [f"return ({''.join(e + ', ' for e in events)})"], "return", "return ()")
-YIELDED = Way(lambda events: [f"yield {event}" for event in events], "yield from", "continue")
+RETURNED = Way(lambda events: [f"return ({''.join(e + ', ' for e in events)})"], "return {}", "return ()")
+YIELDED = Way(lambda events: [f"yield {event}" for event in events], "yield from {}", "continue")
+GATHERED = Way(lambda events: [f"out.append({event})" for event in events], "out.extend({})", "continue")
 
 
 class HoldingWriter:
@@ -59,7 +56,7 @@ class HoldingWriter:
         places = _places(self.arities[0])
         code = self.entries.push_code(places)
         otherwise = partial(self.entries.pass_on, code, places, general)
-        with code.block(f"if {_IS_PLAIN}{self.entries.unnamed()}:"):
+        with code.block(f"if type(at) is int{self.entries.unnamed()}:"):
             for number, arity in enumerate(self.arities):
                 with code.block(f"{'el' if number else ''}if True{self.entries.count(code, arity, places)}:"):
                     self._read(code, arity, otherwise)
@@ -67,7 +64,7 @@ class HoldingWriter:
                 otherwise()
             self._hold(code, RETURNED, otherwise)
             with code.block(f"if {code.constant(self.rows)}[1][0] <= r:"):
-                code(f"return {code.constant(self._release_many(self._step()))}(r)")
+                code(f"return {code.constant(self._release_many())}(r)")
             code(f"row = {code.constant(self.rows.popleft)}()")
             self._let_go(code, RETURNED)
         otherwise()
@@ -87,7 +84,7 @@ class HoldingWriter:
             for number, arity in enumerate(self.arities):
                 with code.block(f"{'el' if number else ''}if type(given) is tuple and len(given) == {arity + 2}:"):
                     code(f"({', '.join(['name', *_places(arity), 'at'])}) = given")
-                    with code.block(f"if not ({_IS_PLAIN}):"):
+                    with code.block("if type(at) is not int or type(name) is not str:"):
                         otherwise()
                     self._read(code, arity, otherwise)
             with code.block("else:"):
@@ -130,9 +127,6 @@ class HoldingWriter:
         with code.block("else:"):
             otherwise()
         code(f"r = t - {code.constant(self.mark.bound + 1)}")
-        with code.block(f"if r <= {mark}.reached:"):
-            code(way.done)
-        code(f"{mark}.reached = r")
         with code.block(f"if {rows}[0][0] > r:"):
             code(way.done)
 
@@ -147,7 +141,7 @@ class HoldingWriter:
     def _let_go(self, code: Code, way: Way) -> None:
         """Write what is done with `row` once it is settled."""
         state = code.constant(self.entries.state)
-        quiet = f"row[3] is {code.constant(PLAIN)} and {state}.seconds != {code.constant(NEVER)}"
+        quiet = f"row[3] is {code.constant(PLAIN)} and {state}.seconds is not {code.constant(NEVER)}"
         for number, arity in enumerate(self.arities):
             counted = f" and len(row) == {5 + arity}" if len(self.arities) > 1 else ""
             with code.block(f"{'el' if number else ''}if {quiet}{counted}:"):
@@ -155,31 +149,25 @@ class HoldingWriter:
                 for place, kind in enumerate(self._kinds(arity)):
                     with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
                         self._offer(code, kind, way)
-        code(f"{way.all_of} {code.constant(self.disorder.release)}(row)")
+        code(way.all_of.format(f"{code.constant(self.disorder.release)}(row)"))
 
     def _offer(self, code: Code, kind: Kind, way: Way) -> None:
         code(f"{code.constant(self.entries.state)}.reached = t")
         if not self.entries.offer(code, kind, _places(kind[1]), way.own):
             with code.block(f"if {code.constant(self.entries.state.queue)}:"):
-                code(f"{way.all_of} {code.constant(self.settle)}()")
+                code(way.all_of.format(f"{code.constant(self.settle)}()"))
         code(way.done)
 
-    def _step(self) -> Step:
-        """Write the function that takes one row that is settled."""
-        code = Code(["row"])
-        self._let_go(code, RETURNED)
-        return self.entries.compiler.finish(code, "settled")
-
-    def _release_many(self, step: Step) -> Callable[[int], tuple[Event, ...]]:
-        rows = self.rows
-
-        def release(until: int) -> tuple[Event, ...]:
-            out: tuple[Event, ...] = ()
-            while rows and rows[0][0] <= until:
-                out += step(rows.popleft())
-            return out
-
-        return release
+    def _release_many(self) -> Callable[[int], tuple[Event, ...]]:
+        """Write the function that lets go all rows up to a moment."""
+        code = Code(["until"])
+        rows = code.constant(self.rows)
+        code("out = []")
+        with code.block(f"while {rows} and (row := {rows}[0])[0] <= until:"):
+            code(f"{code.constant(self.rows.popleft)}()")
+            self._let_go(code, GATHERED)
+        code("return tuple(out)")
+        return self.entries.compiler.finish(code, "release")
 
 
 def _places(arity: int) -> list[str]:

@@ -78,18 +78,29 @@ class DeadLetters:
 class Watermark:
     """How far the stream is settled, by source.
 
-    While there is but one source, without a name, and it sends, `newest` alone is moved, by whoever takes its events;
-    else it is NEVER.
+    While there is but one source, without a name, and it sends, `newest` alone is moved, by whoever takes its events,
+    and all else follows; otherwise it is NEVER.
     """
 
-    __slots__ = ("_latest", "bound", "idle", "newest", "reached")
+    __slots__ = ("_latest", "_reached", "bound", "idle", "newest")
 
     def __init__(self, bound: int, sources: Iterable[Hashable] = ()) -> None:
         self.bound = bound
-        self.reached = BEGINNING
+        self._reached = BEGINNING
         self._latest: dict[Hashable, int] = dict.fromkeys(sources, BEGINNING)
         self.idle: set[Hashable] = set()
         self.newest = NEVER
+
+    @property
+    def reached(self) -> int:
+        """The moment up to which the stream is settled."""
+        if self.newest < NEVER and self.bound < NEVER:
+            self._reached = max(self._reached, self.newest - self.bound - 1)
+        return self._reached
+
+    @reached.setter
+    def reached(self, time: int) -> None:
+        self._reached = time
 
     @property
     def latest(self) -> dict[Hashable, int]:
@@ -103,8 +114,6 @@ class Watermark:
         if source is None and self.newest < NEVER:
             if end > self.newest:
                 self.newest = end
-                if self.bound < NEVER:
-                    self.reached = max(self.reached, end - self.bound - 1)
             return self.reached
         self.idle.discard(source)
         latest = self.latest
@@ -122,6 +131,7 @@ class Watermark:
 
     def _follow(self) -> None:
         latest, idle = self._latest, self.idle
+        self._reached = self.reached
         awake = [end for source, end in latest.items() if source not in idle]
         self.newest = latest[None] if list(latest) == [None] and not idle else NEVER
         if awake and self.bound < NEVER:
