@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -190,7 +191,8 @@ def found_in(sink: Path) -> Counter[Any]:
     names: dict[str, None] = {}
     for log in logs[logs.index(whole[-1]) :] if whole else logs:
         names.update((json.loads(line)["path"], None) for line in log.read_text().splitlines()[1:])
-    rows = [row for name in names for row in pq.read_table(name.removeprefix("file:").replace("///", "/")).to_pylist()]
+    paths = [unquote(urlparse(name).path) for name in names]
+    rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
     return Counter((row["event"], row["args"], row["start"], row["end"]) for row in rows)
 
 

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import etalis
-from etalis.errors import EventError, SnapshotError
+from etalis.errors import EventError, InputError, SnapshotError
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.schema import Given, Options
 from etalis.spark.step import net_changes
-from etalis.spark.store import KEPT
+from etalis.spark.store import KEPT, open_folder
 from etalis.spark.streaming import Streaming, stream_tasks
 from etalis.spark.worker import live_shards
 from etalis.temporal.event import Event, Retraction
@@ -121,7 +121,7 @@ def test_changed_rules_find_the_columns_of_rows_not_yet_taken(tmp_path: Path) ->
 
 
 def test_changed_rules_may_read_another_event(tmp_path: Path) -> None:
-    tagged = Given({"event": "string", "ts": "bigint", "k": "bigint"})
+    tagged = Given({"event": "string", "ts": "bigint", "k": "bigint", "name": "string"})
 
     def plan(text: str) -> Stream:
         program = etalis.compile(text)
@@ -136,6 +136,8 @@ def test_changed_rules_may_read_another_event(tmp_path: Path) -> None:
     live_shards.cache_clear()
     with pytest.raises(SnapshotError, match=r"E622.*keys"):
         plan(f"{first} e(K) <- c(_) seq c(K).").run(2, [])
+    with pytest.raises(SnapshotError, match=r"E622.*forms of keys"):  # then keys are written as text
+        plan(f":- event(n(name: string)). {first} e(K) <- n(K) seq n(K).").run(2, [])
 
 
 def test_other_shards_or_keys_are_refused(tmp_path: Path) -> None:
@@ -182,6 +184,12 @@ def test_on_arrival_is_a_changelog(tmp_path: Path) -> None:
     second = stream.run(1, stream.rows([(2, events[2])]))
     assert [(row["op"], row["match_id"]) for row in second] == [("-", "ok(1)@1000000..3000000")]
     assert standing([*first, *second]) == []
+
+
+def test_a_folder_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"E605.*the folder nowhere://x cannot be opened"):
+        make("nowhere://x")  # type: ignore[arg-type]
+    assert open_folder(f"file:{tmp_path}")[1] == open_folder(f"file://{tmp_path}")[1] == str(tmp_path)
 
 
 def test_ties_on_arrival_do_not_depend_on_batches(tmp_path: Path) -> None:

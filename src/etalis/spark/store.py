@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -16,15 +17,17 @@ from struct import Struct as Layout
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 from pyarrow import fs
 
-from etalis.errors import Problem, SnapshotError
+from etalis.errors import InputError, Problem, SnapshotError
 
 MAGIC = b"ETALISST"
 FORMAT = 1
 KEPT = 3  # versions: the one written, the one a retry starts from, and one more
 _HEAD = Layout("<8sIIQ32s")  # magic, format, length of the header, length of the held rows, checksum
 _SUFFIX = ".state"
+_SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # one letter alone names a drive
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +183,17 @@ def _digest(body: bytes | memoryview) -> bytes:
 def open_folder(uri: str) -> tuple[fs.FileSystem, str]:
     """Return the filesystem of a folder, given as a path or an address, and its path there.
 
-    >>> open_folder("/data/state")[1], open_folder("file:///data/state/")[1]
+    >>> open_folder("/data/state")[1], open_folder("file:/data/state/")[1]
     ('/data/state', '/data/state')
     """
-    files, path = fs.FileSystem.from_uri(uri if "://" in uri else os.path.abspath(uri))
+    scheme = _SCHEME.match(uri)
+    if scheme is None or scheme[1] == "file":
+        return fs.LocalFileSystem(), os.path.abspath(re.sub("^file:(//)?", "", uri))
+    try:
+        files, path = fs.FileSystem.from_uri(uri)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        hint = "give a path, or an address that Arrow knows: file:, hdfs:, s3:, gs:, abfs:"
+        raise InputError(Problem("E605", f"the folder {uri} cannot be opened: {error}", hint=hint)) from error
     return files, path.rstrip("/")
 
 

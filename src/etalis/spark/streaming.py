@@ -23,6 +23,7 @@ from etalis.spark.sharding import quoted
 from etalis.spark.sorting import END, START, TAG
 from etalis.spark.staging import StagePlan
 from etalis.spark.step import CLOCK, Stream
+from etalis.spark.store import open_folder
 from etalis.spark.worker import Task, leave_equal_out, mark_time, run_stream
 from etalis.temporal.interval import to_time
 
@@ -124,6 +125,8 @@ def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...
     layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
     stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives)
     late = given.late or f"{given.state.rstrip('/')}/late"
+    for folder in (given.state, late):
+        open_folder(folder)  # what cannot be opened is refused here, not by the first task
     tasks = []
     for number, stage in enumerate(plan.stages):
         columns = plan.job.output.ddl if stage.relayed.is_last else wire_columns(plan)
@@ -146,7 +149,10 @@ def _manifest(plan: Plan, number: int) -> dict[str, Any]:
     sharding = plan.stages[number].sharding
     parted = sharding.keys if sharding.shards > 1 else ()
     keys = {layout.tag: [list(column) for column in columns] for layout, columns in parted}
-    return {"stages": len(plan.stages), "shards": sharding.shards, "keys": keys, "sources": len(plan.frames)}
+    # Keys of one form are shuffled by as they are, those of several as text: the same value goes elsewhere.
+    forms = {str(i): sorted({x[i][1] for _, x in parted if i < len(x)}) for i in range(sharding.width)}
+    manifest = {"stages": len(plan.stages), "shards": sharding.shards, "sources": len(plan.frames)}
+    return {**manifest, "keys": keys, "forms of keys": forms}
 
 
 def _keep_empty_batches(spark: Any) -> None:

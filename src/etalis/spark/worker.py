@@ -75,10 +75,10 @@ class Turn:
 
 def run_stream(task: Task, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one micro-batch of one shard and yield its complex events."""
-    yield from run_turn(task, _turn(task.stage), batches)
+    yield from run_turn(task, turn_of(task.stage), batches)
 
 
-def _turn(stage: str) -> Turn:
+def turn_of(stage: str) -> Turn:
     """Return what Spark says about the task that runs."""
     from pyspark import TaskContext
 
