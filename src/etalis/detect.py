@@ -1,8 +1,9 @@
 """Complex events in tables: `program.detect(table)` gives an Arrow table back.
 
 Takes Parquet (also folders), Arrow, CSV and JSON-lines files, and anything that speaks Arrow's C stream interface
-(pandas, Polars, DuckDB). Columns play the parts they have on Spark, and results have the same columns. Files are read a
-batch at a time, and of those only what rules need; rows of equal time are taken in their order in the table.
+(pandas, Polars, DuckDB). Columns play the parts they have on Spark, and results have the columns they have there, but
+for the id. Files are read a batch at a time, and of those only what rules need; rows of equal time are taken in their
+order in the table.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 from etalis.errors import InputError, Problem
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.feed import to_list, undeclared
-from etalis.spark.output import EVENT, RULE, START, Field, Output, encode
+from etalis.spark.output import END, EVENT, ID, RULE, START, Field, Output, encode
 from etalis.spark.schema import Frame, Given, Layout, Options
 from etalis.spark.sorting import to_micros
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from etalis.columnar.execute import Made
     from etalis.columnar.run import ColumnRun, Input, KindKey
     from etalis.runtime.program import Program
+    from etalis.temporal.event import Event
 
 BATCH = 1 << 18
 _FLAT = frozenset({"int", "float", "string", "bool"})
@@ -50,7 +52,7 @@ def detect(
     run = _Run(program, plan, policy)
     parts = [part for each in _in_order(_scan(table, plan), plan.frames[0], unit) for part in run.take(each)]
     parts.extend(run.close())
-    return pa.Table.from_batches(parts, schema=encode((), plan.job.output).schema)
+    return pa.Table.from_batches(parts, schema=run.schema)
 
 
 def explain(
@@ -179,6 +181,14 @@ class _Run:
         types = {layout.kind: layout.attribute_types for layout in self.frame.layouts}
         self.run: ColumnRun = ColumnRun(program, types, policy=policy)
         self.made = frozenset(plan.job.made)
+        self.names = {
+            EVENT: pa.array(list(dict.fromkeys(name for (name, _), _ in self.output.kinds)), pa.string()),
+            RULE: pa.array(list(dict.fromkeys(head.label for head in self.run.choice.heads)), pa.string()),
+        }
+        coded = pa.dictionary(pa.int32(), pa.string())
+        plain = encode((), self.output).schema
+        columns = [(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID]
+        self.schema = pa.schema(columns)
 
     def take(self, rows: _Sorted) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes."""
@@ -186,7 +196,7 @@ class _Run:
         if self.run.engine is not None or self.output.envelope:
             events = list(self.run.take(batch))
             if events:
-                yield encode(events, self.output)
+                yield self._encode_events(events)
             return
         asked = dict(self.output.kinds)
         found = [(kind, made, self._encoded(kind, made)) for kind, made in self.run.columns(batch) if kind in asked]
@@ -199,7 +209,19 @@ class _Run:
         """Yield what the end of the stream settles."""
         events = list(self.run.close())
         if events:
-            yield encode(events, self.output)
+            yield self._encode_events(events)
+
+    def _encode_events(self, events: Sequence[Event]) -> pa.RecordBatch:
+        """Return events as rows of the results."""
+        plain = encode(events, self.output)
+        columns = []
+        for field in self.schema:
+            column = plain.column(field.name)
+            if field.name in self.names:
+                codes = pc.index_in(column, self.names[field.name])
+                column = pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), self.names[field.name])
+            columns.append(column)
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _input(self, rows: _Sorted) -> Input:
         from etalis.columnar.run import Input, Received
@@ -236,23 +258,20 @@ class _Run:
     def _encoded(self, kind: Any, made: Made) -> pa.RecordBatch:
         """Return derived events as rows of the results."""
         fields: tuple[Field, ...] = dict(self.output.kinds)[kind]
-        labels = pa.array([head.label for head in self.run.choice.heads], pa.string())
+        labels = [head.label for head in self.run.choice.heads]
+        numbers = np.array([self.names[RULE].index(label).as_py() for label in labels], np.int32)
+        named = np.full(len(made), self.names[EVENT].index(kind[0]).as_py(), np.int32)
         cells: dict[str, Any] = {
-            EVENT: pa.repeat(pa.scalar(kind[0], pa.string()), len(made)),
-            RULE: labels.take(pa.array(made.rule)),
+            EVENT: pa.DictionaryArray.from_arrays(named, self.names[EVENT]),
+            RULE: pa.DictionaryArray.from_arrays(numbers[made.rule], self.names[RULE]),
+            START: _moments(made.start, self.output),
+            END: _moments(made.end, self.output),
         }
-        for field, column in zip(fields, made.columns, strict=True):
-            cells[field.column] = column.arrow()
-        schema = encode((), self.output).schema
-        arrays = []
-        for column in schema:
-            if column.name in cells:
-                arrays.append(_cast(cells[column.name], column.type))
-            elif column.name in (START, "end"):
-                arrays.append(_moments(made.start if column.name == START else made.end, self.output, column.type))
-            else:
-                arrays.append(pa.nulls(len(made), column.type))
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        types = {field.name: field.type for field in self.schema}
+        for place, column in zip(fields, made.columns, strict=True):
+            cells[place.column] = _cast(column.arrow(), types[place.column])
+        arrays = [cells[name] if name in cells else pa.nulls(len(made), kind) for name, kind in types.items()]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def _column(array: Any, kind: str, layout: Layout) -> Column:
@@ -284,13 +303,16 @@ def _cast(array: Any, kind: pa.DataType) -> Any:
     return array.cast(kind)
 
 
-def _moments(times: Any, output: Output, kind: pa.DataType) -> Any:
+def _moments(times: Any, output: Output) -> Any:
+    """Return times, in microseconds, as a column."""
     up, down = output.unit.denominator, output.unit.numerator
-    if output.time == "timestamp":
-        return pa.array(times).cast(kind)
-    if output.time == "bigint":
-        return pa.array(times // down if up == 1 else times * up // down)
-    return pa.array(times * up / down)
+    match output.time:
+        case "timestamp":
+            return pa.array(times).cast(pa.timestamp("us", "UTC"))
+        case "bigint":
+            return pa.array(times // down if up == 1 else times * up // down)
+        case _:
+            return pa.array(times * up / down)
 
 
 def _interleaved(found: Sequence[tuple[KindKey, Made, pa.RecordBatch]]) -> pa.RecordBatch:

@@ -9,7 +9,7 @@ and its end points; its payload stays in the columns it came from until somebody
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -203,12 +203,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Instances:
-    """Matches of a node, in order of arrival."""
+    """Matches of a node, in order of arrival; a column that was asked for is kept, since several may read it."""
 
     turn: Integers
     start: Integers
     end: Integers
     blocks: tuple[Block, ...] = ()
+    gathered: dict[str, Column] = field(default_factory=dict, compare=False)
 
     @staticmethod
     def of(turn: Integers, start: Integers, end: Integers, columns: Mapping[str, Column]) -> Instances:
@@ -224,7 +225,9 @@ class Instances:
 
     def column(self, name: str) -> Column:
         """Return the values of a variable."""
-        return next(block for block in self.blocks if name in block.columns).column(name)
+        if name not in self.gathered:
+            self.gathered[name] = next(block for block in self.blocks if name in block.columns).column(name)
+        return self.gathered[name]
 
     def take(self, rows: Integers) -> Instances:
         """Return some of the instances."""

@@ -6,7 +6,7 @@ caused, the place within the round. Law: what a batch gives is what the engine g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -21,7 +21,6 @@ from etalis.columnar.tables import Numbered, merge
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
-from etalis.runtime.conditions import Conditions
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -64,33 +63,30 @@ class Made:
 class Component:
     """Rules connected by events, over batches."""
 
-    def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Types, conditions: Conditions) -> None:
+    def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Types, shared: Builder) -> None:
         ordered = in_order(heads)
         assert ordered is not None
-        shared = Builder(types, conditions)
         made = {made_kind(head) for head in heads}
         self.steps: list[tuple[Kind, list[_Maker], _Latest]] = []
         for group in ordered:
             makers = []
             for i in group:
                 read = [kind for kind in read_kinds(heads[i].body) if kind in made]
-                builder = shared if len(read) < 2 else Builder(types, conditions)
+                builder = shared if len(read) < 2 else Builder(types, shared.conditions)
                 operator = builder.build(heads[i].body, heads[i].label)
                 makers.append(_Maker(heads[i], numbers[i], operator, tuple(read)))
             kind = made_kind(heads[group[0]])
             self.steps.append((kind, makers, _Latest(types[kind])))
         self.read = {kind for head in heads for kind in read_kinds(head.body)}
 
-    def take(self, received: Mapping[Kind, Rows], now: int) -> dict[Kind, Made]:
-        """Return what a batch causes, by kind."""
-        events = {kind: rows for kind, rows in received.items() if kind in self.read}
-        batch = Batch(events, now)
+    def take(self, batch: Batch) -> dict[Kind, Made]:
+        """Return what a batch causes, by kind, and add what rules read of it to the batch."""
         found: dict[Kind, Made] = {}
         for kind, makers, latest in self.steps:
             made = latest.new([maker.take(batch) for maker in makers])
             found[kind] = made
             if kind in self.read and len(made):
-                _add(events, kind, made)
+                _add(batch.events, kind, made)
         return found
 
 

@@ -20,7 +20,6 @@ from etalis.logic.term import Value
 from etalis.plan import algebra as p
 
 Kind: TypeAlias = tuple[str, int]
-Events: TypeAlias = Mapping[Kind, "Rows"]
 _ALWAYS = -(1 << 62)
 
 
@@ -36,9 +35,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What has arrived: events by kind, and the latest end so far."""
+    """What has arrived: events by kind, those that rules make being added, and the latest end so far."""
 
-    events: Events
+    events: dict[Kind, Rows]
     now: int
 
 

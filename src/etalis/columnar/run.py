@@ -10,9 +10,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.build import Builder
 from etalis.columnar.columns import Column
 from etalis.columnar.execute import MOST_ROUNDS, MOST_ROWS, PLACE, Component, Made, first_turns, row_of
-from etalis.columnar.operators import Rows
+from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import find_components, flat_types, read_kinds
 from etalis.errors import ConditionError
 from etalis.language.rules import declarations, knowledge_changes
@@ -119,9 +120,8 @@ class ColumnRun:
         solver = program.solver(lambda _: None, lambda: 0)
         conditions = Conditions(solver, report)
         heads, types = self.choice.heads, self.choice.types
-        self.components = [
-            Component([heads[i] for i in part], part, types, conditions) for part in self.choice.columnar
-        ]
+        shared = Builder(types, conditions)
+        self.components = [Component([heads[i] for i in part], part, types, shared) for part in self.choice.columnar]
         self.now = -(1 << 62)
         self.engine = None
         if self.choice.at_a_time:
@@ -164,8 +164,9 @@ class ColumnRun:
             kind: Rows(first_turns(r.rows), batch.start[r.rows], batch.end[r.rows], r.columns)
             for kind, r in batch.events.items()
         }
+        taken = Batch(received, self.now)
         for component in self.components:
-            for kind, made in component.take(received, self.now).items():
+            for kind, made in component.take(taken).items():
                 reported = self.program.is_reported(*kind)
                 if reported is not False and len(made):
                     yield kind, self._reported(made, reported)
