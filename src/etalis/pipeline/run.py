@@ -20,7 +20,7 @@ from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.schema import Given
-from etalis.spark.startup import check_pyspark, session
+from etalis.spark.startup import active_session, check_pyspark, session
 
 STATE = "etalis-state"
 LATE = "etalis-late"
@@ -53,17 +53,27 @@ def status_path(pipeline: Pipeline) -> Path | None:
 
 
 def run_pipeline(checked: Checked, *, spark: Any = None, show: Callable[[Figures], object] = lambda _: None) -> Figures:
-    """Run a pipeline to its end, or until it is interrupted; return its figures."""
+    """Run a pipeline to its end, or until it is interrupted; return its figures.
+
+    Without a session it uses the one that there is, or starts one and stops it again.
+    """
     check_pyspark()
-    pipeline = checked.pipeline
-    if spark is None:
-        spark = _start(pipeline)
-    progress = Progress(pipeline, status_path(pipeline), show)
+    given = spark or active_session()
+    used = given or _start(checked.pipeline)
+    try:
+        return _run(checked, used, show)
+    finally:
+        if given is None:
+            used.stop()
+
+
+def _run(checked: Checked, spark: Any, show: Callable[[Figures], object]) -> Figures:
+    progress = Progress(checked.pipeline, status_path(checked.pipeline), show)
     rules = tuple(dict.fromkeys(h.label for h in plan_rules(checked.program.rules, checked.program.settings)))
     setup = Setup(spark, checked, progress, rules)
     try:
         progress.tell()
-        finished = run_stream(setup) if pipeline.run.is_stream else run_once(setup)
+        finished = run_stream(setup) if checked.pipeline.run.is_stream else run_once(setup)
     except KeyboardInterrupt:
         finished = False
     except Exception as error:

@@ -39,7 +39,7 @@ def session(
     their names, and go before what is set here. A `master` that is not local keeps its own Python and addresses.
     """
     check_pyspark()
-    active = _active_session()
+    active = active_session()
     if active is not None:
         return active
     check_java()
@@ -57,7 +57,8 @@ def session(
     return builder.getOrCreate()
 
 
-def _active_session() -> Any:
+def active_session() -> Any:
+    """Return the session that there is, or None."""
     loaded = sys.modules.get("pyspark.sql")  # without it there is no session
     return None if loaded is None else loaded.SparkSession.getActiveSession()
 
