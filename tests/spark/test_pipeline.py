@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -129,6 +131,38 @@ def test_a_stream_without_end(spark: Any, folder: Path) -> None:
     assert not spark.streams.active
 
 
+def test_lines_of_a_socket(spark: Any, folder: Path) -> None:
+    """Lines are JSON objects, if a schema says so; results go to a table."""
+    server = socket.create_server(("127.0.0.1", 0))
+    lines = [json.dumps(row) for row in [*ROWS, {"type": "a", "ts": 99, "x": 0, "k": ""}]]
+
+    def serve() -> None:
+        with server, server.accept()[0] as caller:
+            caller.sendall("".join(f"{line}\n" for line in lines).encode())
+            done.wait(60)
+
+    done = threading.Event()
+    thread = threading.Thread(target=serve)
+    thread.start()
+    text = source(format="socket", host="127.0.0.1", port=server.getsockname()[1], schema=SCHEMA)
+    text += '[[sink]]\nformat = "table"\ntable = "pairs_of_lines"\nevent = "pair"\n'
+    text += f'options = {{ path = "{folder / "table"}" }}\n[run]\ntrigger = "0 seconds"\ncheckpoint = "state"\n'
+
+    def show(figures: Figures) -> None:
+        if figures.rows == len(lines) and figures.is_running and not done.is_set():
+            done.set()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    try:
+        figures = run(folder, text, spark, show=show)
+        assert (figures.state, figures.rows, figures.late) == ("stopped", len(lines), 0)
+        assert pairs(spark.table("pairs_of_lines").collect()) == EXPECTED
+    finally:
+        done.set()
+        thread.join()
+        spark.sql("drop table if exists pairs_of_lines")
+
+
 def test_what_spark_refuses(spark: Any, folder: Path) -> None:
     text = source(format="json", path="in", where="nonsense(x) > 1") + source(format="table", table="no_such_table")
     with pytest.raises(InputError) as caught:
@@ -182,3 +216,11 @@ def test_kafka(spark: Any, folder: Path, broker: str) -> None:
     once = run(folder, f'{given}where = "ts is not null"\n{sink}topic = "again"\n', spark)
     assert once.rows == 25
     assert pairs(receive(broker, "again")) == EXPECTED
+
+
+def test_a_batch_of_kafka_takes_fair_shares() -> None:
+    from etalis.pipeline.kafka import share
+
+    assert share({"0": (0, 30), "1": (5, 15)}, 20) == {"0": 15, "1": 10}
+    assert share({"0": (0, 30), "1": (5, 15)}, 40) == {"0": 30, "1": 15}
+    assert share({"0": (0, 1_000), "1": (7, 8)}, 1) == {"0": 1, "1": 8}
