@@ -23,7 +23,7 @@ from etalis.pipeline.figures import (
     write_metrics,
 )
 from etalis.pipeline.spec import Pipeline
-from etalis.spark.output import RULE
+from etalis.spark.output import ID, RULE
 from etalis.spark.store import Store
 from etalis.temporal.interval import MICROSECONDS
 
@@ -79,8 +79,8 @@ def observe_rules(df: Any, rules: Iterable[str], name: Any = OBSERVED) -> Any:
     from pyspark.sql import functions as f
 
     weight = f.lit(1)
-    if {"op", "match_id"} <= set(df.columns):
-        weight = f.when(f.col("op") == "-", -1).otherwise(1)
+    for column in df.columns[df.columns.index(ID) + 1 :]:  # behind the match stands what is done with it, + or -
+        weight = f.when(f.col(column) == "-", -1).otherwise(1)
     counts = [f.sum(f.when(f.col(RULE) == rule, weight)).alias(f"r{i}") for i, rule in enumerate(rules)]
     return df.observe(name, *counts) if counts else df
 
