@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Any
 
 from etalis.plan.keys import Kind, Partitioning
-from etalis.runtime.checkpoint import Checkpoint, Checkpoints
 from etalis.runtime.code import Code
 from etalis.runtime.replay import Chain, Content
 from etalis.runtime.row_log import BLOCK, Row, RowLog
@@ -34,7 +32,6 @@ class Part:
     bases: dict[Any, Content] = field(default_factory=dict)
     tags: dict[Any, Tag] = field(default_factory=dict)
     is_plain: bool = False
-    checkpoints: Checkpoints = field(default_factory=Checkpoints)
     swept: int = 0  # how many bases there were when those that nothing is left of went
 
     def key(self, kind: Kind, args: tuple[Any, ...]) -> Any:
@@ -135,21 +132,17 @@ class History:
                 yield place, row, number
             place = link
 
-    def chain(self, part: Part, key: Any, order: Order, after: Checkpoint | None = None) -> Chain:
-        """Return the rows of a partition in order, those behind a checkpoint or all."""
-        rows, place = self.rows, part.last.get(key, FIRST)
-        since = rows.offset if after is None else max(rows.offset, after.since)
+    def chain(self, part: Part, key: Any, order: Order) -> Chain:
+        """Return the rows of a partition in order."""
+        rows, offset, place = self.rows, self.rows.offset, part.last.get(key, FIRST)
         found: Chain = []
-        while place >= since:
+        while place >= offset:
             row, number, place = rows[place]
             if row is not None:
                 found.append((row, number))
-        if place in self.kept and (after is None or place >= after.since):
-            least = FIRST if after is None else after.since
-            found += [(row, n) for _, row, n in takewhile(lambda item: item[0] >= least, self.walk(place))]
+        if place in self.kept:
+            found += [(row, number) for _, row, number in self.walk(place)]
         found.reverse()
-        if after is not None:
-            found = [item for item in found if order(item) > after.order]
         if not self.is_sorted:
             found.sort(key=order)
         return found
@@ -191,7 +184,6 @@ class History:
                 for key in [key for key, last in part.last.items() if last < cut]:
                     base = None if is_idle(part, key) else settle(part, key, self.chain(part, key, order), limit)
                     self._rebase(part, key, base)
-                    part.checkpoints.drop(key)
                     self._drop(part.last.pop(key))
                     if base is None or not base.timers:
                         part.tags.pop(key, None)
@@ -240,7 +232,6 @@ class History:
                 if old:
                     old.sort(key=order)
                     self._rebase(part, key, settle(part, key, old, None))
-            part.checkpoints.forget(self.rows.offset)
         self.kept.clear()
         self.ids = {name: place for name, place in self.ids.items() if place >= self.rows.offset}
 

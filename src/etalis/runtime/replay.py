@@ -6,21 +6,17 @@ It is then put in the place of the partition's state in the engine that runs.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError
 from etalis.plan.keys import Kind
-from etalis.runtime.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.changes import Changes
 from etalis.runtime.course import Course
-from etalis.runtime.operators import Waiter
 from etalis.runtime.row_log import Row
 from etalis.runtime.state import BEGINNING, Raw
-from etalis.runtime.store import Doubles
 from etalis.runtime.tables import Fifo, Table, fifos_of, logs_of, tables_of
 
 if TYPE_CHECKING:
@@ -29,10 +25,7 @@ if TYPE_CHECKING:
 
 Chain = list[tuple[Row, int]]  # rows of one partition with the numbers of their kinds
 TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
-EVERY = 1024  # rows from one state that is noted on the way to the next
 _OWN_NUMBERS = -(1 << 62)  # events of a replay are numbered apart from those of the engine that runs
-
-_PLAIN = (dict, deque, Blockers, LooseBlockers, EventLog, Doubles, Waiter)  # what keeps plain instances alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +42,6 @@ class Content:
         """Tell whether nothing waits."""
         return not any(self.tables) and not any(self.logs) and not self.timers
 
-    def copied(self) -> Content:
-        """Return a copy whose groups are its own; the instances in them never change."""
-        tables = tuple([{key: _copied(group) for key, group in table.items()} for table in self.tables])
-        return replace(self, tables=tables, logs=tuple([log.copy() for log in self.logs]))
-
-
-def _copied(group: Any) -> Any:
-    kind = type(group)
-    return group if kind is tuple else group.copy() if kind is list or kind is deque else deepcopy(group)
-
 
 class Shelves:
     """The state of a rule set, opened for lifting partitions in and out."""
@@ -70,25 +53,16 @@ class Shelves:
         self.logs: list[list[Any]] = [log for part in parts for log in logs_of(part)]
         self.owners = rules.timer_owners()
         self.state = rules.state
-        self._is_plain = all(isinstance(part, _PLAIN) for part in parts)
 
-    def copy(self, content: Content) -> Content:
-        """Return a partition's state as one that can be changed apart; what counts refers to its parts, and so on."""
-        return content.copied() if self._is_plain else deepcopy(content)
-
-    def look(self) -> Content:
-        """Return everything as it is now, in the groups that are still in use."""
-        return Content(
+    def take(self) -> Content:
+        """Take everything out."""
+        content = Content(
             tuple([table.copy() for table in self.tables]),
             tuple([tuple(fifo) for fifo in self.fifos]),
             tuple([log.copy() for log in self.logs]),
             tuple((t[0], -t[1], t[3].place, t[4]) for t in sorted(self.state.timers, key=lambda t: t[:3])),
             self.state.now,
         )
-
-    def take(self) -> Content:
-        """Take everything out."""
-        content = self.look()
         for table in self.tables:
             table.clear()
         for fifo in self.fifos:
@@ -116,12 +90,6 @@ class Shelves:
                 table.pop(key, None)
         for log, items in zip(self.logs, content.logs, strict=True):
             del log[: len(items)]
-        for fifo, ends in zip(self.fifos, content.fifos, strict=True):
-            if 2 * len(ends) > len(fifo):
-                keys = {key for _, key in ends}
-                others = [item for item in fifo if item[1] not in keys]
-                fifo.clear()
-                fifo.extend(others)
 
     def has_none_of(self, content: Content) -> bool:
         """Tell whether nothing of a partition's state is here any more."""
@@ -151,23 +119,16 @@ class Replayer:
         for kind in self.rules.heads.kinds.values():
             kind.reported = True
 
-    def run(
-        self, base: Content | None, chain: Chain, settled: int, now: int, floor: int,
-        noted: list[tuple[int, Content]] | None = None,
-    ) -> tuple[list[Raw], Content]:  # fmt: skip
+    def run(self, base: Content | None, chain: Chain, settled: int, now: int, floor: int) -> tuple[list[Raw], Content]:
         """Run a history up to the time reached, deadlines as far as they are settled.
 
-        Return all that it makes, and the state that it comes to. States on the way are `noted`, with how many rows come
-        before them.
+        Return all that it makes, and the state that it comes to.
         """
         self._begin(base)
         course = self.course
         course.settled = settled
         out: list[Raw] = []
-        if noted is None or len(chain) <= EVERY:
-            self._run(chain, out)
-        else:
-            self._run_noting(chain, settled, noted, out)
+        self._run(chain, out)
         course.pass_time(now, out, inclusive=False)
         course.pass_time(floor, out, inclusive=True)
         for raw in out:
@@ -235,21 +196,9 @@ class Replayer:
         state.now = BEGINNING if base is None else base.now
         state.floor = BEGINNING
         if base is not None:
-            self.shelves.put(self.shelves.copy(base))
+            self.shelves.put(deepcopy(base))
         if self.ticks:
             self.rules.ticks = [tick for tick in self.ticks if tick[0] > state.now]
-
-    def _run_noting(self, chain: Chain, settled: int, noted: list[tuple[int, Content]], out: list[Raw]) -> None:
-        """Run a history and note states between rows of different ends, where no deadline that is past waits."""
-        begin = 0
-        while begin < len(chain):
-            stop = begin + EVERY
-            while stop < len(chain) and chain[stop][0][0] == chain[stop - 1][0][0]:
-                stop += 1
-            self._run(chain[begin:stop], out)
-            if stop < len(chain) and self.state.now <= settled:
-                noted.append((stop, self.shelves.copy(self.shelves.look())))
-            begin = stop
 
     def _run(self, chain: Chain, out: list[Raw]) -> None:
         course, state, numbered = self.course, self.state, self.rules.numbered
