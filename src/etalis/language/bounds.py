@@ -7,10 +7,12 @@ consumption needs a partner that may never come. A rule is reported once, with e
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from etalis.errors import Problem
+from etalis.language.bindings import bindings
+from etalis.language.flags import Settings, rule_settings
 from etalis.language.goals import Bound
 from etalis.language.outline import Outline
 from etalis.language.syntax import (
@@ -52,11 +54,22 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
     if outline.settings.garbage_window is not None:
         return
     for rule in outline.rules:
-        policy, window = outline.rule_settings(rule)
-        if window is None:
-            keepers = list(dict.fromkeys(_keepers(rule.pattern, policy, outline.bound)))
-            if keepers:
-                yield _unbounded(rule, keepers)
+        found = _check_rule(rule, *outline.rule_settings(rule), outline.bound)
+        if found is not None:
+            yield found
+
+
+def check_rule(rule: Rule, default: Settings) -> Problem | None:
+    """Return the warning that the state of one rule, with all its properties, has no bound."""
+    policy, window = rule_settings(default, rule)
+    if default.garbage_window is not None:
+        return None
+    return _check_rule(rule, POLICIES[policy], window, bindings(rule.pattern))
+
+
+def _check_rule(rule: Rule, policy: Policy, window: int | None, bound: Mapping[int, Bound]) -> Problem | None:
+    keepers = [] if window is not None else list(dict.fromkeys(_keepers(rule.pattern, policy, bound)))
+    return _unbounded(rule, keepers) if keepers else None
 
 
 def _endless_history(outline: Outline) -> Iterator[Problem]:
@@ -82,7 +95,7 @@ def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
     return Problem("W209", message, rule.span or rule.head.span, hint)
 
 
-def _keepers(pattern: Pattern, policy: Policy, bound: dict[int, Bound]) -> Iterator[Keeper]:
+def _keepers(pattern: Pattern, policy: Policy, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
     anchored: set[int] = set()
     waiting: list[tuple[Pattern, Policy]] = [(pattern, policy)]
     while waiting:
@@ -104,7 +117,7 @@ def _keepers(pattern: Pattern, policy: Policy, bound: dict[int, Bound]) -> Itera
             waiting.append((parts[i], POLICIES["unrestricted"] if negated and i == 1 else rule))
 
 
-def _kept_by(node: Pattern, policy: Policy, bound: dict[int, Bound], anchored: set[int]) -> Iterator[Keeper]:
+def _kept_by(node: Pattern, policy: Policy, bound: Mapping[int, Bound], anchored: set[int]) -> Iterator[Keeper]:
     match node:
         case Binary():
             yield from _kept_by_join(node, policy, bound)
@@ -126,7 +139,7 @@ def _kept_by(node: Pattern, policy: Policy, bound: dict[int, Bound], anchored: s
                 yield Keeper("any", _every(part), policy.consume)
 
 
-def _kept_by_join(node: Binary, policy: Policy, bound: dict[int, Bound]) -> Iterator[Keeper]:
+def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
     if isinstance(node.right, Aggregate) and RELATIONS[node.operator].sequential:
         yield Keeper("aggregate", f"a value for every {_text(node.left)}", False)
         return

@@ -8,7 +8,7 @@ a program's flags into one frozen record, `rule_settings` a rule's properties in
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from etalis.temporal.interval import to_time
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 
 ON_OFF = ("on", "off")
+LIMITS = ("soft_limit", "hard_limit", "shedding")
 UNBOUNDED = 1 << 200
 T = TypeVar("T")
 
@@ -61,6 +62,14 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 -1,
                 "accepted; instances are dropped as time passes, no step needed",
                 number="seconds",
+            ),
+            Flag("soft_limit", -1, "instances held above which the engine warns", number="limit"),
+            Flag("hard_limit", -1, "most instances that an engine may hold", number="limit"),
+            Flag(
+                "shedding",
+                "off",
+                "at the hard limit: an error, or `oldest` instances go, or the `newest` events are not taken",
+                ("off", "oldest", "newest"),
             ),
             Flag("logging", "off", "every event is written to the log", ON_OFF),
             Flag("store_fired_events", "off", "the engine keeps every event it reported", ON_OFF),
@@ -108,7 +117,7 @@ class Settings:
 
     `garbage_window`: None unless garbage_control is general. `lateness`: how late an event may be, None if not at all,
     `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be taken back, None for
-    ever. A `knowledge_horizon` of 0 keeps nothing old.
+    ever. A `knowledge_horizon` of 0 keeps nothing old. A limit that is None limits nothing.
     """
 
     policy: str = DEFAULT_POLICY
@@ -123,6 +132,9 @@ class Settings:
     reporting: str = "on_watermark"
     revision: bool = False
     revision_window: int | None = None
+    soft_limit: int | None = None
+    hard_limit: int | None = None
+    shedding: str = "off"
 
     @property
     def corrects(self) -> bool:
@@ -141,7 +153,7 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
     problems = [problem for flag in flags for problem in flag_problems(flag)]
     values = {name: row.default for name, row in FLAGS.items()} | {f.name: _constant(f.value) for f in flags}
     if not problems:
-        problems += garbage_problems(flags)
+        problems += [*garbage_problems(flags), *limit_problems(flags)]
     if problems:
         raise ProgramError(*problems)
     return Settings(
@@ -157,7 +169,33 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         reporting=values["reporting"],
         revision=values["revision_flag"] == "on",
         revision_window=_longest(program, values, "revision_window", None),
+        soft_limit=None if values["soft_limit"] == -1 else values["soft_limit"],
+        hard_limit=None if values["hard_limit"] == -1 else values["hard_limit"],
+        shedding=values["shedding"],
     )
+
+
+def with_limits(default: Settings, given: Mapping[str, object]) -> Settings:
+    """Return settings with other limits.
+
+    >>> with_limits(Settings(hard_limit=10), {"shedding": "newest"}).shedding
+    'newest'
+    """
+    flags = [SetFlag(name, Const(to_value(value))) for name, value in given.items()]
+    problems = [problem for flag in flags for problem in flag_problems(flag)]
+    hint = f"limits: {listing(LIMITS)}"
+    problems += [Problem("E205", f"{name} is no limit", hint=hint) for name in given if name not in LIMITS]
+    if problems:
+        raise ProgramError(*problems)
+    values = {flag.name: _constant(flag.value) for flag in flags}
+    limits: dict[str, Value] = {name: None if value == -1 else value for name, value in values.items()}
+    found = replace(default, **limits)
+    ways = {"revision_flag": "on" if found.corrects else "off", "shedding": found.shedding}
+    limit = {} if found.hard_limit is None else {"hard_limit": found.hard_limit}
+    problems += limit_problems([SetFlag(name, Const(value)) for name, value in (ways | limit).items()])
+    if problems:
+        raise ProgramError(*problems)
+    return found
 
 
 def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
@@ -219,8 +257,8 @@ def _value_problems(row: Flag, flag: SetFlag) -> Iterator[Problem]:
 def _takes(row: Flag, value: Value) -> bool:
     if row.number is None:
         return isinstance(value, str) and value in row.words
-    if row.number == "count":
-        return isinstance(value, int) and value > 0
+    if row.number != "seconds":
+        return isinstance(value, int) and (value > 0 or (row.number == "limit" and value == -1))
     return isinstance(value, int | float) and (value > 0 or value == -1)
 
 
@@ -230,6 +268,8 @@ def _range(row: Flag) -> str:
             return listing(row.words, "or")
         case "count":
             return "a positive integer"
+        case "limit":
+            return "a positive integer, or -1 for none"
         case _:
             return "a positive number of seconds, or -1 for none"
 
@@ -243,6 +283,22 @@ def garbage_problems(flags: list[SetFlag]) -> Iterator[Problem]:
     if window is None or _constant(window.value) == -1:
         hint = "add `:- set_flag(garbage_window, Seconds).`"
         yield Problem("E208", "garbage_control(general) needs a garbage_window", control.span, hint)
+
+
+def limit_problems(flags: list[SetFlag]) -> Iterator[Problem]:
+    """Yield the findings that there is nothing to shed for, or that what is shed would come back."""
+    last = {f.name: f for f in flags}
+    given = {name: _constant(f.value) for name, f in last.items()}
+    shedding = given.get("shedding", "off")
+    if shedding == "off":
+        return
+    if given.get("hard_limit", -1) == -1:
+        hint = "add `:- set_flag(hard_limit, Instances).`"
+        yield Problem("E208", f"shedding({shedding}) needs a hard_limit", last["shedding"].span, hint)
+    late = given.get("out_of_order") == "on" and given.get("reporting") == "on_arrival"
+    if shedding == "oldest" and (late or given.get("revision_flag") == "on"):
+        message = "shedding(oldest) cannot go with corrections: events run again would bring back what was shed"
+        yield Problem("E208", message, last["shedding"].span, "use shedding(newest), or none")
 
 
 def property_problems(given: Property, *, checked: bool) -> Iterator[Problem]:

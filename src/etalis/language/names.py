@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.flags import flag_problems, garbage_problems
+from etalis.language.flags import flag_problems, garbage_problems, limit_problems
 from etalis.language.goals import Indicator, indicator, strip_wrappers
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
@@ -68,6 +68,7 @@ def _options(outline: Outline) -> Iterator[Problem]:
             message = f"the flag {flag.name} was {written(before.value)}; the last value given holds"
             yield Problem("W212", message, flag.span, "keep one of the two lines")
     yield from garbage_problems(flags)
+    yield from limit_problems(flags)
 
 
 def _labels(outline: Outline) -> Iterator[Problem]:

@@ -11,6 +11,7 @@ from collections import deque
 from typing import Any
 
 BEFORE_TIME = -(1 << 200)
+LEAST_TRIM = 64
 
 
 class Blockers:
@@ -42,13 +43,15 @@ class Blockers:
             latest = group[-1][1]
             group.append((end, start if start > latest else latest))
         if self.keep is not None:
-            self._expire(key, end)
+            self.fifo.append((end, key))
+            self.expire(end)
 
-    def _expire(self, key: Any, end: int) -> None:
-        assert self.keep is not None
-        self.fifo.append((end, key))
-        limit = end - self.keep
-        while self.fifo[0][0] < limit:
+    def expire(self, now: int) -> None:
+        """Let go what can block nothing that ends at a moment or later."""
+        if self.keep is None:
+            return
+        limit = now - self.keep
+        while self.fifo and self.fifo[0][0] < limit:
             old = self.fifo.popleft()[1]
             group = self.groups.get(old)
             if group is not None:
@@ -72,13 +75,24 @@ class Blockers:
 class LooseBlockers:
     """Blockers whose shared values may be unbound on either side: an unbound one agrees with everything."""
 
-    __slots__ = ("items",)
+    __slots__ = ("items", "keep", "trim_at")
 
-    def __init__(self) -> None:
+    def __init__(self, keep: int | None) -> None:
         self.items: list[tuple[tuple[Any, ...], int, int]] = []
+        self.keep = keep
+        self.trim_at = LEAST_TRIM
 
     def add(self, key: tuple[Any, ...], start: int, end: int) -> None:
+        """Note one occurrence."""
         self.items.append((key, start, end))
+        if len(self.items) > self.trim_at:
+            self.expire(end)
+            self.trim_at = max(LEAST_TRIM, 2 * len(self.items))
+
+    def expire(self, now: int) -> None:
+        """Let go what can block nothing that ends at a moment or later."""
+        if self.keep is not None:
+            self.items[:] = [item for item in self.items if item[2] >= now - self.keep]
 
     def hit(self, key: tuple[Any, ...], low: int, high: int) -> bool:
         return any(low < start and end < high and agree(key, other) for other, start, end in self.items)
@@ -90,12 +104,26 @@ def agree(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
 
 
 class EventLog:
-    """All events of the kinds a program knows, for isolation: (start, end, id)."""
+    """All events of the kinds a program knows, for isolation: (start, end, id); `keep`: how long one can matter."""
 
-    __slots__ = ("items",)
+    __slots__ = ("items", "keep", "trim_at")
 
     def __init__(self) -> None:
         self.items: list[tuple[int, int, int]] = []
+        self.keep: int | None = None
+        self.trim_at = LEAST_TRIM
+
+    def add(self, start: int, end: int, number: int) -> None:
+        """Note one event."""
+        self.items.append((start, end, number))
+        if len(self.items) > self.trim_at:
+            self.expire(end)
+            self.trim_at = max(LEAST_TRIM, 2 * len(self.items))
+
+    def expire(self, now: int) -> None:
+        """Let go what can disturb nothing that ends at a moment or later."""
+        if self.keep is not None:
+            self.items[:] = [item for item in self.items if item[1] >= now - self.keep]
 
     def disturbed(self, ids: frozenset[int], low: int, high: int) -> bool:
         """Tell whether an event that is none of `ids` lies strictly between."""

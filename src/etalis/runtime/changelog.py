@@ -8,18 +8,27 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.state import Raw
+from etalis.runtime.state import HeadKind, Made, Raw
 from etalis.temporal.event import Event, Retraction
 
 
 class Changelog:
     """Says what differs between two runs of one partition."""
 
-    def __init__(self, rules: RuleSet, replayed: RuleSet) -> None:
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
         self.state = rules.state
-        live = {(kind.name, kind.arity): kind for kind in rules.heads.kinds.values()}
+
+    def follow(self, replayed: RuleSet) -> None:
+        """Let the kinds of event of rules that are run again know those of the rules that run."""
+        heads = self.rules.heads
+        live = {(kind.name, kind.arity): kind for kind in heads.kinds.values()}
         for kind in replayed.heads.kinds.values():
-            kind.live = live[kind.name, kind.arity]
+            key = (kind.name, kind.arity)
+            if key not in live:
+                made = heads.made.setdefault(key, Made())
+                live[key] = HeadKind(*key, kind.rule or "", kind.attributes, made, heads.reported(*key))
+            kind.live = live[key]
 
     def write(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
         """Report what differs, and note it where each event of the present moment is made once."""

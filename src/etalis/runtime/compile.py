@@ -55,8 +55,14 @@ class Compiler:
 
     def log(self) -> EventLog | None:
         """Return the log of all events, if the program isolates anything."""
-        isolates = any(isinstance(t, p.Alone) for e in self.wiring.entries for t in p.tests(e.node))
-        return self.memory.setdefault("log", EventLog()) if isolates else None
+        several = [p.tests(e.node) for e in self.wiring.entries]
+        windows = [window_of(tests) for tests in several if any(isinstance(t, p.Alone) for t in tests)]
+        if not windows:
+            return None
+        log: EventLog = self.memory.setdefault("log", EventLog())
+        bounded = [window for window in windows if window is not None]
+        log.keep = max(bounded) if len(bounded) == len(windows) else None
+        return log
 
     def meets_itself(self, entry: Entry) -> bool:
         """Tell whether one event may come to both sides of an operator that keeps the newest only (reading 34)."""

@@ -58,6 +58,14 @@ class Course:
         finally:
             self.taking = taking
 
+    def reach(self, end: int, out: list[Raw]) -> None:
+        """Let time reach the end of an event that is not taken."""
+        taking, self.taking = self.taking, True
+        try:
+            self.move_to(end, out)
+        finally:
+            self.taking = taking
+
     def advance(self, time: int, out: list[Raw]) -> None:
         """Let all happen up to a time, after which nothing ends at or before it."""
         state = self.state

@@ -6,7 +6,7 @@ back; what was processed already is corrected (`revision`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError
@@ -151,6 +151,23 @@ class Disorder:
         out: list[Any] = []
         self._take_released(row, out)
         return tuple([Event(raw) for raw in out])
+
+    def reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
+        """Let time reach the moment of a correction, or of an event that is not taken, if that is later."""
+        if self.watermark is not None:
+            self.settle(self.watermark.see(None if stamp is None else stamp.source, end), out)
+        elif end > self.state.now:
+            if self.revision is not None:
+                self.revision.pass_time_together()
+            self.course.reach(end, out)
+
+    def release_oldest(self, number: int) -> Iterator[tuple[str, Values, int, int]]:
+        """Yield so many of the events that are held, the first to come, and hold them no more."""
+        for row in () if self.held is None else self.held.release_oldest(number):
+            end, start, _, stamp, name, *values = row
+            if stamp is not None and stamp.id is not None:
+                self.held_ids.pop(stamp.id, None)
+            yield name, tuple(values), start, end
 
     def advance(self, until: int, out: list[Any]) -> None:
         """Move the watermark to a moment."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from etalis.errors import ConditionError, EventError, InputError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
 from etalis.language.lower import run_directives
 from etalis.language.parser import parse_event
-from etalis.language.steps import RuleStep, Spy
+from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.language.syntax import Const, Property
 from etalis.language.values import ground
 from etalis.logic.loaders import Rows, load_rows
@@ -30,6 +30,7 @@ from etalis.runtime.holding import HoldingWriter
 from etalis.runtime.inspection import Waiting, inspect
 from etalis.runtime.intake import Intake
 from etalis.runtime.knowledge import show_history, solutions, solutions_at
+from etalis.runtime.limits import Guard, Limits, guard_of, guarded_push, guarded_run
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.outlet import Callback, Outlet
 from etalis.runtime.rim import to_instant, to_interval
@@ -39,10 +40,13 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
+    from etalis.language.flags import Settings
     from etalis.language.syntax import Rule
     from etalis.logic.rdf import RdfOptions
     from etalis.runtime.program import Program
     from etalis.runtime.snapshot import Restored
+
+T = TypeVar("T")
 
 
 class Engine:
@@ -59,6 +63,7 @@ class Engine:
         output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None,
         sources: Iterable[Hashable] = (),
+        settings: Settings | None = None,
     ) -> None:
         self.program = program
         self.errors: list[ConditionError] = []
@@ -80,17 +85,26 @@ class Engine:
         self.restored: Restored | None = None
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
+        self._guard: Guard | None = None
         for error in run_directives(program.tree, solver):
             self._report(error)
         self._generation = solver.database.generation  # of knowledge that only the program has told
         if program.settings.lateness is not None or program.settings.revision:
             again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
+        self._guard = guard_of(settings or program.settings, self._rules, self._disorder, self._report, self._dead)
         self._open_entries()
 
     def _open_entries(self) -> None:
-        """Put the generated `push` and `run` before the general ones, where they are exact."""
+        """Put the ways in that are guarded by limits before the others."""
         self._close_entries()
+        self._open_short_entries()
+        if self._guard is not None and self._state.floor < NEVER:
+            self.__dict__["push"] = guarded_push(self._guard, self.push, self._turn_away)
+            self.__dict__["run"] = guarded_run(self._guard, self.run, lambda row: self._refuse(*self._intake.row(row)))
+
+    def _open_short_entries(self) -> None:
+        """Put the generated `push` and `run` before the general ones, where they are exact."""
         entries = self._rules.entries
         disorder, settle = self._disorder, self._course.settle_now
         if not entries.is_plain() or not self._outlet.is_plain() or self._state.floor >= NEVER:
@@ -219,15 +233,35 @@ class Engine:
             self._course.process((name, len(values)), values, start, end, state.number + 1, out)
         return self._outlet.hand_out(out)
 
+    def _turn_away(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
+        """Refuse to take an event."""
+        return self._refuse(*self._intake.event(name, args, named, at))
+
+    def _refuse(
+        self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None
+    ) -> tuple[Event, ...]:
+        """Make a dead letter of an event for which there is no room; time goes on."""
+        assert self._guard is not None
+        self._guard.turn_away(name, values, start, end)
+        out: list[Any] = []
+        if self._outlet.busy:
+            return ()
+        if self._disorder is not None:
+            self._disorder.reach(end, stamp, out)
+        elif end > self._state.now:
+            self._course.reach(end, out)
+        return self._outlet.hand_out(out)
+
     def _change_rules(self, step: RuleStep | Spy) -> None:
         """Do what a goal asks for; that it cannot be done is reported."""
         try:
-            if not isinstance(step, Spy):
-                self._refuse_change_of_rules()
-            self._rules.perform(step)
+            if isinstance(step, Spy):
+                self._rules.perform(step)
+                self._open_entries()
+            else:
+                self._turn(lambda: self._rules.perform(step), empties=isinstance(step, Reset))
         except (ProgramError, EventError) as error:
             self._report(ConditionError(*error.problems))
-        self._open_entries()
 
     # out
 
@@ -319,46 +353,33 @@ class Engine:
 
     def insert_rule(self, rule: str | Rule) -> str:
         """Add a rule, effective for later events; return its label."""
-        self._refuse_change_of_rules()
-        label = self._rules.insert(rule)
-        self._open_entries()
-        return label
+        return self._turn(lambda: self._rules.insert(rule))
 
     def delete_rule(self, rule: str | Rule) -> int:
         """Remove rules by label or by text; return how many went."""
-        self._refuse_change_of_rules()
-        count = self._rules.delete(rule)
-        self._open_entries()
-        return count
+        return self._turn(lambda: self._rules.delete(rule))
 
-    def _refuse_change_of_rules(self) -> None:
-        """Refuse where the past may be run again: it had other rules."""
-        if self.program.settings.corrects:
-            hint = "use reporting(on_watermark) without revision_flag, or a new engine"
-            raise EventError(Problem("E313", "rules cannot change while events can be corrected", hint=hint))
+    def _turn(self, change: Callable[[], T], *, empties: bool = False) -> T:
+        """Change the rules; where the past may be run again, each of its events under the rules of its time."""
+        revision = None if self._disorder is None else self._disorder.revision
+        found = change() if revision is None else revision.turn(change, empties=empties)
+        self._open_entries()
+        return found
 
     def set_property(self, label: str, name: str, value: Any) -> int:
         """Give the rules of a label a property, effective for later events; return how many rules there are.
 
         What waits in these rules is dropped; the others notice nothing.
         """
-        self._refuse_change_of_rules()
-        count = self._rules.set_property(label, Property(name, Const(to_value(value))))
-        self._open_entries()
-        return count
+        return self._turn(lambda: self._rules.set_property(label, Property(name, Const(to_value(value)))))
 
     def delete_property(self, label: str, name: str) -> int:
         """Take a property from the rules of a label, effective for later events; return how many rules there are."""
-        self._refuse_change_of_rules()
-        count = self._rules.delete_property(label, name)
-        self._open_entries()
-        return count
+        return self._turn(lambda: self._rules.delete_property(label, name))
 
     def reset(self) -> None:
         """Drop all that waits: instances, absences, alarms, events for later. Rules, knowledge and time stay."""
-        self._refuse_change_of_rules()
-        self._rules.reset()
-        self._open_entries()
+        self._turn(self._rules.reset, empties=True)
 
     def spy(self, event: str) -> None:
         """Write every event of a kind, `name/arity`, to the output: received, raised or derived."""
@@ -382,6 +403,10 @@ class Engine:
     def state(self) -> tuple[Waiting, ...]:
         """Say what the engine holds on to: per rule and operator how many instances, how many bytes, how old."""
         return inspect(self._rules, self._disorder)
+
+    def limits(self) -> Limits | None:
+        """Say how the engine stands to its limits, and what was shed; None if it has none."""
+        return None if self._guard is None else self._guard.limits()
 
     def code(self) -> str:
         """Return the generated source."""

@@ -118,9 +118,10 @@ class Slider:
             return
         key = self.group(values)
         window = self.groups.setdefault(key, [])
-        if self.within is not None:
-            self._expire(key, end)
         window.append((start, value, values))
+        if self.within is not None:
+            self.fifo.append((end, key))
+            self.expire(end)
         if self.within is not None and min(x[0] for x in window) < end - self.within:
             window[:] = [x for x in window if x[0] >= end - self.within]
         if self.last is not None and len(window) > self.last:
@@ -134,12 +135,12 @@ class Slider:
         if found is not None:
             self.emit(*found, min(x[0] for x in window), end)
 
-    def _expire(self, key: Values, end: int) -> None:
+    def expire(self, now: int) -> None:
         """Forget groups whose elements have all left the window; `fifo` lists (end, group) in order."""
-        assert self.within is not None
-        self.fifo.append((end, key))
-        while self.fifo[0][0] < end - self.within:
+        if self.within is None:
+            return
+        while self.fifo and self.fifo[0][0] < now - self.within:
             old = self.fifo.popleft()[1]
             group = self.groups.get(old)
-            if group is not None and old != key and all(x[0] < end - self.within for x in group):
+            if group is not None and all(x[0] < now - self.within for x in group):
                 del self.groups[old]

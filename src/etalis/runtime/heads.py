@@ -27,7 +27,7 @@ class Heads:
 
     def __init__(
         self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
-        reported: Callable[[str, int], Reported], parts: bool,
+        reported: Callable[[str, int], Reported], parts: bool, made: dict[tuple[str, int], Made] | None = None,
     ) -> None:  # fmt: skip
         self.state = state
         self.conditions = conditions
@@ -35,7 +35,7 @@ class Heads:
         self.reported = reported
         self.parts = parts
         self.kinds: dict[int, HeadKind] = {}
-        self.made: dict[tuple[str, int], Made] = {}
+        self.made: dict[tuple[str, int], Made] = {} if made is None else made
         self.makers: Counter[tuple[str, int]] = Counter()
         self.rings: dict[int, Ring] = {}
 

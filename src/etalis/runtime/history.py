@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import Any
 
 from etalis.plan.keys import Kind, Partitioning
 from etalis.runtime.code import Code
-from etalis.runtime.replay import Chain, Content
+from etalis.runtime.epochs import Content
+from etalis.runtime.replay import Chain, Order
 from etalis.runtime.row_log import BLOCK, Row, RowLog
-from etalis.runtime.state import Tag
-
-Order = Callable[[tuple[Row, int]], Any]
+from etalis.runtime.state import NEVER, Tag
 
 FIRST = -1
 TOGETHER = 0
 LEAST_TRIM = 4096
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Part:
     """The partitions of one group of rules: the newest row of each, and the state from before its rows."""
 
@@ -32,14 +32,13 @@ class Part:
     bases: dict[Any, Content] = field(default_factory=dict)
     tags: dict[Any, Tag] = field(default_factory=dict)
     is_plain: bool = False
-    swept: int = 0  # how many bases there were when those that nothing is left of went
 
     def key(self, kind: Kind, args: tuple[Any, ...]) -> Any:
         """Return the partition of an event."""
         return TOGETHER if self.positions is None else args[self.positions[kind]]
 
 
-Settle = Callable[[Part, Any, Chain, int | None], Content | None]
+Settle = Callable[[Part, Any, Chain, int], Content | None]
 
 
 class History:
@@ -56,20 +55,30 @@ class History:
         self.number_of = {kind: number for number, kind in enumerate(self.kinds)}
         self.parts: dict[Kind, Part] = {}
         self.together = Part(None)
-        self._place(partitioning)
+        self._expiring: list[tuple[int, int, Part, Any]] = []
+        self._count = 0
+        self.regroup(partitioning, ())
         self.trim_at = LEAST_TRIM
         self.is_sorted = True
 
-    def _place(self, partitioning: Partitioning) -> None:
-        """Give every kind its part; events that cannot be told apart by a key stay together.
+    def _place(self, partitioning: Partitioning) -> dict[Kind, tuple[Part, Mapping[Kind, int]]]:
+        """Return the parts of kinds, and by what these are parted; all others stay together.
 
-        So do groups in which an event may be made that is also made in another one.
+        So do groups in which an event may be made that is also made in another one, and events that were parted by
+        another key, or not at all.
         """
-        for group in [] if partitioning.obstacles else partitioning.groups:
-            if group.keys and not group.keys[0].loose:
-                self.parts.update(dict.fromkeys(group.kinds, Part(group.keys[0].positions)))
-        for kind in self.kinds:
-            self.parts.setdefault(kind, self.together)
+        found: dict[Kind, tuple[Part, Mapping[Kind, int]]] = {}
+        groups = () if partitioning.obstacles else partitioning.groups
+        read = {kind for group in groups for kind in group.kinds}
+        for group in groups:
+            known = _distinct(self.parts[kind] for kind in group.kinds if kind in self.parts)
+            own = {kind for kind, part in self.parts.items() if part in known and kind in read}
+            part = known[0] if known else Part({})
+            keys = [key.positions for key in group.keys if not key.loose and _agree(part.positions, key.positions, own)]
+            if keys and len(known) < 2 and own <= set(group.kinds):
+                positions = {**(part.positions or {}), **keys[0]}
+                found.update(dict.fromkeys(group.kinds, (part, positions)))
+        return found
 
     def add(self, kind: Kind, row: Row, name: Hashable | None = None) -> None:
         """Append a row; `name` is the event's id."""
@@ -170,10 +179,7 @@ class History:
             place = link
         return found
 
-    def forget(
-        self, limit: int, order: Order, is_idle: Callable[[Part, Any], bool], settle: Settle,
-        is_spent: Callable[[Content], bool],
-    ) -> None:  # fmt: skip
+    def forget(self, limit: int, order: Order, is_idle: Callable[[Part, Any], bool], settle: Settle) -> None:
         """Let rows go that ended before `limit`; `settle` says what state they leave behind where a partition has any.
 
         Called when the columns have doubled since the last time: what it costs per event does not grow.
@@ -183,38 +189,45 @@ class History:
             for part in self.all_parts():
                 for key in [key for key, last in part.last.items() if last < cut]:
                     base = None if is_idle(part, key) else settle(part, key, self.chain(part, key, order), limit)
-                    self._rebase(part, key, base)
                     self._drop(part.last.pop(key))
-                    if base is None or not base.timers:
-                        part.tags.pop(key, None)
+                    self.rebase(part, key, base)
             self._keep_linked(cut)
             self.rows.drop(cut)
             self.ids = {name: place for name, place in self.ids.items() if place >= cut or place in self.kept}
             if len(self.kept) > max(LEAST_TRIM, len(self.rows)):
-                self._settle_kept(order, settle)
-        for part in self.all_parts():
-            if len(part.bases) > max(LEAST_TRIM, 2 * part.swept):
-                self._sweep(part, is_spent)
+                self.settle_before(limit, order, settle)
+        self._expire(limit, settle)
         self.trim_at = max(LEAST_TRIM, 2 * len(self.rows))
 
-    def _sweep(self, part: Part, is_spent: Callable[[Content], bool]) -> None:
-        """Let go the bases without rows of which nothing is left in the engine that runs."""
-        for key in [key for key, base in part.bases.items() if key not in part.last and is_spent(base)]:
-            del part.bases[key]
-            part.tags.pop(key, None)
-        part.swept = len(part.bases)
-
-    def _rebase(self, part: Part, key: Any, base: Content | None) -> None:
+    def rebase(self, part: Part, key: Any, base: Content | None) -> None:
+        """Let the history of a partition begin with another state."""
         if base is None:
             part.bases.pop(key, None)
         else:
             part.bases[key] = base
+            if base.expires < NEVER:
+                self._count += 1
+                heappush(self._expiring, (base.expires, self._count, part, key))
+        if (base is None or not base.timers) and key not in part.last:
+            part.tags.pop(key, None)
+
+    def _expire(self, limit: int, settle: Settle) -> None:
+        """Let the states of partitions go that nothing came to any more, when nothing in them can be used."""
+        due: list[tuple[Part, Any]] = []
+        while self._expiring and self._expiring[0][0] < limit:
+            *_, part, key = heappop(self._expiring)
+            due.append((part, key))
+        for part, key in due:  # what is left of a state may be looked at again, but not now
+            base = part.bases.get(key)
+            if base is not None and base.expires < limit and key not in part.last:
+                self.rebase(part, key, settle(part, key, [], limit))
 
     def _drop(self, place: int) -> None:
         """Let the kept rows of a partition go."""
-        if self.kept:
-            for old in [old for old, _, _ in self.walk(place) if old < self.rows.offset]:
-                del self.kept[old]
+        while self.kept and (place >= self.rows.offset or place in self.kept):
+            link = self.row(place)[2]
+            self.kept.pop(place, None)
+            place = link
 
     def _keep_linked(self, cut: int) -> None:
         """Keep apart the rows before a place to which rows after it are linked."""
@@ -224,20 +237,92 @@ class History:
                 self.kept[place] = self.row(place)
                 place = self.kept[place][2]
 
-    def _settle_kept(self, order: Order, settle: Settle) -> None:
-        """Replace rows that are kept apart by the state that they leave behind."""
+    def settle_before(self, limit: int, order: Order, settle: Settle) -> None:
+        """Replace all rows that ended before a moment by the states that they leave behind."""
         for part in self.all_parts():
-            for key, last in part.last.items():
-                old = [(row, number) for place, row, number in self.walk(last) if place < self.rows.offset]
-                if old:
-                    old.sort(key=order)
-                    self._rebase(part, key, settle(part, key, old, None))
+            always = [TOGETHER] if part is self.together else []
+            for key in list(dict.fromkeys((*part.last, *part.bases, *always))):
+                old = [(place, row) for place, row, _ in self.walk(part.last.get(key, FIRST)) if row[0] < limit]
+                chain = [item for item in self.chain(part, key, order) if item[0][0] < limit]
+                self.rebase(part, key, settle(part, key, chain, limit))
+                for place, _ in old:
+                    self.take_out(place)
         self.kept.clear()
         self.ids = {name: place for name, place in self.ids.items() if place >= self.rows.offset}
 
+    # other rules
+
+    def set_parts(self, parts: Mapping[Kind, Part]) -> None:
+        """Part events as another run did."""
+        self.parts = dict(parts)
+        self.kinds = list(dict.fromkeys((*self.kinds, *parts)))
+        self.number_of = {kind: number for number, kind in enumerate(self.kinds)}
+
+    def parts_anew(self, partitioning: Partitioning) -> bool:
+        """Tell whether rules no longer part what is parted."""
+        kept = {id(part) for part, _ in self._place(partitioning).values()}
+        return any(id(part) not in kept for part in self.all_parts() if part is not self.together)
+
+    def regroup(self, partitioning: Partitioning, kinds: Iterable[Kind]) -> list[Part]:
+        """Take more kinds of event, and keep together what other rules no longer part; return what is parted no more.
+
+        If there is anything such, the states that partitions begin with must all be of one moment.
+        """
+        for kind in kinds:
+            if kind not in self.number_of:
+                self.number_of[kind] = len(self.kinds)
+                self.kinds.append(kind)
+        self.rows.widen([arity for _, arity in self.kinds])
+        before, placed = self.parts, self._place(partitioning)
+        for part, positions in placed.values():
+            part.positions = positions
+        kept = {id(part) for part, _ in placed.values()}
+        self.parts = {kind: part for kind, part in before.items() if id(part) in kept}
+        self.parts |= {kind: part for kind, (part, _) in placed.items()}
+        self.parts |= {kind: self.together for kind in self.kinds if kind not in self.parts}
+        gone = [part for part in _distinct(before.values()) if id(part) not in kept and part is not self.together]
+        for part in gone:
+            self._join(part)
+        if gone:
+            self._link()
+        return gone
+
+    def _join(self, part: Part) -> None:
+        """Put the states that the partitions of a part begin with to those of all that is not parted."""
+        for base in part.bases.values():
+            other = self.together.bases.get(TOGETHER)
+            self.rebase(self.together, TOGETHER, base if other is None else other.with_other(base))
+        part.bases.clear()
+
+    def _link(self) -> None:
+        """Link every row to the one before it in its partition."""
+        for part in self.all_parts():
+            part.last.clear()
+        for place in sorted(self.kept):
+            row, number, _ = self.kept[place]
+            self.kept[place] = (row, number, self._follow(place, row, number))
+        for place in range(self.rows.offset, self.rows.next_place()):
+            row, number, _ = self.rows[place]
+            self.rows.link(place, self._follow(place, row, number))
+
+    def _follow(self, place: int, row: Row | None, number: int) -> int:
+        """Make a row the last of its partition; return which one was."""
+        if row is None:
+            return FIRST
+        kind = self.kinds[number]
+        part = self.parts[kind]
+        key = part.key(kind, row[3:])
+        link = part.last.get(key, FIRST)
+        part.last[key] = place
+        return link
+
     def all_parts(self) -> list[Part]:
         """Return every part once."""
-        return list({id(part): part for part in (*self.parts.values(), self.together)}.values())
+        return _distinct((*self.parts.values(), self.together))
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        return self.rows.count() + sum(row is not None for row, _, _ in self.kept.values())
 
     def next_place(self) -> int:
         """Return the place of the next event: how many came before it, and one."""
@@ -255,3 +340,13 @@ class History:
         self.rows.close_block()
         if self.is_long():
             forget()
+
+
+def _distinct(parts: Iterable[Part]) -> list[Part]:
+    """Return every part once."""
+    return list({id(part): part for part in parts}.values())
+
+
+def _agree(old: Mapping[Kind, int] | None, new: Mapping[Kind, int], kinds: Iterable[Kind]) -> bool:
+    """Tell whether two keys stand at the same places of some kinds."""
+    return old is not None and all(old.get(kind) == new.get(kind) for kind in kinds)

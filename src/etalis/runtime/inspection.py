@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, assert_never
 from etalis.plan import algebra as p
 from etalis.runtime.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.folding import Folder, Slider
+from etalis.runtime.heads import Ring
 from etalis.runtime.network import Entry
 from etalis.runtime.operators import Waiter
 from etalis.runtime.repetition import Repeater, Runner
-from etalis.runtime.store import Newest, members
+from etalis.runtime.store import Newest, count_instances, members
 from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
@@ -45,10 +46,13 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
     """Return a row for everything that can hold something, in order of rules."""
     entries = {entry.key: entry for entry in rules.wiring.entries}
     found = [
-        _row(_labels(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), _held(part, rules))
+        _row(labels_of(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), held_by(part, rules))
         for key, part in rules.memory.items()
         if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
     ]
+    for ring in rules.heads.rings.values():
+        alarms = [(t[4], t[0]) for t in rules.state.timers if t[3] is ring]
+        found.append(_row((ring.label,), "alarm", "set", alarms))
     if rules.log is not None:
         found.append(_row((), "iso", "events", [(item, item[1]) for item in rules.log.items]))
     if disorder is not None and disorder.held is not None:
@@ -57,6 +61,38 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
         rows = [(row, row[0]) for _, row, _ in disorder.history.items()]
         found.append(_row((), "revision" if disorder.retractions is not None else "out_of_order", "history", rows))
     return tuple(sorted(found, key=lambda row: row.rules))
+
+
+def count(rules: RuleSet, disorder: Disorder | None) -> int:
+    """Return how many instances an engine holds on to: as many as all rows of `inspect` have."""
+    found = sum(
+        _count(part, rules)
+        for key, part in rules.memory.items()
+        if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
+    )
+    found += 0 if rules.log is None else len(rules.log.items)
+    found += sum(isinstance(timer[3], Ring) for timer in rules.state.timers)
+    if disorder is not None:
+        found += 0 if disorder.held is None else len(disorder.held)
+        found += 0 if disorder.history is None else disorder.history.count()
+    return found
+
+
+def _count(part: Any, rules: RuleSet) -> int:
+    match part:
+        case dict():
+            return count_instances(part)
+        case Blockers(groups=groups):
+            return sum(map(len, groups.values()))
+        case _:
+            return sum(1 for _ in held_by(part, rules))
+
+
+def labels_of_kind(rules: RuleSet, kind: tuple[str, int]) -> tuple[str, ...]:
+    """Return the labels of the rules that read a kind of event."""
+    sources = [(leaf, leaf.node) for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source)]
+    leaves = [leaf for leaf, node in sources if (node.name, len(node.args)) == kind]
+    return tuple(dict.fromkeys(label for leaf in leaves for label in labels_of(leaf)))
 
 
 def _row(labels: tuple[str, ...], operator: str, part: str, held: Iterable[tuple[Any, int]]) -> Waiting:
@@ -74,7 +110,7 @@ def _weight(thing: Any) -> int:
     return sys.getsizeof(thing) + sum(sys.getsizeof(value) for value in values if not callable(value)) + 32
 
 
-def _labels(entry: Entry) -> tuple[str, ...]:
+def labels_of(entry: Entry) -> tuple[str, ...]:
     """Return the labels of the rules that an operator serves."""
     labels: dict[str, None] = {}
     waiting = [entry]
@@ -107,7 +143,7 @@ def _part(name: str) -> str:
     return _SIDES.get(name, "absent")
 
 
-def _held(part: Any, rules: RuleSet) -> Iterator[tuple[Any, int]]:
+def held_by(part: Any, rules: RuleSet) -> Iterator[tuple[Any, int]]:
     """Yield what a part of the state holds, each with its end."""
     match part:
         case dict():

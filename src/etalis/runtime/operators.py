@@ -53,7 +53,8 @@ class Shelf(Generic[W]):
         if len(group) > 1 and rank(group[-2]) > rank(item):
             group.sort(key=rank)
         if self.keep is not None:
-            self._expire(key, rank(item)[0])
+            self.fifo.append((rank(item)[0], key))
+            self.expire(rank(item)[0])
 
     def keep_only(self, key: Any, items: list[W]) -> None:
         """Replace a group by what is left of it."""
@@ -62,11 +63,12 @@ class Shelf(Generic[W]):
         else:
             self.groups.pop(key, None)
 
-    def _expire(self, key: Any, end: int) -> None:
-        assert self.keep is not None
-        self.fifo.append((end, key))
-        limit = end - self.keep
-        while self.fifo[0][0] < limit:
+    def expire(self, now: int) -> None:
+        """Let go what nothing that ends at a moment or later can use."""
+        if self.keep is None:
+            return
+        limit = now - self.keep
+        while self.fifo and self.fifo[0][0] < limit:
             old = self.fifo.popleft()[1]
             self.keep_only(old, [x for x in self.group(old) if rank(x)[0] >= limit])
 

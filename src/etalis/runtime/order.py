@@ -160,6 +160,11 @@ class Held:
         while rows and rows[0][0] <= until:
             yield rows.popleft()
 
+    def release_oldest(self, number: int) -> Iterator[HeldRow]:
+        """Yield so many of the first to come, and hold them no more."""
+        for _ in range(min(number, len(self.rows))):
+            yield self.rows.popleft()
+
     def remove(self, wanted: Callable[[HeldRow], bool]) -> HeldRow | None:
         """Take out the last event that is wanted; None if none is held."""
         for behind, row in enumerate(reversed(self.rows), 1):

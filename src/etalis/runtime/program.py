@@ -7,13 +7,14 @@ from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Unpack
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check import check_rules, check_text
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
-from etalis.language.flags import Settings, settings
+from etalis.language.flags import Settings, settings, with_limits
 from etalis.language.modules import Reader, read_file
 from etalis.language.names import triggered
 from etalis.language.rules import declarations, event_rules
@@ -174,18 +175,19 @@ class Program:
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
+        limits: Mapping[str, object] = MappingProxyType({}),
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
         What goals write goes to `output`, piece by piece; without it to `sys.stdout`. The time that goals see is that
         of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
-        and for those that have sent something.
+        and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`.
         """
         if policy is not None:
             settings(self.tree, {"event_consumption_policy": policy})
         return Engine(
             self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output,
-            on_dead_letter=on_dead_letter, sources=sources,
+            on_dead_letter=on_dead_letter, sources=sources, settings=with_limits(self.settings, limits),
         )  # fmt: skip
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -207,6 +208,7 @@ class Runner:
         self.runs: dict[Values, list[Run]] = {}
         self.firsts: dict[Values, list[tuple[Run, list[tuple[int, int, Lengths]]]]] = {}
         self.elements: dict[Values, list[tuple[int, int, Values]]] = {}
+        self.fifo: deque[tuple[int, Values]] = deque()
 
     def on_element(self, *instance: Any) -> None:
         """Extend the runs that the policy selects, or open one; hand on what is long enough."""
@@ -215,6 +217,9 @@ class Runner:
         limits = self.limits(key)
         if limits is None:
             return
+        if self.window is not None:
+            self.expire(end)
+            self.fifo.append((end, key))
         take = self._chains if self.policy.name == "unrestricted" else self._extend
         found = take(key, values, start, end, limits)
         if self.policy.select == "together" and found:
@@ -256,6 +261,17 @@ class Runner:
             run.parts = self._stretch(elements, run.start) if own else own
         return sorted(complete, key=rank)
 
+    def expire(self, now: int) -> None:
+        """Let go what began too long before a moment; `fifo` lists (end, key) of elements in order."""
+        if self.window is None:
+            return
+        limit = now - self.window
+        while self.fifo and self.fifo[0][0] < limit:
+            key = self.fifo.popleft()[1]
+            _keep_started(self.runs, key, limit, lambda run: run.start)
+            _keep_started(self.firsts, key, limit, lambda first: first[0].start)
+            _keep_started(self.elements, key, limit, lambda element: element[0])
+
     def _stretch(self, elements: list[tuple[int, int, Values]], first: int) -> Any:
         """Return the marks of all elements from a start on: which of them a chain took is not told apart."""
         parts = None
@@ -277,3 +293,12 @@ class Runner:
         runs = [r for r in runs if r not in chosen] + [r for r in chosen if r.number != most]
         self.runs[key] = runs
         return [r for r in chosen if r.number >= least]
+
+
+def _keep_started(table: dict[Values, list[Any]], key: Values, limit: int, start: Callable[[Any], int]) -> None:
+    """Keep of a group what started at a moment or later, and the group only if it has something."""
+    group = table.get(key)
+    if group is not None:
+        group[:] = [x for x in group if start(x) >= limit]
+        if not group:
+            del table[key]

@@ -1,147 +1,154 @@
-"""A second engine of the same rules, in which the history of one partition is run again.
+"""Histories run again, partition by partition, beside the engine that runs.
 
-Only the partition's own events go through it, so all the state it comes to is that partition's, whatever the join keys.
-It is then put in the place of the partition's state in the engine that runs.
+Only one partition's own events go through at a time, so all the state they come to is that partition's, whatever the
+join keys. It is then put in the place of the partition's state in the engine that runs. Every epoch of the history has
+its own rule set (`epochs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError
 from etalis.plan.keys import Kind
 from etalis.runtime.changes import Changes
 from etalis.runtime.course import Course
+from etalis.runtime.epochs import Content, Epoch, Shelves, Turn, carry
+from etalis.runtime.expiry import expires, sweep
 from etalis.runtime.row_log import Row
-from etalis.runtime.state import BEGINNING, Raw
-from etalis.runtime.tables import Fifo, Table, fifos_of, logs_of, tables_of
+from etalis.runtime.state import BEGINNING, NEVER, Raw, State
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
-    from etalis.runtime.ruleset import RuleSet
+    from etalis.runtime.ruleset import Pair, RuleSet
 
 Chain = list[tuple[Row, int]]  # rows of one partition with the numbers of their kinds
-TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
+Order = Callable[[tuple[Row, int]], Any]
 _OWN_NUMBERS = -(1 << 62)  # events of a replay are numbered apart from those of the engine that runs
-
-
-@dataclass(frozen=True, slots=True)
-class Content:
-    """The state of a partition: its tables, queues, logs and timers, and the time it has reached."""
-
-    tables: tuple[Table, ...]
-    fifos: tuple[tuple[Any, ...], ...]
-    logs: tuple[list[Any], ...]
-    timers: tuple[TimerData, ...]
-    now: int
-
-    def is_empty(self) -> bool:
-        """Tell whether nothing waits."""
-        return not any(self.tables) and not any(self.logs) and not self.timers
-
-
-class Shelves:
-    """The state of a rule set, opened for lifting partitions in and out."""
-
-    def __init__(self, rules: RuleSet, keys: Sequence[Any]) -> None:
-        parts = [rules.memory[key] for key in keys]
-        self.tables: list[Table] = [table for part in parts for table in tables_of(part)]
-        self.fifos: list[Fifo] = [fifo for part in parts for fifo in fifos_of(part)]
-        self.logs: list[list[Any]] = [log for part in parts for log in logs_of(part)]
-        self.owners = rules.timer_owners()
-        self.state = rules.state
-
-    def take(self) -> Content:
-        """Take everything out."""
-        content = Content(
-            tuple([table.copy() for table in self.tables]),
-            tuple([tuple(fifo) for fifo in self.fifos]),
-            tuple([log.copy() for log in self.logs]),
-            tuple((t[0], -t[1], t[3].place, t[4]) for t in sorted(self.state.timers, key=lambda t: t[:3])),
-            self.state.now,
-        )
-        for table in self.tables:
-            table.clear()
-        for fifo in self.fifos:
-            fifo.clear()
-        for log in self.logs:
-            log.clear()
-        self.state.clear_timers()
-        return content
-
-    def put(self, content: Content) -> None:
-        """Put a partition's state in, beside what is there."""
-        for table, taken in zip(self.tables, content.tables, strict=True):
-            table.update(taken)
-        for fifo, ends in zip(self.fifos, content.fifos, strict=True):
-            fifo.extend(ends)
-        for log, items in zip(self.logs, content.logs, strict=True):
-            log.extend(items)
-        for due, since, place, payload in content.timers:
-            self.state.schedule(due, since, self.owners[place], payload)
-
-    def drop(self, content: Content) -> None:
-        """Take a partition's state out; its timers go with their tag."""
-        for table, taken in zip(self.tables, content.tables, strict=True):
-            for key in taken:
-                table.pop(key, None)
-        for log, items in zip(self.logs, content.logs, strict=True):
-            del log[: len(items)]
-
-    def has_none_of(self, content: Content) -> bool:
-        """Tell whether nothing of a partition's state is here any more."""
-        if content.timers or any(content.logs):
-            return False
-        pairs = zip(self.tables, content.tables, strict=True)
-        return all(table.keys().isdisjoint(taken) for table, taken in pairs)
 
 
 class Replayer:
     """Runs histories from the states they begin with; between runs it is empty."""
 
-    def __init__(
-        self, program: Program, again: Callable[..., RuleSet], kinds: Sequence[Kind], places: Sequence[Any]
-    ) -> None:
+    def __init__(self, program: Program, again: Callable[..., RuleSet], rules: RuleSet, order: Order) -> None:
         self.errors: list[ConditionError] = []
-        self.rules = again(report=self.errors.append)
-        self.state = self.rules.state
+        self.order = order
+        self.kinds: list[Kind] = []
+        self.state = State()
         self.state.current = _OWN_NUMBERS
+        self._made: dict[Any, Any] = {}
+        self._again = again
+        self.epochs = [self._epoch(0, None, rules)]
         self.course = Course(program, _change_nothing)
-        self.course.begin(self.rules, Changes(self.state, self.rules.conditions.solver.database, self.errors.append))
-        self.shelves = Shelves(self.rules, places)
-        self.kinds = kinds
-        self.processors = [self.rules.processors.get(kind, _nothing) for kind in kinds]
-        self.ticks = list(self.rules.ticks)
+        self._changes = Changes(self.state, rules.conditions.solver.database, self.errors.append)
         self._errors_before: list[ConditionError] = []
-        for kind in self.rules.heads.kinds.values():
-            kind.reported = True
+
+    def _epoch(self, number: int, turn: Turn | None, rules: RuleSet, pairs: Sequence[Pair] | None = None) -> Epoch:
+        """Return a new epoch with the rules of the engine that runs, or others."""
+        self.state.now = BEGINNING
+        like = (rules.rules if pairs is None else pairs, rules.first)
+        copy = self._again(report=self.errors.append, state=self.state, made=self._made, like=like)
+        return Epoch(number, turn, copy, self.kinds)
+
+    def listen(self, kinds: Iterable[Kind]) -> None:
+        """Take the kinds of event of the history, by number."""
+        self.kinds = list(kinds)
+        for epoch in self.epochs:
+            epoch.listen(self.kinds)
+
+    def begin_anew(self, rules: RuleSet) -> None:
+        """Take other rules, for all of a history in which nothing has happened yet."""
+        self.epochs = [self._epoch(0, None, rules)]
+
+    def add(self, turn: Turn, rules: RuleSet) -> None:
+        """Begin an epoch, with the rules that hold from a turn on."""
+        self.epochs.append(self._epoch(self.epochs[-1].number + 1, turn, rules))
+
+    def restore(self, epochs: Sequence[tuple[int, Turn | None, Sequence[Pair]]], rules: RuleSet) -> None:
+        """Take the epochs of another run; the last has the rules of the engine that runs."""
+        self.epochs = [self._epoch(number, turn, rules, pairs) for number, turn, pairs in epochs[:-1]]
+        self.epochs.append(self._epoch(*epochs[-1][:2], rules))
+
+    def drop_before(self, time: int) -> None:
+        """Forget the epochs before the one that a moment is in."""
+        del self.epochs[: self.at(time)]
+
+    def at(self, time: int) -> int:
+        """Return the place of the epoch that holds just before a moment."""
+        return sum(epoch.turn is not None and epoch.turn.time < time for epoch in self.epochs[1:])
+
+    @property
+    def has_ticks(self) -> bool:
+        """Whether any rules have time points."""
+        return any(epoch.ticks for epoch in self.epochs)
 
     def run(self, base: Content | None, chain: Chain, settled: int, now: int, floor: int) -> tuple[list[Raw], Content]:
         """Run a history up to the time reached, deadlines as far as they are settled.
 
         Return all that it makes, and the state that it comes to.
         """
-        self._begin(base)
-        course = self.course
-        course.settled = settled
         out: list[Raw] = []
-        self._run(chain, out)
-        course.pass_time(now, out, inclusive=False)
-        course.pass_time(floor, out, inclusive=True)
+        epoch = self._run_epochs(base, chain, settled, self.epochs[-1], out)
+        self.course.pass_time(now, out, inclusive=False)
+        self.course.pass_time(floor, out, inclusive=True)
+        return out, self._end(epoch, out)
+
+    def settle(self, base: Content | None, chain: Chain, settled: int, until: int) -> Content:
+        """Run the history before a moment, under the rules up to it; return the state that it leaves behind."""
+        out: list[Raw] = []
+        epoch = self._run_epochs(base, chain, settled, self.epochs[self.at(until)], out)
+        self.course.pass_time(until, out, inclusive=False)
+        sweep(epoch.rules, until)
+        return replace(self._end(epoch, out, expires(epoch.rules)), now=max(self.state.now, until - 1))
+
+    def _run_epochs(self, base: Content | None, chain: Chain, settled: int, last: Epoch, out: list[Raw]) -> Epoch:
+        """Run a history through its epochs, up to and with the last of them."""
+        self._forget_errors()
+        self.state.now = BEGINNING if base is None else base.now
+        self.state.floor = BEGINNING
+        self.course.settled = settled
+        epoch = self.epochs[0 if base is None else base.epoch - self.epochs[0].number]
+        self._enter(epoch, None if base is None else deepcopy(base))
+        done = 0
+        while epoch is not last:
+            after = self.epochs[epoch.number + 1 - self.epochs[0].number]
+            assert after.turn is not None
+            end = bisect_right(chain, after.turn.place, key=self.order)
+            self._run(epoch, chain[done:end], out)
+            done = max(done, end)
+            self.course.pass_time(after.turn.time, out, inclusive=after.turn.passed)
+            self.state.now = max(self.state.now, after.turn.time)
+            self._enter(after, carry(epoch.shelves.take(), epoch, after, settled))
+            epoch = after
+        self._run(epoch, chain[done:], out)
+        return epoch
+
+    def _enter(self, epoch: Epoch, content: Content | None) -> None:
+        """Let the rules of an epoch hold, over the state that it begins with."""
+        self.course.begin(epoch.rules, self._changes)
+        if content is not None:
+            epoch.shelves.put(content)
+        if epoch.ticks:
+            epoch.rules.ticks = [tick for tick in epoch.ticks if tick[0] > self.state.now]
+
+    def _end(self, epoch: Epoch, out: list[Raw], last: int = NEVER) -> Content:
         for raw in out:
             raw[2].made.reset()
-        return out, self.shelves.take()
+        return replace(epoch.shelves.take(), epoch=epoch.number, expires=last)
 
     def swap(self, key: Any, old: Chain, new: Chain, live: Shelves) -> tuple[list[Raw], list[Raw]]:
         """Run a history as it was and as it is, where all that waits stands under the bare key and nothing is timed.
 
         Return what either makes, and put the state in the place of the key's.
         """
+        (epoch,) = self.epochs
+        self.course.begin(epoch.rules, self._changes)
         was = self._run_plainly(old)
-        tables, fifos = self.shelves.tables, self.shelves.fifos
+        tables, fifos = epoch.shelves.tables, epoch.shelves.fifos
         for table in tables:
             if table:
                 table.clear()
@@ -160,7 +167,7 @@ class Replayer:
         return was, made
 
     def _run_plainly(self, chain: Chain) -> list[Raw]:
-        course, state, processors = self.course, self.state, self.processors
+        course, state, processors = self.course, self.state, self.epochs[-1].processors
         queue = state.queue
         self._forget_errors()
         out: list[Raw] = []
@@ -190,18 +197,8 @@ class Replayer:
         known = set(map(str, self._errors_before))
         return [error for error in self.errors if str(error) not in known]
 
-    def _begin(self, base: Content | None) -> None:
-        state = self.state
-        self._forget_errors()
-        state.now = BEGINNING if base is None else base.now
-        state.floor = BEGINNING
-        if base is not None:
-            self.shelves.put(deepcopy(base))
-        if self.ticks:
-            self.rules.ticks = [tick for tick in self.ticks if tick[0] > state.now]
-
-    def _run(self, chain: Chain, out: list[Raw]) -> None:
-        course, state, numbered = self.course, self.state, self.rules.numbered
+    def _run(self, epoch: Epoch, chain: Chain, out: list[Raw]) -> None:
+        course, state, numbered = self.course, self.state, epoch.rules.numbered
         for row, number in chain:
             end = row[0]
             if end != state.now:
@@ -211,7 +208,7 @@ class Replayer:
                 state.number, state.parts = row[2], (row[2],)
                 course.occur(*self.kinds[number], row)
             else:
-                self.processors[number](row)
+                epoch.processors[number](row)
             if state.queue:
                 course.settle(out)
 
@@ -219,7 +216,3 @@ class Replayer:
 def _change_nothing(step: Any) -> None:
     """Goals that act on a run are refused where events are run again."""
     raise AssertionError(step)
-
-
-def _nothing(row: Row) -> None:
-    """An event that no rule reads, but isolation must see."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.logic.term import Struct, format_value
 from etalis.runtime.changelog import net
-from etalis.runtime.order import Stamp, Values, atom_of
+from etalis.runtime.order import HeldRow, Stamp, Values, atom_of
 
 if TYPE_CHECKING:
     from etalis.runtime.disorder import Disorder
@@ -32,7 +32,7 @@ class Retractions:
 
     def take_back_term(self, what: Any, start: int, end: int, stamp: Stamp | None, out: list[Any]) -> None:
         """Take back what `rev(..)` names: an id, or an atom, at its time or, if it did not occur then, before it."""
-        self._reach(end, stamp, out)
+        self.disorder.reach(end, stamp, out)
         if not isinstance(what, Struct) and self._take_back_id(what, out, None):
             return
         name, values = (what.name, tuple(what.args)) if isinstance(what, Struct) else (str(what), ())
@@ -51,15 +51,6 @@ class Retractions:
         wanted = (end, start) if (end, start) in held else max(held, default=None)
         return self.held.remove(lambda r: r[:2] == wanted and atom_of(r) == (name, values)) is not None
 
-    def _reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
-        """Let time reach the moment of a correction, if that is later."""
-        disorder = self.disorder
-        if disorder.watermark is not None:
-            disorder.settle(disorder.watermark.see(None if stamp is None else stamp.source, end), out)
-        elif end > disorder.state.now:
-            self.revision.pass_time_together()
-            disorder.course.move_to(end, out)
-
     def take_back(
         self, name: str, values: Values, start: int, end: int, out: list[Any], instead: Instead | None = None
     ) -> None:
@@ -67,7 +58,7 @@ class Retractions:
         if self.held is not None:
             row = self.held.remove(lambda r: r[:2] == (end, start) and atom_of(r) == (name, values))
             if row is not None:
-                self._hold_again(row, instead)
+                self._hold_again(row, instead, out)
                 return
         place = self.revision.find(name, values, start, end, before=False)
         if place is None:
@@ -84,10 +75,10 @@ class Retractions:
 
     def _take_back_id(self, name: Hashable, out: list[Any], instead: Instead | None) -> bool:
         if self.held is not None and name in self.held_ids:
-            wanted = self.held_ids.pop(name)
+            wanted = self.held_ids[name]
             row = self.held.remove(lambda r: r[:3] == wanted and r[3] is not None and r[3].id == name)
             assert row is not None
-            self._hold_again(row, instead)
+            self._hold_again(row, instead, out)
             return True
         place = self.revision.find_id(name)
         if place is None:
@@ -95,11 +86,26 @@ class Retractions:
         self._take_back_at(place, instead, out)
         return True
 
-    def _hold_again(self, row: Any, instead: Instead | None) -> None:
+    def _hold_again(self, row: HeldRow, instead: Instead | None, out: list[Any]) -> None:
+        """Put another event in the stead of one that is held no more: held too, or among those processed already."""
         assert self.held is not None
-        if instead is not None:
-            name, values, start, end = instead
-            self.held.add((end, start, row[2], row[3], name, *values))
+        assert self.disorder.watermark is not None
+        rank, stamp = row[2:4]
+        name = None if stamp is None else stamp.id
+        self.held_ids.pop(name, None)
+        if instead is None:
+            return
+        event, values, start, end = instead
+        if self.revision.limit() <= end <= self.disorder.watermark.reached:
+            self.revision.insert((event, len(values)), (end, start, rank, *values), stamp, out)
+            return
+        if end > self.disorder.watermark.reached:
+            row = (end, start, rank, stamp, event, *values)
+        else:
+            self.disorder.bury(event, values, start, end, self.revision.limit())
+        self.held.add(row)
+        if name is not None:
+            self.held_ids[name] = row[:3]
 
     def _take_back_at(self, place: int, instead: Instead | None, out: list[Any]) -> None:
         revision, disorder = self.revision, self.disorder

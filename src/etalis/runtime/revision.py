@@ -8,22 +8,28 @@ state. Law: after every step the engine stands as if it had been given the corre
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from etalis.errors import ConditionError
-from etalis.plan.keys import Kind
+from etalis.plan.keys import Kind, find_partitioning
 from etalis.runtime.changelog import Changelog, net
 from etalis.runtime.code import Code
 from etalis.runtime.course import Course
+from etalis.runtime.epochs import Content, Shelves, Turn
 from etalis.runtime.history import TOGETHER, History, Part
 from etalis.runtime.order import Stamp, Values, Watermark
-from etalis.runtime.replay import Chain, Content, Replayer, Shelves
+from etalis.runtime.replay import Chain, Replayer
 from etalis.runtime.row_log import Row
-from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag
+from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag, Timer
 
 if TYPE_CHECKING:
-    from etalis.runtime.ruleset import RuleSet
+    from etalis.runtime.ruleset import Pair, RuleSet
+
+
+T = TypeVar("T")
+
+LEAST_EPOCHS = 8
 
 
 class Revision:
@@ -44,23 +50,26 @@ class Revision:
         self.watermark = watermark
         self.revises = settings.revision
         self.horizon = settings.revision_window if settings.revision else BEGINNING
-        kinds, places = self.rules.kinds_seen(), list(self.rules.memory)
-        self.history = History(self.rules.partitioning(), kinds)
-        self.replayer = Replayer(course.program, again, kinds, places)
-        self.shelves = Shelves(self.rules, places)
-        self.changelog = Changelog(self.rules, self.replayer.rules)
-        self._find_plain_parts()
+        self.order = _by_arrival if watermark is None else _by_place
+        self.history = History(self.rules.partitioning(), self.rules.kinds_seen())
+        self.replayer = Replayer(course.program, again, self.rules, self.order)
+        self.changelog = Changelog(self.rules)
+        self._fit()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:
             course.settled = BEGINNING
-        self.order = _by_arrival if watermark is None else _by_place
         self.settled = BEGINNING
+        self._epochs_at = LEAST_EPOCHS  # how many make it worth while to look whether old ones can go
 
-    def _find_plain_parts(self) -> None:
-        """Note where the key of a partition alone tells whether it has any state."""
+    def _fit(self) -> None:
+        """Fit everything to the rules that hold; note where a partition's key alone tells whether it has any state."""
+        self.shelves = Shelves(self.rules, self.replayer.epochs[-1].places)
+        self.replayer.listen(self.history.kinds)
+        for epoch in self.replayer.epochs:
+            self.changelog.follow(epoch.rules)
+        busy = self.rules.has_timers or self.rules.numbered or len(self.replayer.epochs) > 1
         for part in self.history.all_parts():
-            keyed = part.positions is not None and self.rules.keys_are(part.positions)
-            part.is_plain = keyed and not (self.rules.has_timers or self.rules.numbered)
+            part.is_plain = not busy and part.positions is not None and self.rules.keys_are(part.positions)
 
     def log(self, code: Code, kind: Kind, parameters: list[str], time: str) -> None:
         """Write into generated code that an event in order is remembered."""
@@ -109,6 +118,9 @@ class Revision:
         now = self.state.now
         if end != now:
             return end > now
+        turn = self.replayer.epochs[-1].turn
+        if turn is not None and (end, start, rank) <= turn.place:
+            return False
         part = self.history.parts.get((name, len(values)))
         if part is None or (start == end and (stamp is None or stamp.rank is None)):
             return True
@@ -182,6 +194,8 @@ class Revision:
             else:
                 chain = self.history.chain(tag.part, tag.key, self.order)
                 self._redo(tag.part, tag.key, chain, chain, before, out)
+        if state.now < until < NEVER:
+            state.now = until
 
     def _redo(self, part: Part, key: Any, old: Chain, new: Chain, before: int, out: list[Any]) -> None:
         """Run a partition as it was and as it is; report what differs, and put the new state in place."""
@@ -211,6 +225,65 @@ class Revision:
                 self.report(error)
         self.changelog.write(was, made, out)
 
+    # other rules
+
+    def turn(self, change: Callable[[], T], *, empties: bool = False) -> T:
+        """Change the rules from now on; what is corrected later runs under the rules of its time."""
+        timers = list(self.state.timers)
+        found = change()
+        if self.state.now == BEGINNING:
+            self.replayer.begin_anew(self.rules)
+            self.history.set_parts({})
+        else:
+            self.replayer.add(self._place_turn(empties), self.rules)
+        self._keep_timers(timers, empties)
+        self.regroup()
+        if len(self.replayer.epochs) > self._epochs_at:
+            self.forget()
+            self._epochs_at = max(LEAST_EPOCHS, 2 * len(self.replayer.epochs))
+        return found
+
+    def restore_epochs(self, epochs: Sequence[tuple[int, Turn | None, Sequence[Pair]]]) -> None:
+        """Take the epochs of a run that this one goes on from."""
+        self.replayer.restore(epochs, self.rules)
+        self.regroup()
+
+    def _place_turn(self, empties: bool) -> Turn:
+        """Return a change of rules after all that was processed so far."""
+        now = self.state.now
+        if (self.settled if self.arrives else self.state.floor) >= now:
+            return Turn((now, NEVER), now, True, empties)
+        latest = [self.order((row, number)) for _, row, number in self.history.items() if row[0] == now]
+        return Turn(max(latest, default=(now,)), now, False, empties)
+
+    def regroup(self) -> None:
+        """Keep together what the rules of any epoch do not part."""
+        rules = {planned.number: planned for e in self.replayer.epochs for planned, _ in e.rules.rules}
+        partitioning = find_partitioning([planned.head for planned in rules.values()], self.rules.program.tree)
+        if self.state.now > BEGINNING and self.limit() > BEGINNING and self.history.parts_anew(partitioning):
+            self.history.settle_before(self.limit(), self.order, self._settle_rows)
+        gone = self.history.regroup(partitioning, self.rules.kinds_seen())
+        self._fit()
+        if gone:
+            self.state.timers[:] = [(*timer[:5], self._joined(timer[5], gone)) for timer in self.state.timers]
+
+    def _joined(self, tag: Tag | None, gone: list[Part]) -> Tag | None:
+        if tag is None or tag.part not in gone or not tag.alive:
+            return tag
+        return self.tag(self.history.together, TOGETHER)
+
+    def _keep_timers(self, before: list[Timer], empties: bool) -> None:
+        """Keep the timers of rules that are there, and remember what was due under others but is not settled."""
+        owners, turn = self.rules.timer_owners(), self.replayer.epochs[-1].turn
+        kept: list[Timer] = []
+        for timer in before:
+            due, since, sequence, owner, _, tag = timer
+            if not empties and owners.get(owner.place) is owner:
+                kept.append(timer)
+            elif self.arrives and turn is not None and due > self.settled and turn.cuts_off(due):
+                kept.append((due, since, sequence, self.rules.pending, (), tag))
+        self.state.set_timers(kept)
+
     # the horizon
 
     def limit(self) -> int:
@@ -236,15 +309,21 @@ class Revision:
 
     def forget(self) -> None:
         """Let go what can change no more."""
-        self.history.forget(self.limit(), self.order, self._is_idle, self._settle_rows, self.shelves.has_none_of)
+        limit = self.limit()
+        self.history.forget(limit, self.order, self._is_idle, self._settle_rows)
+        if self.replayer.at(limit):
+            self.history.settle_before(limit, self.order, self._settle_rows)
+            self.replayer.drop_before(limit)
+            self._fit()
 
-    def _settle_rows(self, part: Part, key: Any, chain: Chain, until: int | None) -> Content | None:
-        """Return the state that old rows leave behind, None if nothing; time passes up to a moment or the last row."""
-        base = part.bases.get(key)
-        if until is None:
-            until = chain[-1][0][0] if chain else (BEGINNING if base is None else base.now)
-        _, content = self.replayer.run(base, chain, self.settled if self.arrives else NEVER, until, BEGINNING)
-        return None if content.is_empty() else content
+    def _settle_rows(self, part: Part, key: Any, chain: Chain, until: int) -> Content | None:
+        """Return the state that the rows before a moment leave behind, None if nothing.
+
+        Where there are time points, it says at least which of them have been.
+        """
+        content = self.replayer.settle(part.bases.get(key), chain, self.settled if self.arrives else NEVER, until)
+        timed = part is self.history.together and self.replayer.has_ticks
+        return content if timed or not content.is_empty() else None
 
     def _is_idle(self, part: Part, key: Any) -> bool:
         """Tell whether a partition is sure to have no state."""

@@ -36,6 +36,18 @@ class RowLog:
         self._apart: dict[int, tuple[int, int]] = {}  # start and rank, where they do not follow
         self.begin(1)
 
+    def widen(self, arities: Sequence[int]) -> None:
+        """Take rows of more kinds; those there are laid out anew if the others have more attributes."""
+        old, self._arities = self.width, arities
+        self.width = max(old, 1 + max(arities, default=0))
+        if self.width > old:
+            self.cells[:] = self._padded(self.cells, old)
+            self._closed = [(tuple(self._padded(cells, old)), numbers, links) for cells, numbers, links in self._closed]
+
+    def _padded(self, cells: Sequence[Any], old: int) -> list[Any]:
+        more = [None] * (self.width - old)
+        return [cell for at in range(0, len(cells), old) for cell in (*cells[at : at + old], *more)]
+
     def begin(self, place: int) -> None:
         """Let the first row, yet to come, have a place."""
         self._base = self.first = self.offset = place
@@ -114,6 +126,22 @@ class RowLog:
         found = [link for _, _, links in self._closed for link in links]
         found += self.links
         return found[place - self._base :]
+
+    def link(self, place: int, link: int) -> None:
+        """Link a row to another."""
+        i = place - self.first
+        if i >= 0:
+            self.links[i] = link
+        else:
+            i = place - self._base
+            self._closed[i >> _SHIFT][2][i & BLOCK - 1] = link
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        several = [*(numbers for _, numbers, _ in self._closed), array("q", self.numbers)]
+        before = self.offset - self._base  # rows that went, in a block that is there
+        gone = several[0][:before].count(GONE)
+        return len(self) + gone - sum(numbers.count(GONE) for numbers in several)
 
     def take_out(self, place: int) -> None:
         """Let a row be as if it had never been."""

@@ -8,12 +8,12 @@ others notice nothing.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.errors import ConditionError, Problem, ProgramError
-from etalis.language.effects import acts_on_run, find_effects, reads_clock
+from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import PROPERTIES
 from etalis.language.likeness import is_same_rule
 from etalis.language.outline import Outline
@@ -37,12 +37,15 @@ from etalis.runtime.entry import EntryWriter
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
-from etalis.runtime.state import NEVER, Owner, Raw, State
+from etalis.runtime.state import NEVER, Made, Owner, Pending, Raw, State
 from etalis.runtime.store import Doubles, count_instances
 from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
+
+
+Pair = tuple[PlannedRule, Rule]
 
 
 class RuleSet:
@@ -58,22 +61,25 @@ class RuleSet:
         report: Callable[[ConditionError], None],
         watched: bool = False,
         replays: bool = False,
+        state: State | None = None,
+        made: dict[tuple[str, int], Made] | None = None,
+        like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
     ) -> None:
         self.program = program
         self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
         self.traced = parts
-        self.state = State()
+        self.state = State() if state is None else state
         self.memory: dict[Any, Any] = {}
+        self.pending = Pending()
         horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
         watched = watched or program.knowledge.calls_host or program.reads_clock
         self.watched = watched or program.settings.knowledge_horizon > 0
         if not replays:
             solver.database.keep_versions(horizon, lambda: self.state.now)
         self.conditions = Conditions(solver, report, (lambda: self.state.now) if replays else None)
-        self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts)
-        self.rules: list[tuple[PlannedRule, Rule]] = []
+        self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts, made)
+        self.rules: list[Pair] = []
         self.ticks: list[tuple[int, Callable[[], None]]] = []
-        self.fired: set[Any] = set()
         self.learned = knowledge_changes(program.tree)
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
@@ -81,10 +87,18 @@ class RuleSet:
         self.numbers = 0
         self.added = 0
         self.acts = program.acts_on_run
-        for rule in program.rules:
-            self._add(rule, not program.effects)
-        self.originals = tuple(planned for planned, _ in self.rules)
+        if like is not None:
+            self.rules, self.first = list(like[0]), like[1]
+        else:
+            for rule in program.rules:
+                self._add(rule, not program.effects)
+            self.first = tuple(self.rules)
         self.compile()
+
+    @property
+    def originals(self) -> tuple[PlannedRule, ...]:
+        """The rules of the program, deleted ones included."""
+        return tuple(planned for planned, _ in self.first)
 
     def _add(self, rule: Rule, shares: bool) -> PlannedRule:
         self.added += 1
@@ -148,11 +162,12 @@ class RuleSet:
     def _compile_ticks(self, compiler: Compiler) -> list[tuple[int, Callable[[], None]]]:
         found = []
         for leaf in self.wiring.leaves:
-            if isinstance(leaf.node, p.Tick) and leaf.key not in self.fired and leaf.node.time > self.state.now:
+            if isinstance(leaf.node, p.Tick):
                 code = Code([])
                 time = code.constant(leaf.node.time)
                 compiler.deliver(code, leaf, compiler.marks(code, leaf.node.exports), time, time)
                 found.append((leaf.node.time, compiler.finish(code, "time point")))
+        found = [tick for tick in found if tick[0] > self.state.now]
         return sorted(found, key=lambda tick: tick[0])[::-1]
 
     def kinds_seen(self) -> list[tuple[str, int]]:
@@ -162,8 +177,8 @@ class RuleSet:
     def timer_owners(self) -> dict[Hashable, Owner]:
         """Return who may set timers, by place."""
         owners: list[Owner] = [part for part in self.memory.values() if isinstance(part, Waiter)]
-        owners += self.heads.rings.values()
-        return {owner.place: owner for owner in owners}
+        owners += [ring for ring in self.heads.rings.values() if ring.kind.alive]
+        return {owner.place: owner for owner in (*owners, self.pending)}
 
     def partitioning(self) -> Partitioning:
         """Return by what the events of the rules can be parted."""
@@ -199,16 +214,19 @@ class RuleSet:
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:
         """Note an event for isolation, if the program isolates anything and knows the kind."""
         if self.log is not None and (name, arity) in self.listened:
-            self.log.items.append((start, end, self.state.current))
+            self.log.add(start, end, self.state.current)
 
     def insert(self, rule: str | Rule) -> str:
         """Add a rule and return its label."""
         parsed = parse_rule(rule) if isinstance(rule, str) else rule
-        self.generation += 1
         properties = [LabelProperty(label, given) for label, several in self.apart.items() for given in several]
         added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
         around = Tree((*self.program.tree.items, parsed))
+        refused = tuple(refuse_effects(around, self.settings)) if self.settings.corrects else ()
+        if refused:
+            raise ProgramError(*refused)
+        self.generation += 1
         self.acts = self.acts or acts_on_run(around)
         self.watched = self.watched or reads_clock(around)
         shares = not find_effects(around)
@@ -317,6 +335,8 @@ class RuleSet:
     def _forget(self) -> None:
         """Drop the state of parts that no rule has any more; what they wait for will not come."""
         live = {entry.key for entry in self.wiring.entries}
+        if self.log is None:
+            self.memory.pop("log", None)
         for key in [k for k in self.memory if k != "log" and k[0] not in live]:
             dropped = self.memory.pop(key)
             if isinstance(dropped, Waiter):

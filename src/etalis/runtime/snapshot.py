@@ -7,20 +7,19 @@ snapshot reports from then on what the original would have reported.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import Problem, SnapshotError
 from etalis.language.steps import Occur
-from etalis.runtime.heads import Ring
-from etalis.runtime.operators import Waiter
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.snapshot_book import Book
 from etalis.runtime.snapshot_disorder import Partitions, load_disorder, refuse_other_way, save_disorder, way_of
+from etalis.runtime.snapshot_epochs import load_epochs
 from etalis.runtime.snapshot_file import Image, Name, read_images, write_delta, write_image
 from etalis.runtime.snapshot_knowledge import load_knowledge, save_knowledge
-from etalis.runtime.snapshot_names import describe_entries, digest, name_entries, name_rules
+from etalis.runtime.snapshot_names import Names, describe_entries, digest
 from etalis.runtime.snapshot_rules import load_rules, save_rules
 from etalis.runtime.snapshot_stores import form_of, pair_columns, pair_content, table_columns, table_content
 from etalis.runtime.state import Timer
@@ -43,24 +42,14 @@ class Restored:
 
 
 class Plan:
-    """The names of an engine's rules and nodes."""
+    """The names of an engine's rules, nodes and partitions."""
 
     def __init__(self, engine: Engine) -> None:
-        rules = engine._rules
-        self.rules = name_rules(rules)
-        self.entries = name_entries(rules.wiring, self.rules)
-        self.described = describe_entries(rules.wiring)
-        self.parts = {self._part(key): part for key, part in rules.memory.items()}
-        self.owners = rules.timer_owners()
+        names = Names(engine._rules)
+        self.rules, self.entries, self.parts = names.rules, names.entries, names.parts
+        self.owners, self.owner = names.owners, names.owner
+        self.described = describe_entries(engine._rules.wiring)
         self.partitions = Partitions(engine._disorder)
-        assert len(self.parts) == len(rules.memory), "every part of the state has a name of its own"
-
-    def _part(self, key: Any) -> tuple[str, str]:
-        return ("", key) if isinstance(key, str) else (self.entries[key[0]], key[1])
-
-    def owner(self, place: Hashable) -> str:
-        """Return the name of who sets timers."""
-        return f"ring.{self.rules[place]}" if isinstance(place, int) else self.entries[place]
 
     def fingerprint(self, engine: Engine) -> str:
         """Return what the program as a whole is called."""
@@ -80,7 +69,7 @@ def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> byte
     _save_events(engine, book)
     save_knowledge(engine, book)
     if engine._disorder is not None:
-        save_disorder(engine._disorder, plan.partitions, plan.parts, plan.owner, book)
+        save_disorder(engine._disorder, plan.partitions, book)
     engine._state.tokens = book.tokens.count
     book.put(("tokens",), book.tokens.rows())
     _save_scalars(engine, plan, book)
@@ -102,14 +91,15 @@ def restore_engine(engine: Engine, image: Image) -> Restored:
     found = book.columns(("tokens",))
     book.tokens.load(found)
     book.tokens.count = engine._state.tokens = scalars["tokens"]
-    load_rules(engine._rules, book)
+    added = load_rules(engine._rules, book)
+    refuse_other_way(scalars["disorder"], way_of(engine._disorder))
+    if engine._disorder is not None and engine._disorder.revision is not None:
+        load_epochs(engine._disorder.revision, added, book)
     plan = Plan(engine)
     _refuse_foreign(plan, book)
     report = _load_stores(plan, book, plan.fingerprint(engine) == scalars["program"])
-    refuse_other_way(scalars["disorder"], way_of(engine._disorder))
     if engine._disorder is not None:
-        places = {plan.owner(place): place for place in plan.owners}
-        load_disorder(engine._disorder, plan.partitions, plan.parts, places, book)
+        load_disorder(engine._disorder, plan.partitions, book)
     _load_timers(engine, plan, book)
     book.tokens.settle(found)
     _load_scalars(engine, plan, scalars)
@@ -186,8 +176,7 @@ def _save_timers(engine: Engine, plan: Plan, book: Book) -> None:
 
 
 def _lives(owner: Any, plan: Plan) -> bool:
-    alive = owner.kind.alive if isinstance(owner, Ring) else isinstance(owner, Waiter) and owner.alive
-    return alive and owner.place in plan.owners
+    return plan.owners.get(owner.place) is owner
 
 
 def _load_timers(engine: Engine, plan: Plan, book: Book) -> None:
@@ -221,6 +210,8 @@ def _save_events(engine: Engine, book: Book) -> None:
     book.put_rows(("reported",), reported)
     letters = [(x.name, x.args, x.start, x.end, x.reason) for x in engine._dead.letters]
     book.put_rows(("dead",), letters)
+    if engine._guard is not None:
+        book.put_rows(("limits",), engine._guard.save())
 
 
 def _order(item: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -248,6 +239,8 @@ def _load_events(engine: Engine, book: Book) -> None:
             Event((end, start, Kind(name, arity, rule, attributes), *rest))
             for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
         )
+    if engine._guard is not None:
+        engine._guard.load(book.rows(("limits",)))
     engine._dead.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 
 

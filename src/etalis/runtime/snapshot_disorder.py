@@ -6,24 +6,18 @@ partitions anew. The states before them are written as the engine's own are, tab
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from etalis.errors import Problem, SnapshotError
 from etalis.runtime.disorder import Disorder
 from etalis.runtime.history import History, Part
 from etalis.runtime.order import PLAIN, Stamp, atom_of
-from etalis.runtime.replay import Content
+from etalis.runtime.snapshot_bases import load_bases, save_bases
 from etalis.runtime.snapshot_book import Book
-from etalis.runtime.snapshot_file import Name
-from etalis.runtime.snapshot_stores import form_of, pair_columns, pair_content, table_columns, table_content
+from etalis.runtime.snapshot_epochs import save_epochs
 from etalis.runtime.state import Tag
-from etalis.runtime.tables import fifos_of, logs_of, tables_of
 
-Parts = Mapping[tuple[str, str], Any]
 Place = tuple[str | None, Any, int]  # a part of the history by name, the key of a partition, whether it lives
-Base = tuple[int, Any]  # the number of a part of the history, and the key of a partition
-Owner = Callable[[Hashable], str]
 
 
 def way_of(disorder: Disorder | None) -> tuple[str, ...]:
@@ -88,7 +82,7 @@ def _name_part(history: History, part: Part) -> str:
 # all of it
 
 
-def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owner: Owner, book: Book) -> None:
+def save_disorder(disorder: Disorder, partitions: Partitions, book: Book) -> None:
     """Write down what late events and corrections need."""
     scalars = [("ranked", disorder.ranked)]
     if disorder.watermark is not None:
@@ -103,13 +97,12 @@ def save_disorder(disorder: Disorder, partitions: Partitions, parts: Parts, owne
         history = disorder.revision.history
         scalars += [("settled", disorder.revision.settled), ("next rank", history.next_place())]
         _save_history(history, book)
-        _save_bases(history, partitions, parts, owner, book)
+        save_epochs(disorder.revision, book)
+        save_bases(disorder.revision, partitions.name, book)
     book.put_rows(("disorder",), scalars)
 
 
-def load_disorder(
-    disorder: Disorder, partitions: Partitions, parts: Parts, owners: Mapping[str, Hashable], book: Book
-) -> None:
+def load_disorder(disorder: Disorder, partitions: Partitions, book: Book) -> None:
     """Put back what late events and corrections need."""
     scalars = dict(book.rows(("disorder",)))
     disorder.ranked = scalars["ranked"]
@@ -127,7 +120,7 @@ def load_disorder(
     if disorder.revision is not None:
         disorder.revision.settled = scalars["settled"]
         _load_history(disorder.revision.history, book, scalars["next rank"])
-        _load_bases(partitions, parts, owners, book)
+        load_bases(disorder.revision, partitions.part, book)
 
 
 def _apart(stamp: Stamp | None) -> tuple[Any, ...] | None:
@@ -157,75 +150,3 @@ def _load_history(history: History, book: Book, next_place: int) -> None:
         history.add(kind, row, name)
     history.trim_at = max(history.trim_at, 2 * len(history.rows))
     history.is_sorted = False
-
-
-# the states that histories begin with: all in one table per store, by partition and key
-
-
-def _save_bases(history: History, partitions: Partitions, parts: Parts, owner: Owner, book: Book) -> None:
-    bases: dict[Base, Content] = {}
-    for number, part in enumerate(history.all_parts()):
-        bases |= {(number, key): base for key, base in part.bases.items()}
-        if part.bases:
-            book.put_rows(("base part", str(number)), [(partitions.name(part),)])
-    book.put_rows(("bases",), [(*place, base.now) for place, base in bases.items()])
-    timers = [
-        (*place, due, since, owner(o), payload) for place, b in bases.items() for due, since, o, payload in b.timers
-    ]
-    book.put_rows(("base timers",), timers)
-    for place, (where, i, form) in enumerate(_stores(parts, tables_of)):
-        table = {(*base, key): group for base, b in bases.items() for key, group in b.tables[place].items()}
-        note, columns = table_columns(table, form)
-        book.put(("base table", *where, i), columns, note)
-    for place, (where, i, _) in enumerate(_stores(parts, fifos_of)):
-        note, columns = pair_columns([(end, (*base, key)) for base, b in bases.items() for end, key in b.fifos[place]])
-        book.put(("base fifo", *where, i), columns, note)
-    for place, (where, i, _) in enumerate(_stores(parts, logs_of)):
-        rows = [(*base, *row) for base, b in bases.items() for row in b.logs[place]]
-        book.put_rows(("base log", *where, i), rows)
-
-
-def _stores(parts: Parts, of: Callable[[Any], Sequence[Any]]) -> list[tuple[tuple[str, str], str, str]]:
-    """Return name, number and form of all stores of a kind, in the order in which a content has them."""
-    return [(where, str(i), form_of(part, i)) for where, part in parts.items() for i in range(len(of(part)))]
-
-
-def _load_bases(partitions: Partitions, parts: Parts, owners: Mapping[str, Hashable], book: Book) -> None:
-    tables = [_by_base(book, ("base table", *where, i)) for where, i, _ in _stores(parts, tables_of)]
-    fifos = [_by_base(book, ("base fifo", *where, i)) for where, i, _ in _stores(parts, fifos_of)]
-    logs = [_by_base(book, ("base log", *where, i)) for where, i, _ in _stores(parts, logs_of)]
-    timers: dict[Base, list[Any]] = {}
-    for number, key, due, since, owner, payload in book.rows(("base timers",)):
-        if owner in owners:
-            timers.setdefault((number, key), []).append((due, since, owners[owner], payload))
-    found = {int(name[1]): partitions.part(book.rows(name)[0][0]) for name in book.names("base part")}
-    for number, key, now in book.rows(("bases",)):
-        base = (number, key)
-        content = Content(
-            tuple(dict(table.get(base, ())) for table in tables),
-            tuple(tuple(fifo.get(base, ())) for fifo in fifos),
-            tuple(log.get(base, []) for log in logs),
-            tuple(timers.get(base, ())),
-            now,
-        )
-        found[number].bases[key] = content
-
-
-def _by_base(book: Book, name: Name) -> dict[Base, list[Any]]:
-    """Return what a store holds, by the state that it belongs to."""
-    section = book.image.sections.get(name)
-    found: dict[Base, list[Any]] = {}
-    if section is None:
-        return found
-    note, columns = dict(section.note), book.columns(name)
-    match name[0]:
-        case "base table":
-            for (number, base, key), group in table_content(note, columns, book.tokens):
-                found.setdefault((number, base), []).append((key, group))
-        case "base fifo":
-            for end, (number, base, key) in pair_content(note, columns):
-                found.setdefault((number, base), []).append((end, key))
-        case _:
-            for number, base, *row in zip(*columns, strict=True):
-                found.setdefault((number, base), []).append(tuple(row))
-    return found

@@ -19,6 +19,7 @@ from etalis.plan.bindings import Signature
 from etalis.plan.sharing import count_leaves
 from etalis.runtime.network import Entry, PlannedRule, Wiring
 from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.state import PENDING
 
 
 def spell(x: Any) -> str:
@@ -112,6 +113,26 @@ def name_entries(wiring: Wiring, rules: dict[int, str]) -> dict[Hashable, str]:
         for place, child in (*enumerate(entry.inputs), *((-1 - i, c) for i, c in enumerate(entry.negated))):
             names.setdefault(child.key, _own_name(child) or f"{name}/{place}")
     return names
+
+
+class Names:
+    """The names of all that a rule set keeps."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = name_rules(rules)
+        self.entries = name_entries(rules.wiring, self.rules)
+        self.parts = {self._part(key): part for key, part in rules.memory.items()}
+        self.owners = rules.timer_owners()
+        assert len(self.parts) == len(rules.memory), "every part of the state has a name of its own"
+
+    def _part(self, key: Any) -> tuple[str, str]:
+        return ("", key) if isinstance(key, str) else (self.entries[key[0]], key[1])
+
+    def owner(self, place: Hashable) -> str:
+        """Return the name of who sets timers."""
+        if place == PENDING:
+            return PENDING
+        return f"ring.{self.rules[place]}" if isinstance(place, int) else self.entries[place]
 
 
 def _own_name(entry: Entry) -> str | None:

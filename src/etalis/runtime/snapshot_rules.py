@@ -6,6 +6,7 @@ that were added after them; the very same program has all of them at their old p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from etalis.language.parser import parse, parse_rule
@@ -14,7 +15,7 @@ from etalis.language.rules import label_properties
 from etalis.language.syntax import LabelProperty, Property
 from etalis.plan.rules import plan_rule
 from etalis.runtime.network import PlannedRule
-from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.ruleset import Pair, RuleSet
 from etalis.runtime.snapshot_book import Book
 from etalis.runtime.snapshot_names import name_rules
 
@@ -38,18 +39,23 @@ def save_rules(rules: RuleSet, names: dict[int, str], book: Book) -> None:
         book.put_rows(("apart",), [(label, tuple(several)) for label, several in texts])
 
 
-def load_rules(rules: RuleSet, book: Book) -> None:
-    """Take away and add the rules that the original had other than from its program."""
+def load_rules(rules: RuleSet, book: Book) -> dict[int, Pair]:
+    """Take away and add the rules that the original had other than from its program.
+
+    Return those that were added, by the numbers they had.
+    """
     rules.spied.update(book.rows(("spied",)))
     for label, texts in book.rows(("apart",)):
         rules.apart[label] = tuple(map(_property, texts))
     ((*counts,),) = book.rows(("counts",))
     own = dict(book.rows(("rules",)))
     added = book.rows(("added",))
+    found: dict[int, Pair] = {}
     if added or rules.spied or -1 in own.values():
-        _rebuild(rules, own, added)
+        found = _rebuild(rules, own, added)
     for name, count in zip(_COUNTS, counts, strict=True):
         setattr(rules, name, max(getattr(rules, name), count))
+    return found
 
 
 def _property(text: str) -> Property:
@@ -58,15 +64,23 @@ def _property(text: str) -> Property:
     return item.property
 
 
-def _rebuild(rules: RuleSet, own: dict[str, int], added: list[tuple[Any, ...]]) -> None:
+def _rebuild(rules: RuleSet, own: dict[str, int], added: list[tuple[Any, ...]]) -> dict[int, Pair]:
     names = name_rules(rules)
     is_same = list(own) == [names[rule.number] for rule in rules.originals]
     placed = [(own.get(names[pair[0].number], 0), pair) for pair in rules.rules]
     left = [(place if is_same else -1, pair) for place, pair in placed if place >= 0]
-    last = rules.numbers
-    for place, number, generation, shares, label, text in added:
-        last = max(last + 1, number)
-        rule = parse_rule(text)
-        head = plan_rule(rule, int(label) if rule.label is None else 0, rules.settings, parts=rules.traced)
-        left.append((place, (PlannedRule(last, generation, head, bool(shares)), rule)))
+    found: dict[int, Pair] = {}
+    for place, *row in added:
+        pair = found[row[0]] = plan_added(rules, row)
+        left.append((place, pair))
     rules.rebuild([pair for _, pair in sorted(left, key=lambda item: item[0])])
+    return found
+
+
+def plan_added(rules: RuleSet, row: Sequence[Any]) -> Pair:
+    """Plan a rule that came at run time: number, generation, whether it shares, label, text."""
+    number, generation, shares, label, text = row
+    rules.numbers = max(rules.numbers + 1, number)
+    rule = parse_rule(text)
+    head = plan_rule(rule, int(label) if rule.label is None else 0, rules.settings, parts=rules.traced)
+    return PlannedRule(rules.numbers, generation, head, bool(shares)), rule

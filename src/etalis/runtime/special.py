@@ -10,6 +10,7 @@ from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
+from etalis.plan.retention import window_of
 from etalis.runtime.blockers import BEFORE_TIME, Blockers, LooseBlockers
 from etalis.runtime.code import Code
 from etalis.runtime.folding import Folder, Opener, Slider
@@ -50,13 +51,17 @@ class Special:
     def _new_blockers(self, entry: Entry, place: int) -> Blockers | LooseBlockers:
         test = self.test_of(entry, place)
         if not all(v in entry.sure and v in self._sure_negative(entry, place) for v in test.joined):
-            return LooseBlockers()
+            return LooseBlockers(self._blocking_time(entry, test))
+        keep = self._blocking_time(entry, test)
+        if isinstance(test, p.Absent) and test.kind != "before":
+            return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
+        return Blockers(keep, keep is None, None)
+
+    def _blocking_time(self, entry: Entry, test: p.Absent | p.Deadline) -> int | None:
+        """Return how long an occurrence can matter, None for ever."""
         if isinstance(test, p.Deadline):
-            return Blockers(test.duration, False, None)
-        if test.kind == "before":
-            return Blockers(test.window, test.window is None, None)
-        window = min((t.duration for t in p.tests(entry.node) if isinstance(t, p.Window)), default=None)
-        return Blockers(window, False, self._watched(entry, test) if window is None else None)
+            return test.duration
+        return test.window if test.kind == "before" else window_of(p.tests(entry.node))
 
     def _sure_negative(self, entry: Entry, place: int) -> frozenset[str]:
         child = entry.negated[place]

@@ -32,6 +32,23 @@ class Owner(Protocol):
         ...
 
 
+PENDING = "pending"
+
+
+class Pending:
+    """Owns what was due under rules that are gone: when it is settled, its partition is run again under them."""
+
+    place: Hashable = PENDING
+
+    def stands(self, payload: Any) -> bool:
+        """Nothing is left to happen in the engine that runs."""
+        del payload
+        return False
+
+    def fire(self, payload: Any) -> None:
+        """Nothing happens by itself."""
+
+
 class Tag:
     """The partition that a timer belongs to; what is set with it holds while it is alive."""
 
@@ -151,6 +168,11 @@ class State:
     def pop_timer(self) -> None:
         """Let the first timer go."""
         heappop(self.timers)
+        self.due = self.timers[0][0] if self.timers else NEVER
+
+    def set_timers(self, timers: list[Timer]) -> None:
+        """Let other timers take the place of all."""
+        self.timers[:] = sorted(timers, key=lambda timer: timer[:3])
         self.due = self.timers[0][0] if self.timers else NEVER
 
     def clear_timers(self) -> None:

@@ -124,6 +124,9 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
 
 def count_instances(store: Store) -> int:
     """Return how many instances wait in a store."""
+    several = len(store) - list(map(type, store.values())).count(tuple)
+    if not several:
+        return len(store)
     return sum(1 if type(g) is tuple or isinstance(g, Newest) else len(g) for g in store.values())
 
 

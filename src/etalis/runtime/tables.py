@@ -41,7 +41,7 @@ def fifos_of(part: Any) -> tuple[Fifo, ...]:
     match part:
         case deque():
             return (part,)
-        case Blockers(fifo=fifo) | Slider(fifo=fifo):
+        case Blockers(fifo=fifo) | Slider(fifo=fifo) | Runner(fifo=fifo):
             return (fifo,)
         case Repeater(lefts=shelf) | Folder(openers=shelf):
             return (shelf.fifo,)
