@@ -115,7 +115,7 @@ class RowLog:
         place = self._base
         for cells in [*(closed[0] for closed in self._closed), self.cells]:
             ends = cells[:: self.width]
-            if max(ends, default=BEGINNING) >= limit:
+            if ends and max(ends) >= limit:
                 found = place + next(i for i, end in enumerate(ends) if end >= limit)
                 return max(found, self.offset)
             place += len(ends)
