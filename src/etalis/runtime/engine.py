@@ -86,6 +86,7 @@ class Engine:
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
         self._guard: Guard | None = None
+        self._are_over: list[bool] = []  # the generated ways in
         for error in run_directives(program.tree, solver):
             self._report(error)
         self._generation = solver.database.generation  # of knowledge that only the program has told
@@ -114,13 +115,15 @@ class Engine:
             push = self._push if disorder is None else correcting_push(disorder, self._push)
             take_row = self._take_row if disorder is None else correcting_row(push, self._take_row)
             self.__dict__["push"] = entries.push(push, settle, log)
-            self.__dict__["run"] = entries.run(take_row, settle, log)
+            self._are_over = []
+            self.__dict__["run"] = entries.run(take_row, settle, (self._are_over, lambda rows: self.run(rows)), log)
         elif disorder.holds_plainly():
             holding = HoldingWriter(entries, disorder, settle)
             self.__dict__["push"] = holding.push(self._push)
             self.__dict__["run"] = holding.run(self._take_row)
 
     def _close_entries(self) -> None:
+        self._are_over.append(True)
         self.__dict__.pop("push", None)
         self.__dict__.pop("run", None)
 

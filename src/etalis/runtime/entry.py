@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Kind = tuple[str, int]
 Log = Callable[[Code, Kind, list[str], str], None]
+GoOn = tuple[list[bool], Callable[[Any], Any]]  # whether there are other ways in by now, and the one to take
 
 MISSING = object()
 MOST_KINDS = 8
@@ -108,11 +109,15 @@ class EntryWriter:
         return given + more
 
     def run(
-        self, general: Callable[[Any], Any], settle: Callable[[], Any], log: Log | None = None
+        self, general: Callable[[Any], Any], settle: Callable[[], Any], go_on: GoOn, log: Log | None = None
     ) -> Callable[..., Any]:
-        """Write `run(rows)`; `general` takes a row that is not plain. The clock is local between hand-overs."""
+        """Write `run(rows)`; `general` takes a row that is not plain. The clock is local between hand-overs.
+
+        Whoever takes an event may change the rules: then what is left of the rows goes on elsewhere.
+        """
         code = Code(["rows"])
         code.long_running = True
+        code("rows = iter(rows)")
         state, slow = code.constant(self.state), code.constant(general)
         arities = {arity for _, arity in self.hot}
         clock = self._clock(code)
@@ -127,11 +132,13 @@ class EntryWriter:
                         kinds = [kind for kind in self.hot if kind[1] == arity]
                         for place, kind in enumerate(kinds):
                             with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
-                                self._run_kind(code, kind, settle, log)
+                                self._run_kind(code, kind, settle, go_on, log)
                         code.depth -= 1
             code(f"{state}.seconds = {clock}")
             code(f"yield from {slow}(row)")
             code(f"{clock} = {state}.seconds")
+            for line in self._go_on(code, go_on):
+                code(line)
         with code.block("finally:"), code.block(f"if {state}.seconds < {clock} < {code.constant(NEVER)}:"):
             code(f"{state}.seconds = {clock}")
         return self.compiler.finish(code, "run")
@@ -140,7 +147,12 @@ class EntryWriter:
         """Return where `run` keeps its clock: in the state, if someone may look while an event is being processed."""
         return f"{code.constant(self.state)}.seconds" if self.rules.watched else "seconds"
 
-    def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any], log: Log | None) -> None:
+    def _go_on(self, code: Code, go_on: GoOn) -> list[str]:
+        """Return the lines that leave what is left of the rows to others, if they must."""
+        is_over, rest = map(code.constant, go_on)
+        return [f"if {is_over}:", f"    yield from {rest}(rows)", "    return"]
+
+    def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any], go_on: GoOn, log: Log | None) -> None:
         state, clock = code.constant(self.state), self._clock(code)
         parameters = [f"x{i}" for i in range(kind[1])]
         self.convert(code, kind, parameters)
@@ -150,7 +162,8 @@ class EntryWriter:
             log(code, kind, parameters, "t")
 
         def hand_out(events: list[str]) -> list[str]:
-            return [f"{state}.seconds = {clock}", *(f"yield {e}" for e in events), f"{clock} = {state}.seconds"]
+            lines = [f"{state}.seconds = {clock}", *(f"yield {e}" for e in events), f"{clock} = {state}.seconds"]
+            return [*lines, *self._go_on(code, go_on)] if events else lines
 
         if not self.offer(code, kind, parameters, hand_out):
             with code.block(f"if {code.constant(self.state.queue)}:"):
@@ -158,6 +171,8 @@ class EntryWriter:
                     code(line)
                 code(f"yield from {code.constant(settle)}()")
                 code(f"{clock} = {state}.seconds")
+                for line in self._go_on(code, go_on):
+                    code(line)
         code("continue")
 
     def _in_order(self, code: Code, seconds: str) -> None:

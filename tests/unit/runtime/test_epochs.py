@@ -168,3 +168,22 @@ def test_keys_that_never_return_leave_nothing_behind(text: str, flags: dict[str,
             assert engine._disorder.revision is not None
             parts = engine._disorder.revision.history.all_parts()
             assert sum(len(part.bases) + len(part.tags) + len(part.last) for part in parts) < 1000
+
+
+@pytest.mark.parametrize("flags", [{}, {"revision_flag": "on"}, ARRIVAL])
+def test_a_rule_inserted_while_rows_are_taken_holds_for_the_next_row(flags: dict[str, Any]) -> None:
+    engine = engine_of("d(X) <- a(X). f(X) <- a(X) seq b(X).", **flags)
+    found = []
+    for event in engine.run([("a", 0, 0), ("a", 1, 1), ("b", 2, 2), ("a", 3, 3)]):
+        found.append(event)
+        if event.args == (0,):
+            engine.insert_rule("e(X, Y) <- a(X) seq b(Y).")
+    assert [repr(event) for event in found] == ["d(0) [0, 0]", "d(1) [1, 1]", "e(1, 2) [1, 2]", "d(3) [3, 3]"]
+
+
+def test_an_empty_history_forgets_nothing() -> None:
+    engine = engine_of("r: d(X) <- a(X).", revision_flag="on")
+    engine.advance(to=1)
+    for window in range(1, 20):
+        engine.set_property("r", "window", window)
+    assert shown(engine.push("a", 1, at=2)) == ["d(1) [2, 2]"]
