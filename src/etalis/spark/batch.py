@@ -22,6 +22,7 @@ from etalis.plan.keys import Kind, show
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
+from etalis.spark.column_types import transport
 from etalis.spark.output import Output, make_envelope, make_selected, make_wide
 from etalis.spark.schema import (
     Frame,
@@ -33,7 +34,6 @@ from etalis.spark.schema import (
     assign_slots,
     read_frames,
     refuse,
-    transport,
 )
 from etalis.spark.shard import Job
 from etalis.spark.sharding import Sharding, check_shards, key_columns, quoted

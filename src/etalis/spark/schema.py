@@ -16,23 +16,21 @@ from etalis.formats.row import UNITS
 from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.spelling import suggest
 from etalis.plan.keys import show
+from etalis.spark.column_types import (
+    FLOATS,
+    INTEGERS,
+    MOMENTS,
+    STRINGS,
+    base_of,
+    fitting,
+    misfit,
+    transport,
+    way_out,
+)  # fmt: skip
 
 Kind: TypeAlias = tuple[str, int]
 Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order
 
-_INTEGERS = ("tinyint", "smallint", "int", "bigint")
-_FLOATS = ("float", "double", "decimal")
-_STRINGS = ("string", "char", "varchar")
-_MOMENTS = ("timestamp", "timestamp_ntz", "date")
-_TERMS = ("array", "struct", "map")
-_FITTING: Mapping[str, tuple[str, ...]] = {
-    "int": (*_INTEGERS, *_FLOATS),
-    "float": (*_INTEGERS, *_FLOATS),
-    "string": _STRINGS,
-    "bool": ("boolean", *_STRINGS),
-    "time": (*_MOMENTS, *_INTEGERS, *_FLOATS),
-    "term": (*_INTEGERS, *_FLOATS, *_STRINGS, "boolean", *_TERMS),
-}
 TEXT = "text"  # what stands for the declared type of an attribute that travels as program text
 _TYPES: Mapping[str, str] = {"bigint": "int", "double": "float", "string": "string", "boolean": "bool"}
 
@@ -97,29 +95,12 @@ class Frame:
     layouts: tuple[Layout, ...]
 
 
-def transport(column_type: str) -> str:
-    """Return the type in which a column travels.
-
-    >>> [transport(t) for t in ("int", "decimal(10,2)", "varchar(3)", "timestamp_ntz", "array<int>")]
-    ['bigint', 'double', 'string', 'timestamp', 'array<int>']
-    """
-    base = _base(column_type)
-    for family, target in ((_INTEGERS, "bigint"), (_FLOATS, "double"), (_STRINGS, "string"), (_MOMENTS, "timestamp")):
-        if base in family:
-            return target
-    return "string" if base == "void" else column_type
-
-
-def _base(column_type: str) -> str:
-    return column_type.split("(")[0].split("<")[0]
-
-
 def read_frames(given: Sequence[Given], known: Sequence[Signature], options: Options) -> tuple[Frame, ...]:
     """Find the part of every column of every frame, or refuse what is missing or wrong."""
     if options.unit not in UNITS:
         raise refuse("E605", f"unknown unit of time {options.unit!r}", f"one of {', '.join(UNITS)}")
     frames = tuple(_read_frame(each, known, options) for each in given)
-    if len({frame.time_types[0] in _MOMENTS for frame in frames}) > 1:
+    if len({frame.time_types[0] in MOMENTS for frame in frames}) > 1:
         hint = "convert the numbers: timestamp_seconds(...)"
         raise refuse("E603", "some DataFrames have time stamps, others numbers as time", hint)
     orders = {transport(frame.order_type) for frame in frames if frame.order_type is not None}
@@ -142,8 +123,8 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
         layouts: tuple[Layout, ...] = _named_layouts(name, given, free, known)
     else:
         layouts = _tagged_layouts(given, free, known)
-    time_types = tuple(_base(columns[name]) for name in times)
-    return Frame(event, times, time_types, order, None if order is None else _base(columns[order]), layouts)
+    time_types = tuple(base_of(columns[name]) for name in times)
+    return Frame(event, times, time_types, order, None if order is None else base_of(columns[order]), layouts)
 
 
 def _column(given: Given, name: str, part: str) -> str:
@@ -172,17 +153,17 @@ def _time_columns(given: Given, options: Options) -> tuple[str, ...]:
     names = _asked_times(given, options)
     types = [given.columns[name] for name in names]
     for name, column_type in zip(names, types, strict=True):
-        if _base(column_type) not in (*_MOMENTS, *_INTEGERS, *_FLOATS):
+        if base_of(column_type) not in (*MOMENTS, *INTEGERS, *FLOATS):
             hint = "convert it: to_timestamp(...), or to a number of seconds"
             raise refuse("E603", f"the column {name} of type {column_type} cannot tell the time", hint)
-    if len({_base(t) in _MOMENTS for t in types}) > 1:
+    if len({base_of(t) in MOMENTS for t in types}) > 1:
         raise refuse("E603", f"{names[0]} is {types[0]} and {names[1]} is {types[1]}", "give both in one type")
     return names
 
 
 def _order_column(given: Given, name: str) -> str:
     column = _column(given, name, "breaks ties of time")
-    if _base(given.columns[column]) not in (*_INTEGERS, *_FLOATS, *_STRINGS, *_MOMENTS):
+    if base_of(given.columns[column]) not in (*INTEGERS, *FLOATS, *STRINGS, *MOMENTS):
         hint = "order by a number, a string or a time stamp"
         raise refuse("E603", f"the column {column} of type {given.columns[column]} has no order", hint)
     return column
@@ -195,7 +176,7 @@ def _event_column(given: Given, options: Options, times: tuple[str, ...]) -> str
         found = next((name for name in EVENT_COLUMNS if name in columns and name not in times), None)
     else:
         found = next((name for name in columns if name.casefold() == options.event.casefold()), None)
-    if found is not None and _base(columns[found]) not in _STRINGS:
+    if found is not None and base_of(columns[found]) not in STRINGS:
         raise refuse("E603", f"the column {found} of type {columns[found]} cannot name events", "it must hold strings")
     return found
 
@@ -270,18 +251,18 @@ def _declared_columns(signature: Signature, given: Given, free: Columns) -> tupl
 
 
 def _check_type(column: str, column_type: str, declared: str | None, event: str) -> None:
-    base = _base(column_type)
-    if base == "void" or base in _FITTING[declared or "term"]:
+    wrong = misfit(column_type, declared or "term")
+    if wrong is None:
         return
+    inside = "" if wrong == column_type else f" with {wrong} in it"
     if declared is not None:
-        message = f"the column {column} of type {column_type} cannot be {declared}, as {event} declares it"
-        raise refuse("E603", message, f"convert it, or declare the attribute {_better(base)}")
-    hint = "declare the attribute time" if base in _MOMENTS else "convert it to a string or a number"
-    raise refuse("E603", f"the column {column} of type {column_type} cannot be an attribute of {event}", hint)
-
-
-def _better(base: str) -> str:
-    return next((name for name, fitting in _FITTING.items() if base in fitting), "another way")
+        message = f"the column {column} of type {column_type}{inside} cannot be {declared}, as {event} declares it"
+        better = fitting(column_type)
+        hint = way_out(wrong) if better is None else f"convert it, or declare the attribute {better}"
+        raise refuse("E603", message, hint)
+    is_moment = base_of(column_type) in MOMENTS
+    hint = "declare the attribute time" if is_moment else way_out(wrong)
+    raise refuse("E603", f"the column {column} of type {column_type}{inside} cannot be an attribute of {event}", hint)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,0 +1,96 @@
+"""Types of columns by the names that Spark writes: families, the type in which a column travels, what fits where.
+
+A nested type fits where all types in it do, and travels as the same nesting of the types in which these travel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+INTEGERS = ("tinyint", "smallint", "int", "bigint")
+FLOATS = ("float", "double", "decimal")
+STRINGS = ("string", "char", "varchar")
+MOMENTS = ("timestamp", "timestamp_ntz", "date")
+NESTED = ("array", "struct", "map")
+_SCALARS = (*INTEGERS, *FLOATS, *STRINGS, "boolean")
+_FAMILIES = ((INTEGERS, "bigint"), (FLOATS, "double"), (STRINGS, "string"), (MOMENTS, "timestamp"))
+_FITTING: Mapping[str, tuple[str, ...]] = {
+    "int": (*INTEGERS, *FLOATS),
+    "float": (*INTEGERS, *FLOATS),
+    "string": STRINGS,
+    "bool": ("boolean", *STRINGS),
+    "time": (*MOMENTS, *INTEGERS, *FLOATS),
+    "term": (*_SCALARS, *NESTED),
+}
+_WAYS: Mapping[str, str] = {
+    "binary": "make it a string: base64(...) or hex(...)",
+    "interval": "make it a number of seconds",
+    "variant": "take out what the rules need: variant_get(...)",
+}
+
+
+def base_of(column_type: str) -> str:
+    """Return the name of a type without what it is made of.
+
+    >>> [base_of(t) for t in ("decimal(10,2)", "array<int>", "interval day to second")]
+    ['decimal', 'array', 'interval']
+    """
+    return column_type.split("(")[0].split("<")[0].split(" ")[0]
+
+
+def transport(column_type: str) -> str:
+    """Return the type in which a column travels.
+
+    >>> [transport(t) for t in ("int", "decimal(10,2)", "varchar(3)", "timestamp_ntz")]
+    ['bigint', 'double', 'string', 'timestamp']
+    >>> transport("struct<a:int,b:map<char(2),array<decimal(3,1)>>>")
+    'struct<`a`:bigint,`b`:map<string,array<double>>>'
+    """
+    base = base_of(column_type)
+    for family, target in _FAMILIES:
+        if base in family:
+            return target
+    if base in NESTED:
+        inner = ",".join(
+            transport(part) if name is None else f"`{name.replace('`', '``')}`:{transport(part)}"
+            for name, part in _parts(column_type)
+        )
+        return f"{base}<{inner}>"
+    return "string" if base == "void" else column_type
+
+
+def misfit(column_type: str, wanted: str) -> str | None:
+    """Return the type, of a column or inside it, that cannot be an attribute of a type of the language."""
+    base = base_of(column_type)
+    if base == "void":
+        return None
+    if base not in _FITTING[wanted]:
+        return column_type
+    inner = (misfit(part, "term") for _, part in _parts(column_type)) if base in NESTED else iter(())
+    return next((found for found in inner if found is not None), None)
+
+
+def way_out(column_type: str) -> str:
+    """Say what to do with a type that cannot be an attribute."""
+    base = base_of(column_type)
+    return _WAYS.get(base, "convert it to a string or a number")
+
+
+def fitting(column_type: str) -> str | None:
+    """Return the type of the language that a column can be declared as."""
+    return next((wanted for wanted in _FITTING if misfit(column_type, wanted) is None), None)
+
+
+def _parts(column_type: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the types that a nested one is made of, each with its name in a struct."""
+    is_struct = column_type.startswith("struct")
+    depth = first = 0
+    inside = column_type[column_type.index("<") + 1 : -1]
+    for place, sign in enumerate(inside + ","):
+        depth += (sign in "<(") - (sign in ">)")
+        if sign == "," and depth == 0:
+            part = inside[first:place]
+            if part:
+                name, _, rest = part.partition(":") if is_struct else (None, "", part)
+                yield name, rest
+            first = place + 1
