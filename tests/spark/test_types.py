@@ -95,3 +95,24 @@ def test_a_rerun_gives_the_same_rows(spark: Any) -> None:
         found.add(tuple(sorted(map(repr, matches))))
         assert len({row.match_id for row in matches}) == len(matches) > 100
     assert len(found) == 1
+
+
+def test_contributors(spark: Any) -> None:
+    """By a column of ids, else by what tells events apart; equal rows in the order of their ids, however they come."""
+    text = ":- event(a(k: int, x: int)). d(K, X) <- a(K, X) seq b(K). e(N) <- aggregate(count, b(K), N)."
+    rows = [("a", 1, 1, 7, "r1"), ("a", 1, 1, 7, "r0"), ("b", 3, 1, None, "r2"), ("b", 4, 1, None, None)]
+    df = spark.createDataFrame(rows, "event string, ts int, k int, x int, row string")
+    program = etalis.compile(text, event_consumption_policy="chronological")
+    for parts, shards in ((1, 1), (3, 2), (4, 7)):
+        again = df.orderBy(df.row.desc() if parts > 1 else df.row).repartition(parts)
+        found = program.on(spark).detect(again, time="ts", contributors=True, id="row", shards=shards).collect()
+        assert sorted((row.event, row.end, row.contributors) for row in found) == [
+            ("d", 3, ["r0", "r2"]), ("d", 4, ["r1", "b(1)@4000000..4000000"]),
+            ("e", 3, ["r2"]), ("e", 4, ["r2", "b(1)@4000000..4000000"]),
+        ]  # fmt: skip
+    bare = program.on(spark).detect(df.drop("row"), time="ts", contributors=True, select="d", envelope=False)
+    assert {tuple(row.contributors) for row in bare.collect()} == {
+        ("a(1, 7)@1000000..1000000", "b(1)@3000000..3000000"), ("a(1, 7)@1000000..1000000", "b(1)@4000000..4000000")
+    }  # fmt: skip
+    with pytest.raises(InputError, match="contributors=True"):
+        program.on(spark).detect(df, time="ts", id="row")

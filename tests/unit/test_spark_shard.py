@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -272,3 +273,37 @@ def test_results_that_cannot_be_planned_are_refused(text: str, reason: str) -> N
     with pytest.raises(EtalisError, match=reason) as caught:
         shard(text, FLAT, [("a", 1, 1)])
     assert caught.value.code == "E610"
+
+
+def test_a_shard_larger_than_the_memory_it_may_have() -> None:
+    """Rows of one key, in no order, many at equal times: run from disk, they give the same and are never all held."""
+    text = "d(X, N) <- aggregate(count, a(X), N) last 5. e(X) <- a(X) seq b(X)."
+    count = 100_000
+    chance = random.Random(3)
+    plan = plan_detection(
+        etalis.compile(text), [Given(FLAT)], Options(event="event", time="ts"), WIDE,
+        policy="chronological", shards=1, usual=1, memory=1,
+    )  # fmt: skip
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for _ in range(count // 5000):
+            columns = {
+                "_event": chance.choices("ab", k=5000),
+                "_start": [chance.randrange(20_000) for _ in range(5000)],
+                "s0": [1] * 5000,
+            }
+            yield pa.record_batch(columns)
+
+    def results(memory: int) -> tuple[list[Any], int]:
+        chance.seed(3)
+        before, most, found = pa.total_allocated_bytes(), 0, []
+        for batch in run_shard(replace(plan.job, memory=memory), batches()):
+            most = max(most, pa.total_allocated_bytes() - before)
+            found += [(r["event"], r["N"], r["start"], r["end"]) for r in batch.to_pylist()]
+        return sorted(found, key=repr), most
+
+    rows, held = results(plan.job.memory)
+    wanted, whole = results(1 << 40)
+    assert len(rows) > count / 3
+    assert rows == wanted
+    assert held < 2 * whole / 3

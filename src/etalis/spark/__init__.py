@@ -17,6 +17,7 @@ from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
 from etalis.spark.schema import Given, Options, refuse
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
+from etalis.spark.sorting import USUAL_MEMORY
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.streaming import Streaming, build_stream, plan_stream
 from etalis.spark.told import tell
@@ -41,7 +42,8 @@ class SparkProgram:
     def detect(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
-        envelope: bool = False, knowledge: Mapping[str, Any] | None = None, state: str | None = None,
+        envelope: bool = False, knowledge: Mapping[str, Any] | None = None, contributors: bool = False,
+        id: str | None = None, memory: int = USUAL_MEMORY, state: str | None = None,  # noqa: A002
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
         late: str | None = None,
     ) -> Any:  # fmt: skip
@@ -52,12 +54,17 @@ class SparkProgram:
         if select is not None and envelope:
             raise refuse("E605", "select and envelope are two forms of results", "give one of them")
         frames, given = _frames(df)
-        options, form = Options(time, event, order, unit), Form(select, envelope)
+        options, form = Options(time, event, order, unit, id), Form(select, envelope, contributors)
+        if id is not None and not contributors:
+            raise refuse("E605", "id names the rows that matches are made of", "give contributors=True as well")
         streaming = Streaming(state, lateness, reporting, idle, clock, late)
         if _is_streaming(frames, streaming):
+            if contributors:
+                hint = "leave contributors out, or read a batch: spark.read"
+                raise refuse("E605", "a stream does not tell what its matches are made of", hint)
             make = partial(self._plan, given, options, form, policy, knowledge=knowledge)
             return build_stream(frames, *plan_stream(self.program, streaming, make, shards), clock)
-        plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True)
+        plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True, memory=memory)
         if len(plan.stages) > 1:
             return finish(build_stages(frames, plan), plan)
         return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
@@ -100,13 +107,17 @@ class SparkProgram:
 
     def _plan(
         self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
-        *, knowledge: Mapping[str, Any] | None = None, staged: bool = False,
+        *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
     ) -> Plan:  # fmt: skip
         if policy is not None:
             settings(self.program.tree, {"event_consumption_policy": policy})
         usual = _usual_shards(self.spark)
         program = tell(self.program, knowledge or {})
-        return plan_detection(program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged)
+        if memory < 1:
+            raise refuse("E605", f"memory is {memory}", "give the megabytes of rows that a shard may hold")
+        return plan_detection(
+            program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged, memory=memory
+        )
 
 
 def _frames(df: Any) -> tuple[list[Any], list[Given]]:

@@ -23,7 +23,7 @@ from etalis.plan.rules import plan_rules
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
 from etalis.spark.column_types import transport
-from etalis.spark.output import Output, make_envelope, make_selected, make_wide
+from etalis.spark.output import Output, make_envelope, make_selected, make_wide, with_contributors
 from etalis.spark.schema import (
     Frame,
     Given,
@@ -37,7 +37,7 @@ from etalis.spark.schema import (
 )
 from etalis.spark.shard import Job
 from etalis.spark.sharding import Sharding, check_shards, key_columns, quoted
-from etalis.spark.sorting import END, NO_EVENT, ORDER, START, TAG
+from etalis.spark.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG, USUAL_MEMORY
 from etalis.spark.stage import run_stage
 from etalis.spark.staging import (
     StagePlan,
@@ -58,10 +58,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Which form the results have: one kind, an envelope, or all kinds side by side."""
+    """Which form the results have: one kind, an envelope, or all kinds side by side; with the rows they are made of."""
 
     select: str | None = None
     envelope: bool = False
+    contributors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ def plan_detection(
     shards: int | None,
     usual: int,
     staged: bool = False,
+    memory: int = USUAL_MEMORY,
 ) -> Plan:
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages."""
     unplanned = find_unplanned(program.tree)
@@ -109,20 +111,23 @@ def plan_detection(
     received = {x.kind: x.attribute_types for x in layouts}
     stages = find_stages(heads, program.tree, find_obstacles(program))
     check_shards(shards, stages.obstacles)
-    if not staged or (usual if shards is None else shards) == 1:
+    if not staged or form.contributors or (usual if shards is None else shards) == 1:
         stages = one_stage(heads, stages)
     forwarded = forwarded_layouts(stages, made_types(heads, received, declared))
     shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
     if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
         stages = one_stage(heads, stages)
         forwarded, shardings = [], plan_shardings(stages, layouts, [], shards, usual)
+    if form.contributors and any(each.merged for each in shardings):  # equal events have other contributors elsewhere
+        shardings = plan_shardings(stages, layouts, [], 1, 1)
     slots = assign_slots(frames, forwarded)
     types = infer_types(heads, received, declared)
     atom = any(each.merged for each in shardings)
     output = _output(program, heads, types, form, _time_type(frames, heads, options.unit), options.unit, atom)
+    output = with_contributors(output) if form.contributors else output
     made = tuple(s.kind[0] for s in known if s.made)
     rows = slot_rows(slots, {x.tag for x in layouts})
-    job = Job(print_program(program.tree), settings, rows, made, options.unit, output, pack(program))
+    job = Job(print_program(program.tree), settings, rows, made, options.unit, output, pack(program), memory * MEGABYTE)
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return Plan(frames, slots, plans, job, stages.has_time_points)
 
@@ -293,6 +298,8 @@ def project(df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = No
     columns += [f.col(quoted(frame.times[-1])).cast(moment).alias(END)] if _has_end(plan) else []
     if frame.order is not None and frame.order_type is not None:
         columns.append(f.col(quoted(frame.order)).cast(transport(frame.order_type)).alias(ORDER))
+    if plan.job.output.contributors and any(each.id is not None for each in plan.frames):
+        columns.append((f.lit(None) if frame.id is None else f.col(quoted(frame.id))).cast("string").alias(ID))
     sources = _sources(frame.layouts, plan.slots)
     for i, slot_type in enumerate(plan.slots.types):
         value = f.col(quoted(sources[i])) if i in sources else f.lit(None)

@@ -18,7 +18,7 @@ from etalis.errors import InputError
 from etalis.language.attributes import Signature, convert
 from etalis.logic.term import order_key, real
 from etalis.runtime.step_keys import input_key
-from etalis.spark.sorting import ORDER, TAG, Stretch, refuse_row
+from etalis.spark.sorting import ID, ORDER, TAG, Stretch, refuse_row
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS
 
@@ -38,10 +38,14 @@ class Rows:
 class Feed:
     """Stretches of sorted rows, iterated as rows for `Engine.run`; knows where it is, for messages."""
 
-    def __init__(self, stretches: Iterable[Stretch], rows: Sequence[Rows], signatures: Mapping[str, Signature]) -> None:
+    def __init__(
+        self, stretches: Iterable[Stretch], rows: Sequence[Rows], signatures: Mapping[str, Signature],
+        ids: list[str] | None = None,
+    ) -> None:  # fmt: skip
         self.stretches = stretches
         self.rows = {each.tag: each for each in rows}
         self.signatures = signatures
+        self.ids = ids  # of the rows taken so far, if someone wants them
         self.kinds = {each.tag: Kind(each.name, len(each.slots)) for each in rows}
         self.ranks = _rank_kinds(self.kinds)
         self._list: list[Any] = []
@@ -55,7 +59,19 @@ class Feed:
         for chunk in self.chunks():
             self._list = chunk.rows
             self._iterator = iter(chunk.rows)
+            if self.ids is not None:
+                self.ids += self._name(chunk)
             yield self._iterator
+
+    def _name(self, chunk: Chunk) -> list[str]:
+        """Return the ids of rows: those given, else what tells events apart."""
+        given: list[str | None] = [None] * len(chunk.rows)
+        if ID in chunk.table.column_names:
+            given = chunk.table[ID].take(pa.array(chunk.places)).to_pylist()
+        return [self._make_id(row) if known is None else known for row, known in zip(chunk.rows, given, strict=True)]
+
+    def _make_id(self, row: Any) -> str:
+        return Event.make(*self.read(row)).id
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the rows piece by piece; rows that tie are in one piece."""
@@ -114,11 +130,11 @@ class Feed:
         return sorted(run, key=lambda i: self._atom(tags[i], values[i]))
 
     def _atom(self, tag: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-        name = self.rows[tag].name
+        name, arity = self.rows[tag].name, len(self.rows[tag].slots)
         self._sorting = tag
-        known = convert(name, self.signatures.get(name, ()), values)
+        known = convert(name, self.signatures.get(name, ()), values[:arity])
         self._sorting = None
-        return (len(known), name, tuple(map(order_key, known)))
+        return (len(known), name, tuple(map(order_key, known)), values[arity:])
 
 
 def undeclared(tag: str) -> InputError:
@@ -229,7 +245,11 @@ class _Pieces:
         """Return the attributes of some rows."""
         columns = {i: self._values(i, places) for i in self.columns}
         slots = {tag: self.feed.rows[tag].slots for tag in tags}
-        return [tuple([columns[i][row] for i in slots[tag]]) for row, tag in enumerate(tags)]
+        cells = [tuple([columns[i][row] for i in slots[tag]]) for row, tag in enumerate(tags)]
+        if ID not in self.stretch.table.column_names:
+            return cells
+        ids = self.stretch.table[ID].take(pa.array(places)).to_pylist()  # equal rows in the order of their ids
+        return [(*cell, known or "") for cell, known in zip(cells, ids, strict=True)]
 
 
 def _column(column: Any) -> Any:

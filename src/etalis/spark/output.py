@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import repeat
 from typing import Any, TypeAlias
@@ -30,7 +30,7 @@ SPARK_TYPES: Mapping[str, str] = {
 }  # fmt: skip
 ARROW: Mapping[str, pa.DataType] = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp": pa.timestamp("us", "UTC"), "array<string>": pa.list_(pa.string()),
 }  # fmt: skip
 _PLAIN: Mapping[str, frozenset[type]] = {
     "int": frozenset({int}), "float": frozenset({float}), "string": frozenset({str}), "bool": frozenset(),
@@ -65,6 +65,11 @@ class Output:
     atom: bool = False
 
     @property
+    def contributors(self) -> bool:
+        """Whether the ids of the rows that a match is made of are told."""
+        return any(name == CONTRIBUTORS for name, _ in self.columns)
+
+    @property
     def ddl(self) -> str:
         """The columns as Spark takes them."""
         quoted = [f"`{name.replace('`', '``')}` {column_type}" for name, column_type in self.columns]
@@ -72,7 +77,8 @@ class Output:
 
 
 START, END, RULE, EVENT, ARGS, ATOM, ID = "start", "end", "rule", "event", "args", "_atom", "match_id"
-_RESERVED = frozenset({START, END, RULE, EVENT, ATOM, ID})
+CONTRIBUTORS = "contributors"
+_RESERVED = frozenset({START, END, RULE, EVENT, ATOM, ID, CONTRIBUTORS})
 
 
 def _closing(time: str, atom: bool) -> list[tuple[str, str]]:
@@ -131,11 +137,19 @@ def distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[str
     return found
 
 
-def encode(events: Sequence[Event], output: Output) -> pa.RecordBatch:
-    """Return events as a batch of rows, those of one rule together; kinds that are not asked for are left out."""
+def with_contributors(output: Output) -> Output:
+    """Return a form with one more column, that tells what matches are made of."""
+    return replace(output, columns=(*output.columns, (CONTRIBUTORS, "array<string>")))
+
+
+def encode(events: Sequence[Event], output: Output, ids: Sequence[str] = ()) -> pa.RecordBatch:
+    """Return events as a batch of rows, those of one rule together; kinds that are not asked for are left out.
+
+    `ids` are those of the rows taken so far, where contributors are told.
+    """
     fields = dict(output.kinds)
     parts = [
-        _encode_rule(several, kind, fields[kind.name, kind.arity], output)
+        _encode_rule(several, kind, fields[kind.name, kind.arity], output, ids)
         for kind, several in _by_rule(events)
         if (kind.name, kind.arity) in fields
     ]
@@ -162,7 +176,9 @@ def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays) if arrays else pa.nulls(0, arrow)
 
 
-def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...], output: Output) -> list[pa.Array]:
+def _encode_rule(
+    events: Sequence[Event], kind: Kind, fields: tuple[Field, ...], output: Output, ids: Sequence[str]
+) -> list[pa.Array]:
     """Return the columns for events of one rule."""
     cells = list(zip(*map(_cells_of, events), strict=True))  # end, start, kind, attributes: a column each
     made: dict[str, Callable[[], pa.Array]] = {
@@ -173,6 +189,7 @@ def _encode_rule(events: Sequence[Event], kind: Kind, fields: tuple[Field, ...],
         ARGS: lambda: pa.array([_to_json(event) for event in events], pa.string()),
         ATOM: lambda: _atoms(kind, cells),
         ID: lambda: _ids(kind, cells),
+        CONTRIBUTORS: lambda: pa.array([[ids[i - 1] for i in e.parts] for e in events], ARROW["array<string>"]),
     }
     places = {field.column: i for i, field in enumerate(fields)}
     columns = []

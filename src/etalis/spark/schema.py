@@ -64,6 +64,7 @@ class Options:
     event: str | None = None
     order: str | None = None
     unit: str = "s"
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Frame:
     order: str | None
     order_type: str | None
     layouts: tuple[Layout, ...]
+    id: str | None = None
 
 
 def read_frames(given: Sequence[Given], known: Sequence[Signature], options: Options) -> tuple[Frame, ...]:
@@ -116,7 +118,8 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     times = _time_columns(given, options)
     event = None if given.event is not None else _event_column(given, options, times)
     order = None if options.order is None else _order_column(given, options.order)
-    taken = {*times, event, order}
+    identity = None if options.id is None else _column(given, options.id, "tells rows apart")
+    taken = {*times, event, order, identity}
     free = {name: t for name, t in columns.items() if name not in taken}
     if given.event is not None or event is None:
         name = given.event or _only_event(given, known, options)
@@ -124,7 +127,7 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     else:
         layouts = _tagged_layouts(given, free, known)
     time_types = tuple(base_of(columns[name]) for name in times)
-    return Frame(event, times, time_types, order, None if order is None else base_of(columns[order]), layouts)
+    return Frame(event, times, time_types, order, None if order is None else base_of(columns[order]), layouts, identity)
 
 
 def _column(given: Given, name: str, part: str) -> str:

@@ -26,7 +26,7 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.spark.feed import Feed, Rows
 from etalis.spark.output import Output, encode
-from etalis.spark.sorting import MEGABYTE, sort_rows
+from etalis.spark.sorting import MEGABYTE, USUAL_MEMORY, sort_rows
 from etalis.spark.told import NOTHING, Facts, Told
 from etalis.temporal.event import Event
 
@@ -46,7 +46,7 @@ class Job:
     unit: str
     output: Output
     told: Told = NOTHING
-    memory: int = 512 * MEGABYTE
+    memory: int = USUAL_MEMORY * MEGABYTE
 
 
 def load(job: Job) -> Program:
@@ -72,10 +72,11 @@ def _load(text: str, settings: Settings, facts: Facts | None) -> Program:
 
 def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard and yield its complex events; errors of conditions go to the log."""
-    engine = load(job).engine(on_error=log_error)
+    engine = load(job).engine(on_error=log_error, parts=job.output.contributors)
+    ids: list[str] | None = [] if job.output.contributors else None
     with rare_collections():
-        for part in run_rows(engine, job, batches):
-            yield encode(part, job.output)
+        for part in run_rows(engine, job, batches, ids=ids):
+            yield encode(part, job.output, ids or ())
 
 
 @contextmanager
@@ -113,14 +114,15 @@ def _report(problems: Sequence[Problem]) -> Any:
 
 
 def run_rows(
-    engine: Engine, job: Job, batches: Iterable[Any], ending: Callable[[Engine], Iterable[Event]] = Engine.close
-) -> Iterator[list[Event]]:
+    engine: Engine, job: Job, batches: Iterable[Any], ending: Callable[[Engine], Iterable[Event]] = Engine.close,
+    ids: list[str] | None = None,
+) -> Iterator[list[Event]]:  # fmt: skip
     """Take all rows of a shard in order, close the stream, and yield what that caused, many at a time.
 
-    Where the stream goes on, another `ending` lets time pass.
+    Where the stream goes on, another `ending` lets time pass. The ids of the rows are added to `ids`.
     """
     stretches = sort_rows(batches, job.unit, job.memory)
-    feed = Feed(stretches, job.rows, engine.program.signatures)
+    feed = Feed(stretches, job.rows, engine.program.signatures, ids)
     found = chain(engine.run(feed), _end(engine, ending))
     with naming_rows(feed):
         while part := list(islice(found, BATCH)):

@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 from etalis.errors import InputError, Problem
 from etalis.formats.row import UNITS
 
-TAG, START, END, ORDER = "_event", "_start", "_end", "_order"
+TAG, START, END, ORDER, ID = "_event", "_start", "_end", "_order", "_id"
 NO_EVENT = "\0"  # the tag of a row that only makes a shard exist
 MEGABYTE = 1 << 20
+USUAL_MEMORY = 512  # megabytes of rows that a shard holds before it sorts them on disk
 _LATEST = 1 << 62  # microseconds: beyond, sums of times could leave 64 bits
 _BLOCK = 1 << 16  # rows that are read at once of a run on disk
 
