@@ -24,7 +24,7 @@ from etalis.spark import wire
 from etalis.spark.feed import Feed
 from etalis.spark.output import encode
 from etalis.spark.shard import BATCH, Job, load, log_error, naming_rows, rare_collections
-from etalis.spark.sorting import END, START, TAG, Sorter, Stretch, sort_table, to_micros
+from etalis.spark.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table, to_micros
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.temporal.event import Event, Kind
 
@@ -74,7 +74,7 @@ def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
 
 def in_microseconds(batch: Any, unit: str) -> Iterator[Any]:
     """Yield the received and the derived rows of a batch with times of one form, and without columns of results."""
-    names = [name for name in batch.schema.names if name in (TAG, STEP, ROUND) or name[0] in "s" or name == "_order"]
+    names = [name for name in batch.schema.names if name in (TAG, STEP, ROUND) or name[0] == "s" or name == ORDER]
     if STEP not in batch.schema.names:
         yield _timed(batch, names, to_micros(batch[START], unit), to_micros(batch[_last(batch)], unit))
         return
