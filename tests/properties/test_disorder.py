@@ -15,7 +15,7 @@ from etalis import Stamp, Struct
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.runtime import history, row_log
+from etalis.runtime import checkpoint, history, replay, revision, row_log
 from etalis.temporal.event import Event, Retraction, sort_key
 from properties.programs import policies, programs, streams
 from properties.test_engine import MOST, meaning, moment
@@ -40,12 +40,12 @@ def lateness(stream: list[Event], order: list[int]) -> int:
 
 @contextmanager
 def short_histories() -> Iterator[None]:
-    """Let old rows go at once, not by the thousand, and lie in blocks of two."""
+    """Let old rows go at once, not by the thousand, lie in blocks of two, and leave a checkpoint after every second."""
     with ExitStack() as stack:
-        for module, name, value in (
-            (history, "LEAST_TRIM", 2), (history, "BLOCK", 2), (row_log, "BLOCK", 2), (row_log, "_SHIFT", 1)
-        ):  # fmt: skip
-            stack.enter_context(patch.object(module, name, value))
+        for module in (history, row_log, replay, checkpoint, revision):
+            for name, value in (("LEAST_TRIM", 2), ("BLOCK", 2), ("_SHIFT", 1), ("EVERY", 2)):
+                if hasattr(module, name):
+                    stack.enter_context(patch.object(module, name, value))
         yield
 
 
@@ -86,16 +86,17 @@ def test_corrections_give_the_meaning_of_the_corrected_history(tree, stream, pol
     expected = meaning(text, right, policy)
     if expected is None or meaning(text, stream, policy) is None:
         return
-    engine = etalis.compile(text, max_derivations=MOST, revision_flag="on").engine(policy=policy)
-    found: list[Event] = []
-    try:
-        for i, event in enumerate(stream):
-            found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=i))
-            for wanted in [x for x, when in moments.items() if when == i]:
-                found += engine.retract(wanted)
-        found += engine.close()
-    except LimitError:
-        return
+    with short_histories():
+        engine = etalis.compile(text, max_derivations=MOST, revision_flag="on").engine(policy=policy)
+        found: list[Event] = []
+        try:
+            for i, event in enumerate(stream):
+                found += engine.push(event.name, *event.args, at=Stamp(moment(event), id=i))
+                for wanted in [x for x, when in moments.items() if when == i]:
+                    found += engine.retract(wanted)
+            found += engine.close()
+        except LimitError:
+            return
     assert net(found) == sorted(expected, key=sort_key)
 
 

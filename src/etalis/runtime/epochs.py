@@ -6,21 +6,25 @@ the parts of rules that are still there, as it does in the engine that runs; new
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan.keys import Kind
-from etalis.runtime.blockers import EventLog
+from etalis.runtime.blockers import Blockers, EventLog, LooseBlockers
+from etalis.runtime.operators import Waiter
 from etalis.runtime.row_log import Row
 from etalis.runtime.state import NEVER, PENDING
+from etalis.runtime.store import Doubles
 from etalis.runtime.tables import Fifo, Table, fifos_of, logs_of, tables_of
 
 if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
 
 TimerData = tuple[int, int, Hashable, Any]  # due, since, place of the owner, payload
+_PLAIN = (dict, deque, Blockers, LooseBlockers, EventLog, Doubles, Waiter)  # what keeps plain instances alone
 Slot = tuple[Hashable, int]  # a part of the state, and the number of one of its stores
 
 
@@ -43,6 +47,11 @@ class Content:
         """Tell whether nothing waits."""
         return not any(self.tables) and not any(self.logs) and not self.timers
 
+    def copied(self) -> Content:
+        """Return a copy whose groups are its own; the instances in them never change."""
+        tables = tuple([{key: _copied(group) for key, group in table.items()} for table in self.tables])
+        return replace(self, tables=tables, logs=tuple([log.copy() for log in self.logs]))
+
     def with_other(self, other: Content) -> Content:
         """Return the state of two partitions of one epoch together."""
         assert self.epoch == other.epoch
@@ -53,6 +62,11 @@ class Content:
             tuple(sorted((*self.timers, *other.timers), key=lambda timer: timer[:2])),
             max(self.now, other.now), self.epoch, max(self.expires, other.expires),
         )  # fmt: skip
+
+
+def _copied(group: Any) -> Any:
+    kind = type(group)
+    return group if kind is tuple else group.copy() if kind is list or kind is deque else deepcopy(group)
 
 
 def _end(item: tuple[int, Any]) -> int:
@@ -73,16 +87,25 @@ class Shelves:
         ]
         self.owners = rules.timer_owners()
         self.state = rules.state
+        self._is_plain = all(isinstance(part, _PLAIN) for _, part in parts)
 
-    def take(self) -> Content:
-        """Take everything out."""
-        content = Content(
+    def copy(self, content: Content) -> Content:
+        """Return a partition's state as one that can be changed apart; what counts refers to its parts, and so on."""
+        return content.copied() if self._is_plain else deepcopy(content)
+
+    def look(self) -> Content:
+        """Return everything as it is now, in the groups that are still in use."""
+        return Content(
             tuple([table.copy() for table in self.tables]),
             tuple([tuple(fifo) for fifo in self.fifos]),
             tuple([log.copy() for log in self.logs]),
             tuple((t[0], -t[1], t[3].place, t[4]) for t in sorted(self.state.timers, key=lambda t: t[:3])),
             self.state.now,
         )
+
+    def take(self) -> Content:
+        """Take everything out."""
+        content = self.look()
         for table in self.tables:
             table.clear()
         for fifo in self.fifos:
@@ -117,6 +140,12 @@ class Shelves:
                 if gone[log[place]]:
                     gone[log[place]] -= 1
                     del log[place]
+        for fifo, ends in zip(self.fifos, content.fifos, strict=True):
+            if 2 * len(ends) > len(fifo):
+                keys = {key for _, key in ends}
+                others = [item for item in fifo if item[1] not in keys]
+                fifo.clear()
+                fifo.extend(others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import takewhile
 from typing import Any
 
 from etalis.plan.keys import Kind, Partitioning
+from etalis.runtime.checkpoint import Checkpoint, Checkpoints
 from etalis.runtime.code import Code
 from etalis.runtime.epochs import Content
 from etalis.runtime.replay import Chain, Order
@@ -32,6 +34,7 @@ class Part:
     bases: dict[Any, Content] = field(default_factory=dict)
     tags: dict[Any, Tag] = field(default_factory=dict)
     is_plain: bool = False
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
     def key(self, kind: Kind, args: tuple[Any, ...]) -> Any:
         """Return the partition of an event."""
@@ -141,17 +144,21 @@ class History:
                 yield place, row, number
             place = link
 
-    def chain(self, part: Part, key: Any, order: Order) -> Chain:
-        """Return the rows of a partition in order."""
-        rows, offset, place = self.rows, self.rows.offset, part.last.get(key, FIRST)
+    def chain(self, part: Part, key: Any, order: Order, after: Checkpoint | None = None) -> Chain:
+        """Return the rows of a partition in order, those behind a checkpoint or all."""
+        rows, place = self.rows, part.last.get(key, FIRST)
+        since = rows.offset if after is None else max(rows.offset, after.since)
         found: Chain = []
-        while place >= offset:
+        while place >= since:
             row, number, place = rows[place]
             if row is not None:
                 found.append((row, number))
-        if place in self.kept:
-            found += [(row, number) for _, row, number in self.walk(place)]
+        if place in self.kept and (after is None or place >= after.since):
+            least = FIRST if after is None else after.since
+            found += [(row, n) for _, row, n in takewhile(lambda item: item[0] >= least, self.walk(place))]
         found.reverse()
+        if after is not None:
+            found = [item for item in found if order(item) > after.order]
         if not self.is_sorted:
             found.sort(key=order)
         return found
@@ -189,6 +196,7 @@ class History:
             for part in self.all_parts():
                 for key in [key for key, last in part.last.items() if last < cut]:
                     base = None if is_idle(part, key) else settle(part, key, self.chain(part, key, order), limit)
+                    part.checkpoints.drop(key)
                     self._drop(part.last.pop(key))
                     self.rebase(part, key, base)
             self._keep_linked(cut)
@@ -245,6 +253,7 @@ class History:
                 old = [(place, row) for place, row, _ in self.walk(part.last.get(key, FIRST)) if row[0] < limit]
                 chain = [item for item in self.chain(part, key, order) if item[0][0] < limit]
                 self.rebase(part, key, settle(part, key, chain, limit))
+                part.checkpoints.drop(key)
                 for place, _ in old:
                     self.take_out(place)
         self.kept.clear()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
 Chain = list[tuple[Row, int]]  # rows of one partition with the numbers of their kinds
 Order = Callable[[tuple[Row, int]], Any]
+EVERY = 1024  # rows from one state that is noted on the way to the next
 _OWN_NUMBERS = -(1 << 62)  # events of a replay are numbered apart from those of the engine that runs
 
 
@@ -86,13 +86,21 @@ class Replayer:
         """Whether any rules have time points."""
         return any(epoch.ticks for epoch in self.epochs)
 
-    def run(self, base: Content | None, chain: Chain, settled: int, now: int, floor: int) -> tuple[list[Raw], Content]:
+    def run(
+        self, base: Content | None, chain: Chain, settled: int, now: int, floor: int,
+        noted: list[tuple[int, Content]] | None = None,
+    ) -> tuple[list[Raw], Content]:  # fmt: skip
         """Run a history up to the time reached, deadlines as far as they are settled.
 
-        Return all that it makes, and the state that it comes to.
+        Return all that it makes, and the state that it comes to. States on the way are `noted`, with how many rows come
+        before them, while there is one epoch.
         """
         out: list[Raw] = []
-        epoch = self._run_epochs(base, chain, settled, self.epochs[-1], out)
+        if noted is None or len(chain) <= EVERY or len(self.epochs) > 1:
+            epoch = self._run_epochs(base, chain, settled, self.epochs[-1], out)
+        else:
+            epoch = self._run_epochs(base, [], settled, self.epochs[-1], out)
+            self._run_noting(epoch, chain, settled, noted, out)
         self.course.pass_time(now, out, inclusive=False)
         self.course.pass_time(floor, out, inclusive=True)
         return out, self._end(epoch, out)
@@ -112,7 +120,7 @@ class Replayer:
         self.state.floor = BEGINNING
         self.course.settled = settled
         epoch = self.epochs[0 if base is None else base.epoch - self.epochs[0].number]
-        self._enter(epoch, None if base is None else deepcopy(base))
+        self._enter(epoch, None if base is None else epoch.shelves.copy(base))
         done = 0
         while epoch is not last:
             after = self.epochs[epoch.number + 1 - self.epochs[0].number]
@@ -196,6 +204,20 @@ class Replayer:
             return []
         known = set(map(str, self._errors_before))
         return [error for error in self.errors if str(error) not in known]
+
+    def _run_noting(
+        self, epoch: Epoch, chain: Chain, settled: int, noted: list[tuple[int, Content]], out: list[Raw]
+    ) -> None:
+        """Run a history and note states between rows of different ends, where no deadline that is past waits."""
+        begin = 0
+        while begin < len(chain):
+            stop = begin + EVERY
+            while stop < len(chain) and chain[stop][0][0] == chain[stop - 1][0][0]:
+                stop += 1
+            self._run(epoch, chain[begin:stop], out)
+            if stop < len(chain) and self.state.now <= settled:
+                noted.append((stop, replace(epoch.shelves.copy(epoch.shelves.look()), epoch=epoch.number)))
+            begin = stop
 
     def _run(self, epoch: Epoch, chain: Chain, out: list[Raw]) -> None:
         course, state, numbered = self.course, self.state, epoch.rules.numbered

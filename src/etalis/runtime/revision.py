@@ -7,19 +7,22 @@ state. Law: after every step the engine stands as if it had been given the corre
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections.abc import Callable, Sequence
+from itertools import accumulate, takewhile
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etalis.errors import ConditionError
 from etalis.plan.keys import Kind, find_partitioning
 from etalis.runtime.changelog import Changelog, net
+from etalis.runtime.checkpoint import Checkpoint
 from etalis.runtime.code import Code
 from etalis.runtime.course import Course
 from etalis.runtime.epochs import Content, Shelves, Turn
-from etalis.runtime.history import TOGETHER, History, Part
+from etalis.runtime.history import FIRST, TOGETHER, History, Part
 from etalis.runtime.order import Stamp, Values, Watermark
-from etalis.runtime.replay import Chain, Replayer
+from etalis.runtime.replay import EVERY, Chain, Replayer
 from etalis.runtime.row_log import Row
 from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag, Timer
 
@@ -136,12 +139,13 @@ class Revision:
         if part is None:
             return
         key = part.key(kind, row[3:])
-        old = history.chain(part, key, self.order)
+        item = (row, history.number_of[kind])
+        after, old = self._recall(part, key, item)
         self._remember(kind, row, stamp)
         history.is_sorted = False
         new = old.copy()
-        insort(new, (row, history.number_of[kind]), key=self.order)
-        self._redo(part, key, old, new, self.settled, out)
+        insort(new, item, key=self.order)
+        self._redo(part, key, after, old, new, self.settled, out)
 
     def retract(self, place: int, out: list[Any], instead: tuple[Kind, Row, Stamp | None] | None = None) -> None:
         """Take back the event at a place of the history; `instead` comes in its stead, in the same step."""
@@ -151,32 +155,39 @@ class Revision:
         kind = history.kinds[number]
         part = history.parts[kind]
         key = part.key(kind, row[3:])
-        old = history.chain(part, key, self.order)
-        history.take_out(place)
-        if instead is None:
-            # Ranks tell rows apart unless the host gave some.
-            told = not history.rows.has_apart()
-            new = [item for item in old if item[0][2] != place] if told else history.chain(part, key, self.order)
-            self._redo(part, key, old, new, self.settled, out)
+        if instead is not None:
+            found: list[Any] = []
+            self._replace(place, (row, number), part, key, instead, found)
+            out.extend(net(found))
             return
-        history.is_sorted = False
-        found: list[Any] = []
-        self._replace(part, key, old, instead, found)
-        out.extend(net(found))
+        after, old = self._recall(part, key, (row, number))
+        history.take_out(place)
+        # Ranks tell rows apart unless the host gave some.
+        told = not history.rows.has_apart()
+        new = [x for x in old if x[0][2] != place] if told else history.chain(part, key, self.order, after)
+        self._redo(part, key, after, old, new, self.settled, out)
 
     def _replace(
-        self, part: Part, key: Any, old: Chain, instead: tuple[Kind, Row, Stamp | None], out: list[Any]
-    ) -> None:
+        self, place: int, wrong: tuple[Row, int], part: Part, key: Any, instead: tuple[Kind, Row, Stamp | None],
+        out: list[Any],
+    ) -> None:  # fmt: skip
+        history = self.history
         kind, row, stamp = instead
-        other = self.history.parts.get(kind)
+        other = history.parts.get(kind)
         other_key = None if other is None else other.key(kind, row[3:])
-        if other is None or other is not part or other_key != key:
-            self._redo(part, key, old, self.history.chain(part, key, self.order), self.settled, out)
+        right = None if other is None else (row, history.number_of[kind])
+        together = right is not None and other is part and other_key == key
+        after, old = self._recall(part, key, min(wrong, right, key=self.order) if right and together else wrong)
+        history.take_out(place)
+        history.is_sorted = False
+        if not together:
+            self._redo(part, key, after, old, history.chain(part, key, self.order, after), self.settled, out)
             if other is None:
                 return
-            old = self.history.chain(other, other_key, self.order)
+            part, key = other, other_key
+            after, old = self._recall(part, key, right)
         self._remember(kind, row, stamp)
-        self._redo(other, other_key, old, self.history.chain(other, other_key, self.order), self.settled, out)
+        self._redo(part, key, after, old, history.chain(part, key, self.order, after), self.settled, out)
 
     def settle_deadlines(self, until: int, out: list[Any]) -> None:
         """Let deadlines pass, in every partition that has one, among the events that came after them."""
@@ -184,40 +195,74 @@ class Revision:
         before = self.settled
         self.settled = max(before, until)
         if self.rules.next_tick() <= until:
-            chain = self.history.chain(self.history.together, TOGETHER, self.order)
-            self._redo(self.history.together, TOGETHER, chain, chain, before, out)
+            self._redo_unchanged(self.history.together, TOGETHER, before, out)
             self.rules.ticks = [tick for tick in self.rules.ticks if tick[0] > until]
         while state.due <= until and state.due < NEVER:
             tag = state.timers[0][5]
             if tag is None or not tag.alive:
                 state.pop_timer()
             else:
-                chain = self.history.chain(tag.part, tag.key, self.order)
-                self._redo(tag.part, tag.key, chain, chain, before, out)
+                self._redo_unchanged(tag.part, tag.key, before, out)
         if state.now < until < NEVER:
             state.now = until
 
-    def _redo(self, part: Part, key: Any, old: Chain, new: Chain, before: int, out: list[Any]) -> None:
+    def _redo_unchanged(self, part: Part, key: Any, before: int, out: list[Any]) -> None:
+        after, chain = self._recall(part, key, None)
+        self._redo(part, key, after, chain, chain, before, out)
+
+    def _recall(self, part: Part, key: Any, changed: tuple[Row, int] | None) -> tuple[Checkpoint | None, Chain]:
+        """Return the rows of a partition from the last checkpoint before a change on, without one all."""
+        after = None
+        if part.checkpoints:
+            after = part.checkpoints.before(key, None if changed is None else self.order(changed))
+        return after, self.history.chain(part, key, self.order, after)
+
+    def _redo(
+        self, part: Part, key: Any, after: Checkpoint | None, old: Chain, new: Chain, before: int, out: list[Any]
+    ) -> None:
         """Run a partition as it was and as it is; report what differs, and put the new state in place."""
         replayer, state = self.replayer, self.state
-        base = part.bases.get(key)
-        if part.is_plain and base is None:
+        base = part.bases.get(key) if after is None else after.content
+        if part.is_plain and base is None and len(new) <= EVERY:
+            if part.checkpoints:
+                part.checkpoints.drop(key)
             was, made = replayer.swap(key, old, new, self.shelves)
             self._tell(was, made, out)
             return
+        noted: list[tuple[int, Content]] = []
         if self.arrives:
             was, gone = replayer.run(base, old, before, state.now, before)
-            made, content = replayer.run(base, new, self.settled, state.now, self.settled)
+            made, content = replayer.run(base, new, self.settled, state.now, self.settled, noted)
         else:
             was, gone = replayer.run(base, old, NEVER, state.now, state.floor)
-            made, content = replayer.run(base, new, NEVER, state.now, state.floor)
+            made, content = replayer.run(base, new, NEVER, state.now, state.floor, noted)
         self.shelves.drop(gone)
         tag = part.tags.pop(key, None)
         if tag is not None:
             tag.alive = False
         state.tag = self.tag(part, key) if content.timers else None
         self.shelves.put(content)
+        if noted or part.checkpoints:
+            part.checkpoints.put(key, after, self._checkpoints(part, key, after, new, noted))
         self._tell(was, made, out)
+
+    def _checkpoints(
+        self, part: Part, key: Any, after: Checkpoint | None, chain: Chain, noted: list[tuple[int, Content]]
+    ) -> list[Checkpoint]:
+        """Return what is noted as checkpoints, each with the first place of all rows behind it."""
+        if not noted:
+            return []
+        since = FIRST if after is None else after.since
+        rows = takewhile(lambda row: row[0] >= since, self.history.walk(part.last[key]))
+        behind = sorted((self.order((row, number)), place) for place, row, number in rows)
+        least = [*accumulate((place for _, place in reversed(behind)), min, initial=self.history.next_place())][::-1]
+        count = 0 if after is None else after.count
+        found = []
+        for stop, content in noted:
+            order = self.order(chain[stop - 1])
+            first = least[bisect_right(behind, order, key=itemgetter(0))]
+            found.append(Checkpoint(order, count + stop, first, content))
+        return found
 
     def _tell(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
         if self.replayer.errors:
@@ -237,6 +282,8 @@ class Revision:
         else:
             self.replayer.add(self._place_turn(empties), self.rules)
         self._keep_timers(timers, empties)
+        for part in self.history.all_parts():
+            part.checkpoints.clear()
         self.regroup()
         if len(self.replayer.epochs) > self._epochs_at:
             self.forget()
