@@ -95,7 +95,7 @@ def delayed(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def corrected(rows: Iterator[Row], matches: list[int]) -> Iterator[Row]:
-    """Take back one in twenty of the events that end a match."""
+    """Take back the first event of one in twenty matches: what is left of it waits for nothing."""
     rng = random.Random(2)
     before = 0
     for row in rows:
@@ -104,7 +104,7 @@ def corrected(rows: Iterator[Row], matches: list[int]) -> Iterator[Row]:
         if made and rng.random() < 0.05:
             matches[0] -= 1
             before = matches[0]
-            yield "rev", etalis.Struct(row[0], row[1:-1]), row[-1]
+            yield "rev", etalis.Struct("a", (row[1], 1)), row[-1]
 
 
 def quarters(rows: Iterator[Row], count: int, peaks: list[float]) -> Iterator[Row]:
