@@ -284,6 +284,7 @@ class Revision:
         self._keep_timers(timers, empties)
         for part in self.history.all_parts():
             part.checkpoints.clear()
+        self.state.tag = None  # what is set next belongs to what comes next
         self.regroup()
         if len(self.replayer.epochs) > self._epochs_at:
             self.forget()
