@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
@@ -21,6 +21,7 @@ from properties.test_engine import MOST, meaning
 pytestmark = pytest.mark.property
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(programs(), streams(), policies(), st.data())
 def test_columns_give_the_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
     text = print_program(tree)

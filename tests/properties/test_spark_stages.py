@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
@@ -47,6 +47,7 @@ def agree(text: str, stream: list[Event], policy: str | None, shards: int, order
     return len(plan.stages) if whole else 0
 
 
+@settings(max_examples=settings.default.max_examples // 10)
 @given(layered_programs(), layered_streams(), st.sampled_from(SHARDS), st.booleans(), st.randoms())
 def test_programs(text: str, stream: list[Event], shards: int, ordered: bool, chance: Any) -> None:
     note(f"{text}\n{stream}")
@@ -58,6 +59,7 @@ def test_programs_have_stages_and_results() -> None:
     """The law above is tried where it says something."""
     counts: list[int | None] = []
 
+    @settings(max_examples=settings.default.max_examples // 20)
     @given(layered_programs(), layered_streams(), st.randoms())
     def collect(text: str, stream: list[Event], chance: Any) -> None:
         with suppress(etalis.ProgramError):

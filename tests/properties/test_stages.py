@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
@@ -110,6 +110,7 @@ def run_stages(
     return [(Event(raw), raw[2].rule) for raw in reported]
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(staged_programs(), keyed_streams(), policies(), st.sampled_from((1, 2, 7)))
 def test_stages_give_the_whole(tree: s.Program, stream: list[Event], policy: str, shards: int) -> None:
     text = print_program(tree)
