@@ -76,5 +76,5 @@ def test_explained(spark: Any) -> None:
         "  pair/3, made before: parted by attribute 2",
         "stage 3 of 3: 1 shard, rules 3, 4",
         "  near/2, made before: all rows in one shard",
-        "  rule 3: an aggregate is not grouped by attribute 1 of near/2",
+        "  rule 3: near/2 is not joined by L",
     ]
