@@ -216,7 +216,8 @@ class History:
             if base.expires < NEVER:
                 self._count += 1
                 heappush(self._expiring, (base.expires, self._count, part, key))
-        if (base is None or not base.timers) and key not in part.last:
+        # Time points set timers of events that are kept together whether or not any of these are left.
+        if (base is None or not base.timers) and key not in part.last and part is not self.together:
             part.tags.pop(key, None)
 
     def _expire(self, limit: int, settle: Settle) -> None:
