@@ -20,6 +20,7 @@ from etalis.logic.term import Value, real
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool
 FLAT = frozenset({"int", "float", "string"})
+_WORD = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,22 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
     return from_arrow(pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind]), kind)
 
 
-def constant(value: Value, kind: str, count: int) -> Column:
-    """Return a column of one value."""
+def type_of(value: Value) -> str:
+    """Return the type of a column that can hold a value: a flat one if there is one.
+
+    >>> [type_of(value) for value in (1, 1.5, "a", 1 << 63)]
+    ['int', 'float', 'string', 'term']
+    """
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, float):
+        return "float"
+    return "int" if isinstance(value, int) and -_WORD <= value < _WORD else "term"
+
+
+def constant(value: Value, count: int) -> Column:
+    """Return a column of one flat value."""
+    kind = type_of(value)
     if kind == "string":
         return Column(kind, np.zeros(count, np.int64), pa.array([value], pa.string()))
     return Column(kind, np.full(count, value, np.int64 if kind == "int" else np.float64))
@@ -218,10 +233,6 @@ class Instances:
 
     def __len__(self) -> int:
         return len(self.turn)
-
-    @property
-    def names(self) -> frozenset[str]:
-        return frozenset(name for block in self.blocks for name in block.columns)
 
     def column(self, name: str) -> Column:
         """Return the values of a variable."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, Instances, from_values, key_rows, unify
+from etalis.columnar.columns import Column, Flags, Instances, from_values, key_rows, type_of, unify
 from etalis.columnar.tables import Numbered
 from etalis.language.lower import to_logic
 from etalis.logic import inline_source as n
@@ -154,7 +154,7 @@ def _type(node: n.Node, columns: Mapping[str, Column]) -> str:
         case n.Local(name=name) | n.Number(name=name):
             return columns[name].type
         case n.Constant(value=value):
-            return "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
+            return type_of(value)
         case n.Infix(operator=operator, left=left, right=right) if operator in _ADDITION:
             kinds = {_type(left, columns), _type(right, columns)}
             return "float" if "float" in kinds else "int"

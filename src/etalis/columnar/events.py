@@ -7,14 +7,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import from_values
+from etalis.columnar.columns import from_values, type_of
 from etalis.columnar.run import Input, Received
-from etalis.logic.term import Value
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
 
 Kind: TypeAlias = tuple[str, int]
-_WORD = 1 << 63
 
 
 def find_types(events: Iterable[Event]) -> Types:
@@ -23,16 +21,8 @@ def find_types(events: Iterable[Event]) -> Types:
     for event in events:
         places = seen.setdefault((event.name, len(event.args)), [set() for _ in event.args])
         for place, value in zip(places, event.args, strict=True):
-            place.add(_type_of(value))
+            place.add(type_of(value))
     return {kind: tuple(p.pop() if len(p) == 1 else "term" for p in places) for kind, places in seen.items()}
-
-
-def _type_of(value: Value) -> str:
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, float):
-        return "float"
-    return "int" if isinstance(value, int) and -_WORD <= value < _WORD else "term"
 
 
 def gather(events: Sequence[Event], types: Types) -> Input:

@@ -128,8 +128,7 @@ class _Maker:
             case Var(name=name):
                 return rows.column(name)
             case Const(value=value):
-                kind = "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
-                return constant(value, kind, len(rows))
+                return constant(value, len(rows))
             case _:
                 raise AssertionError("refused before")
 

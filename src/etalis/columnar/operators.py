@@ -6,6 +6,7 @@ where the batches are cut, since kernels take instances by turn and nothing look
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,7 +17,6 @@ from etalis.columnar.columns import Column, Flags, Instances, Integers, constant
 from etalis.columnar.conditions import Judge
 from etalis.columnar.tables import Blockers, Numbered
 from etalis.language.syntax import Const, Var
-from etalis.logic.term import Value
 from etalis.plan import algebra as p
 
 Kind: TypeAlias = tuple[str, int]
@@ -41,12 +41,12 @@ class Batch:
     now: int
 
 
-class Operator:
+class Operator(ABC):
     """A node with what it keeps between batches."""
 
+    @abstractmethod
     def take(self, batch: Batch) -> Instances:
         """Return the instances that a batch completes."""
-        raise NotImplementedError
 
 
 class Source(Operator):
@@ -72,17 +72,13 @@ class Source(Operator):
                 case Var(name=name):
                     other = named[name]
                 case Const(value=value):
-                    other = constant(value, _type_of(value), len(column))
+                    other = constant(value, len(column))
                 case _:
                     raise AssertionError("refused before")
             fits = _equal(column, other)
             kept = fits if kept is None else kept & fits
         found = Instances.of(rows.turn, rows.start, rows.end, named)
         return found if kept is None else found.take(np.flatnonzero(kept))
-
-
-def _type_of(value: Value) -> str:
-    return "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
 
 
 def _equal(a: Column, b: Column) -> Flags:

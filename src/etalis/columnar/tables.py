@@ -105,14 +105,15 @@ class Joining:
                 self.start, self.end, self.limit, self.keys, self.alive, self.table, *self.links, *out, self.cursor,
             )  # fmt: skip
             count = int(self.cursor[k.FOUND])
-            found.append(tuple(each[:count] for each in out))  # type: ignore[arg-type]
+            found.append((out[0][:count], out[1][:count], out[2][:count]))
             total += count
             if not self.is_torn and not self.is_over:
                 self.rebuild()
         if len(found) == 1:
             return found[0]
         empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-        return tuple(np.concatenate(several) for several in zip(empty, *found, strict=True))  # type: ignore[return-value]
+        left, right, arrived = zip(empty, *found, strict=True)
+        return np.concatenate(left), np.concatenate(right), np.concatenate(arrived)
 
 
 def choose(matching: Matching, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags) -> Flags:
