@@ -14,9 +14,9 @@ import pyarrow as pa
 import etalis
 from etalis.spark import streaming
 from etalis.spark.batch import Form, Plan, plan_detection
-from etalis.spark.schema import Given, Options
 from etalis.spark.store import Place
 from etalis.spark.worker import Task, Turn, leave_equal_out, live_shards, mark_time, run_turn
+from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event
 from spark_shuffle import SPARK_TYPES, column_type, shuffle
 

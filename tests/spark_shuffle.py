@@ -17,12 +17,12 @@ from etalis.logic.term import order_key, to_value
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, Plan, plan_detection
-from etalis.spark.schema import Given, Options
 from etalis.spark.shard import run_shard
-from etalis.spark.sorting import END, ORDER, START, TAG
 from etalis.spark.stage import run_stage
 from etalis.spark.staging import StagePlan
 from etalis.spark.wire import RESULT
+from etalis.tables.schema import Given, Options
+from etalis.tables.sorting import END, ORDER, START, TAG
 from etalis.temporal.event import Event
 
 SPARK_TYPES = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}

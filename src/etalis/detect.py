@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 from etalis.errors import InputError, Problem
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.feed import to_list, undeclared
-from etalis.spark.output import END, EVENT, ID, RULE, START, Field, Output, encode
-from etalis.spark.schema import Frame, Given, Layout, Options
-from etalis.spark.sorting import to_micros
+from etalis.tables.output import END, EVENT, ID, RULE, START, Field, Output, encode
+from etalis.tables.schema import Frame, Given, Layout, Options
+from etalis.tables.sorting import to_micros
 
 if TYPE_CHECKING:
     from etalis.columnar.columns import Column

@@ -18,8 +18,8 @@ from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, Plan, plan_detection
-from etalis.spark.schema import Given, Options
 from etalis.spark.shard import Job, run_shard
+from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event, to_plain
 
 pytestmark = pytest.mark.spark

@@ -24,9 +24,10 @@ MAY_IMPORT = {
     "timeline": GROUND,
     "cases": GROUND,
     "formats": MEANING | {"plan", "runtime"},
-    "spark": MEANING | {"plan", "runtime", "columnar", "formats", "cases"},
-    "detect": MEANING | {"plan", "runtime", "columnar", "formats", "spark"},
-    "pipeline": MEANING | {"plan", "runtime", "formats", "spark"},
+    "tables": MEANING | {"plan", "runtime", "columnar", "formats"},
+    "spark": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "cases"},
+    "detect": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "spark"},
+    "pipeline": MEANING | {"plan", "runtime", "formats", "tables", "spark"},
     "api": MEANING | {"semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
     "cli": MEANING | {"plan", "runtime", "timeline", "formats", "spark", "pipeline", "api"},
 }

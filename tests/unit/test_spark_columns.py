@@ -10,7 +10,7 @@ import etalis
 from etalis.errors import InputError
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.describe import describe
-from etalis.spark.schema import Given, Options
+from etalis.tables.schema import Given, Options
 
 PROGRAM = """
 :- event(withdrawal(card: string, amount: float)).

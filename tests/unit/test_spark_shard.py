@@ -14,10 +14,10 @@ import pytest
 
 import etalis
 from etalis.errors import EtalisError
-from etalis.spark import sorting
 from etalis.spark.batch import Form, plan_detection
-from etalis.spark.schema import Given, Options
 from etalis.spark.shard import run_errors, run_shard
+from etalis.tables import sorting
+from etalis.tables.schema import Given, Options
 
 Row = tuple[Any, ...]
 WIDE = Form()

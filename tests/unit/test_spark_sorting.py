@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from etalis.spark import sorting
-from etalis.spark.sorting import sort_rows
+from etalis.tables import sorting
+from etalis.tables.sorting import sort_rows
 
 
 def batches(count: int, seed: int, moments: int) -> list[Any]:

@@ -12,11 +12,11 @@ import pytest
 import etalis
 from etalis.errors import EventError, InputError, SnapshotError
 from etalis.spark.batch import Form, plan_detection
-from etalis.spark.schema import Given, Options
 from etalis.spark.step import net_changes
 from etalis.spark.store import KEPT, open_folder
 from etalis.spark.streaming import Streaming, stream_tasks
 from etalis.spark.worker import live_shards
+from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event, Retraction
 from micro_batches import Stream, plan_stream, run_whole, standing
 

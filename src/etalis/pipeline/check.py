@@ -19,7 +19,7 @@ from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, SinkPart
 from etalis.runtime.program import Program
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.kinds import kinds_received
-from etalis.spark.schema import Given, Options
+from etalis.tables.schema import Given, Options
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(FILES, ("path",)), "rate": (), "console": (), "socket": ("host", "port"), "table": ("table",),

@@ -23,8 +23,8 @@ from etalis.pipeline.figures import (
     write_metrics,
 )
 from etalis.pipeline.spec import Pipeline
-from etalis.spark.output import ID, RULE
 from etalis.spark.store import Store
+from etalis.tables.output import ID, RULE
 from etalis.temporal.interval import MICROSECONDS
 
 OBSERVED = "etalis_matches"

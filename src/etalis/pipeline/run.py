@@ -19,8 +19,8 @@ from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, plan_detection
-from etalis.spark.schema import Given
 from etalis.spark.startup import active_session, check_pyspark, session
+from etalis.tables.schema import Given
 
 STATE = "etalis-state"
 LATE = "etalis-late"

@@ -12,9 +12,9 @@ from typing import Any
 
 from etalis.pipeline.spec import FILES, SinkPart
 from etalis.spark.batch import Form
-from etalis.spark.output import EVENT, Output
-from etalis.spark.schema import refuse
 from etalis.spark.sharding import quoted
+from etalis.tables.output import EVENT, Output
+from etalis.tables.schema import refuse
 
 _MODES = {"error": "errorifexists", "append": "append", "overwrite": "overwrite"}
 _SHOWN = 20

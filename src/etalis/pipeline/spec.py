@@ -17,8 +17,8 @@ from etalis.formats.row import UNITS
 from etalis.language.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
-from etalis.spark.schema import refuse
 from etalis.spark.streaming import REPORTING, to_duration
+from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
 
 FILES = ("parquet", "orc", "json", "csv", "text")

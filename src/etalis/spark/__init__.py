@@ -15,12 +15,12 @@ from etalis.language.flags import settings
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
-from etalis.spark.schema import Given, Options, refuse
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
-from etalis.spark.sorting import USUAL_MEMORY
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.streaming import Streaming, build_stream, plan_stream
 from etalis.spark.told import tell
+from etalis.tables.schema import Given, Options, refuse
+from etalis.tables.sorting import USUAL_MEMORY
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program

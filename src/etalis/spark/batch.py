@@ -22,22 +22,8 @@ from etalis.plan.keys import Kind, show
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
-from etalis.spark.column_types import transport
-from etalis.spark.output import Output, make_envelope, make_selected, make_wide, with_contributors
-from etalis.spark.schema import (
-    Frame,
-    Given,
-    Layout,
-    Options,
-    Signature,
-    Slots,
-    assign_slots,
-    read_frames,
-    refuse,
-)
 from etalis.spark.shard import Job
 from etalis.spark.sharding import Sharding, check_shards, key_columns, quoted
-from etalis.spark.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG, USUAL_MEMORY
 from etalis.spark.stage import run_stage
 from etalis.spark.staging import (
     StagePlan,
@@ -50,6 +36,20 @@ from etalis.spark.staging import (
 )
 from etalis.spark.told import pack
 from etalis.spark.wire import COLUMNS, STEP, result_columns
+from etalis.tables.column_types import transport
+from etalis.tables.output import Output, make_envelope, make_selected, make_wide, with_contributors
+from etalis.tables.schema import (
+    Frame,
+    Given,
+    Layout,
+    Options,
+    Signature,
+    Slots,
+    assign_slots,
+    read_frames,
+    refuse,
+)
+from etalis.tables.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG, USUAL_MEMORY
 from etalis.temporal.interval import to_time
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.runtime.comparison import GAINED, LOST
-from etalis.spark.output import END, ID, RULE, START
-from etalis.spark.schema import refuse
 from etalis.spark.sharding import quoted
+from etalis.tables.output import END, ID, RULE, START
+from etalis.tables.schema import refuse
 
 CHANGE = "change"
 

@@ -18,7 +18,7 @@ from etalis.errors import InputError
 from etalis.language.attributes import Signature, convert
 from etalis.logic.term import order_key, real
 from etalis.runtime.step_keys import input_key
-from etalis.spark.sorting import ID, ORDER, TAG, Stretch, refuse_row
+from etalis.tables.sorting import ID, ORDER, TAG, Stretch, refuse_row
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS
 

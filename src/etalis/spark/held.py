@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import Problem, SnapshotError
-from etalis.spark.sorting import END, START, TAG
+from etalis.tables.sorting import END, START, TAG
 
 Layouts: TypeAlias = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]  # per tag: the columns and their slots
 

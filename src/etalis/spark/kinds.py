@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from etalis.language.rules import knowledge_changes
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
-from etalis.spark.schema import Kind
+from etalis.tables.schema import Kind
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program

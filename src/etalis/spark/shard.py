@@ -25,9 +25,9 @@ from etalis.language.parser import parse
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.spark.feed import Feed, Rows
-from etalis.spark.output import Output, encode
-from etalis.spark.sorting import MEGABYTE, USUAL_MEMORY, sort_rows
 from etalis.spark.told import NOTHING, Facts, Told
+from etalis.tables.output import Output, encode
+from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY, sort_rows
 from etalis.temporal.event import Event
 
 BATCH = 10_000

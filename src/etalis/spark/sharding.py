@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 from etalis.plan.keys import Group, Key, Kind, Reason, show
 from etalis.plan.stages import Stage
-from etalis.spark.column_types import transport
-from etalis.spark.schema import Layout, Slots, refuse
-from etalis.spark.sorting import TAG
+from etalis.tables.column_types import transport
+from etalis.tables.schema import Layout, Slots, refuse
+from etalis.tables.sorting import TAG
 
 Form: TypeAlias = str  # integer | float | text: how a key's column is written down
 

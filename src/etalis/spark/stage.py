@@ -22,10 +22,10 @@ from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
 from etalis.spark import wire
 from etalis.spark.feed import Feed
-from etalis.spark.output import encode
 from etalis.spark.shard import BATCH, Job, load, log_error, naming_rows, rare_collections
-from etalis.spark.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table, to_micros
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
+from etalis.tables.output import encode
+from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table, to_micros
 from etalis.temporal.event import Event, Kind
 
 Placed = tuple[bytes, int, Raw]  # key of the step, round, event

@@ -17,10 +17,10 @@ from etalis.runtime.relay import Relay
 from etalis.runtime.state import BEGINNING
 from etalis.spark import wire
 from etalis.spark.shard import BATCH
-from etalis.spark.sorting import END, ORDER, START, TAG, Sorter
 from etalis.spark.stage import Relayed, Steps, Writer, in_microseconds
 from etalis.spark.step import Letters, Shard, Stream, admit, hold
 from etalis.spark.wire import STEP
+from etalis.tables.sorting import END, ORDER, START, TAG, Sorter
 
 
 def run_stage_batch(

@@ -14,11 +14,11 @@ from etalis.plan.keys import Reason
 from etalis.plan.stages import Stages
 from etalis.plan.types import Types, infer_types
 from etalis.spark.feed import Rows
-from etalis.spark.schema import TEXT, Layout, Slots
 from etalis.spark.shard import Job
 from etalis.spark.sharding import Sharding, plan_shards
 from etalis.spark.stage import Relayed
 from etalis.spark.wire import TRANSPORT, Forward, forward_tag
+from etalis.tables.schema import TEXT, Layout, Slots
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program

@@ -18,13 +18,13 @@ from etalis.errors import ProgramError
 from etalis.language.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.batch import Plan, received, shuffle_keys, time_transport, wire_columns
-from etalis.spark.schema import refuse
 from etalis.spark.sharding import quoted
-from etalis.spark.sorting import END, START, TAG
 from etalis.spark.staging import StagePlan
 from etalis.spark.step import CLOCK, Stream
 from etalis.spark.store import open_folder
 from etalis.spark.worker import Task, leave_equal_out, mark_time, run_stream
+from etalis.tables.schema import refuse
+from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.interval import to_time
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from etalis.runtime.comparison import GAINED, compare_matches
 from etalis.runtime.intake import Intake
 from etalis.runtime.program import compile as compile_text
 from etalis.spark.kinds import kinds_read
-from etalis.spark.output import END, START
-from etalis.spark.schema import Kind, refuse
+from etalis.tables.output import END, START
+from etalis.tables.schema import Kind, refuse
 from etalis.temporal.event import Event, sort_key
 
 if TYPE_CHECKING:

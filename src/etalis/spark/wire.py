@@ -20,8 +20,8 @@ from etalis.logic.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
 from etalis.runtime.relay import Derived
 from etalis.spark.feed import Rows
-from etalis.spark.output import ARROW, Field, Output, attribute
-from etalis.spark.sorting import TAG
+from etalis.tables.output import ARROW, Field, Output, attribute
+from etalis.tables.sorting import TAG
 from etalis.temporal.event import Event
 
 STEP, ROUND, FROM, UNTIL = "_step", "_round", "_from", "_until"

@@ -22,12 +22,12 @@ from etalis.errors import Problem, SnapshotError
 from etalis.runtime.order import Watermark
 from etalis.runtime.program import Program
 from etalis.runtime.relay import take_rules
-from etalis.spark.output import distinct, encode
 from etalis.spark.shard import load, log_error, rare_collections
-from etalis.spark.sorting import NO_EVENT
 from etalis.spark.stage_step import run_stage_batch
 from etalis.spark.step import Letters, Shard, Stream, describe_letters, run_batch
 from etalis.spark.store import Place, Store, Version, open_folder, write_whole
+from etalis.tables.output import distinct, encode
+from etalis.tables.sorting import NO_EVENT
 from etalis.temporal.event import Event
 
 LIVE = 4  # shards that a worker process keeps as they are, to spare reading them again

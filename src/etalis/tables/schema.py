@@ -16,7 +16,7 @@ from etalis.formats.row import UNITS
 from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.spelling import suggest
 from etalis.plan.keys import show
-from etalis.spark.column_types import (
+from etalis.tables.column_types import (
     FLOATS,
     INTEGERS,
     MOMENTS,

@@ -1,0 +1,1 @@
+"""Tables of events: which column plays which part, rows in the order of time, complex events as rows."""
