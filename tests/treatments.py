@@ -55,14 +55,14 @@ def _by_semantics(case: Case, policy: str | None) -> Outcome:
     changes = [(c.at, c.name, c.known, c.args) for c in case.steps if isinstance(c, Change)]
     written: list[str] = []
     model = semantics.run(
-        program, _typed(program, case), policy=policy, until=until, changes=changes, output=written.append,
+        program, typed_events(program, case), policy=policy, until=until, changes=changes, output=written.append,
         **dict(case.options),
     )  # fmt: skip
     events = tuple(semantics.reported(program, model))
     return Outcome(events, case.reported, warnings=case.warnings, output="".join(written))
 
 
-def _typed(program: Tree, case: Case) -> list[Event]:
+def typed_events(program: Tree, case: Case) -> list[Event]:
     """Return the events with their attributes in the declared types, as the rim would hand them on."""
     from etalis.language.attributes import convert
     from etalis.language.rules import declarations
@@ -95,9 +95,14 @@ def _compile(text: str, files: tuple[tuple[str, str], ...], options: tuple[tuple
     return etalis.compile(text, read=dict(files).get, **dict(options))
 
 
+def compiled(case: Case) -> Program:
+    """Return the program of a case."""
+    return _compile(case.program, case.files, case.options)
+
+
 def _run(case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]]) -> Outcome:
     written: list[str] = []
-    engine = _compile(case.program, case.files, case.options).engine(policy=policy, output=written.append)
+    engine = compiled(case).engine(policy=policy, output=written.append)
     events = tuple(drive(engine, case))
     warnings = tuple(map(str, engine.program.problems))
     return Outcome(events, tuple(map(str, engine.errors)), warnings=warnings, output="".join(written))
@@ -289,8 +294,8 @@ def _over_columns(size: int) -> Callable[[Case, str | None], Outcome]:
         from etalis.columnar.events import find_types, gather
         from etalis.columnar.run import ColumnRun
 
-        program = _compile(case.program, case.files, case.options)
-        stream = _typed(program.tree, case)
+        program = compiled(case)
+        stream = typed_events(program.tree, case)
         types = find_types(stream)
         run = ColumnRun(program, types, policy=policy)
         found = [e for low in range(0, len(stream), size) for e in run.take(gather(stream[low : low + size], types))]
@@ -328,7 +333,7 @@ def _is_repeatable(case: Case) -> bool:
 
     if not _is_orderless(case) or case.output is not None:
         return False
-    program = _compile(case.program, case.files, case.options)
+    program = compiled(case)
     acts = program.effects or program.acts_on_run or program.reads_clock or knowledge_changes(program.tree)
     return not (acts or program.signatures)
 

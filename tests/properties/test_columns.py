@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 import etalis
@@ -14,16 +15,42 @@ from etalis.columnar.run import ColumnRun
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
+from etalis.logic.term import real
 from etalis.temporal.event import Event
-from properties.programs import policies, programs, streams
+from properties.programs import WHOLE, policies, programs, streams
 from properties.test_engine import MOST, meaning
 
 pytestmark = pytest.mark.property
 
 
+KNOWN = (
+    *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "cnot", "cnot", "fnot", "sliding", "sliding",
+    "opened", "opened", "opened", "any", "sub_rule", "chain",
+)  # fmt: skip
+FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False)
+REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))
+
+
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(), streams(), policies(), st.data())
 def test_columns_give_the_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(programs(FLAT), streams(FLAT), policies(), st.data())
+def test_columns_of_integers(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+@settings(max_examples=settings.default.max_examples // 8)
+@given(programs(REALS), streams(REALS), policies(), st.data())
+def test_columns_of_floats(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+def check_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    """Run a stream in batches cut anywhere, and compare."""
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
     expected = meaning(text, stream, policy)
@@ -32,14 +59,15 @@ def test_columns_give_the_meaning(tree: s.Program, stream: list[Event], policy: 
     try:
         run = ColumnRun(etalis.compile(text, max_derivations=MOST), types, policy=policy)
         found = [
-            event
+            each
             for low, high in zip([0, *cuts], [*cuts, len(stream)], strict=True)
-            for event in run.take(gather(stream[low:high], types))
+            for each in run.take(gather(stream[low:high], types))
         ]
         found.extend(run.close())
     except LimitError:
         assert expected is None
         return
+    event("mixed" if run.is_mixed else "over columns" if run.components else "event at a time")
     if expected is None:
         return
     if run.is_mixed:  # in which order two parts report one moment is left open

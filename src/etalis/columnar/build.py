@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etalis.columnar.conditions import Judge
+from etalis.columnar.folds import build_fold
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
 from etalis.plan import algebra as p
@@ -39,6 +40,12 @@ class Builder:
                 return Filter(self.build(child, rule), window_of(node.tests), Tests(self._tests(node, known, rule)))
             case p.Join():
                 return self._join(node, known, rule)
+            case p.Fold(element=element):
+                inputs = [self.build(child, rule) for child in p.children(node)]
+                inside = {**known, **variable_types(element, self.types)}
+                return build_fold(
+                    node, inputs, inside, Tests(self._tests(node, known, rule)), self.conditions.fail(rule)
+                )
             case _:
                 raise AssertionError("refused before")
 

@@ -14,7 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute
 
+from etalis.errors import EventError, Problem
 from etalis.logic.term import Value, real
 
 Integers: TypeAlias = Any  # numpy.ndarray of int64
@@ -92,7 +94,12 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
         data[:] = values
         return Column(kind, data)
     known = [None if v == "null" else v for v in values]
-    return from_arrow(pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind]), kind)
+    try:
+        array = pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind])
+    except OverflowError:
+        hint = "make it a float or a string in the rule, or push the events to an engine"
+        raise EventError(Problem("E607", "an integer outside 64 bits has no column", hint=hint)) from None
+    return from_arrow(array, kind)
 
 
 def type_of(value: Value) -> str:
@@ -197,6 +204,25 @@ def _numbers(columns: Sequence[Column]) -> list[list[Integers]]:
             value, marks = np.where(absent, 0, value), np.where(absent, _NULL, marks)
         found.append([value, marks])
     return found
+
+
+def ranks(column: Column) -> Integers:
+    """Return numbers in the standard order of a column's values: nulls are texts, which come after numbers."""
+    match column.type:
+        case "string":
+            order = pa.compute.sort_indices(column.texts.cast(pa.binary())).to_numpy()
+            places = np.empty(len(order), np.int64)
+            places[order] = np.arange(len(order))
+            return places[column.data]
+        case "float":
+            bits = (column.data + 0.0).view(np.int64)
+            found = np.where(bits < 0, bits ^ (_WORD - 1), bits)
+        case _:
+            found = column.data
+    if column.absent is None:
+        return found
+    known, places = np.unique(found, return_inverse=True)
+    return np.where(column.absent, len(known), places)
 
 
 @dataclass(frozen=True, slots=True)

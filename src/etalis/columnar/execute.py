@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from etalis.columnar.build import Builder
-from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows
+from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows, ranks
 from etalis.columnar.operators import Batch, Operator, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
@@ -219,21 +218,9 @@ def _placed(made: Made) -> Made:
     same = moment[1:] == moment[:-1]
     place = np.zeros(len(made), np.int64)
     if same.any():
-        order = np.lexsort((*(_ranks(column) for column in reversed(made.columns)), made.start, moment))
+        order = np.lexsort((*(ranks(column) for column in reversed(made.columns)), made.start, moment))
         made = made.take(order)
         moment = moment[order]
         starts = np.flatnonzero(np.concatenate([[True], moment[1:] != moment[:-1]]))
         place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
     return Made((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
-
-
-def _ranks(column: Column) -> Any:
-    """Return numbers in the standard order of a column's values: nulls are texts, which come after numbers."""
-    if column.type == "string":
-        order = pa.compute.sort_indices(column.texts.cast(pa.binary())).to_numpy()
-        ranks = np.empty(len(order), np.int64)
-        ranks[order] = np.arange(len(order))
-        return ranks[column.data]
-    if column.absent is None:
-        return column.data
-    return np.where(column.absent, np.inf, column.data)

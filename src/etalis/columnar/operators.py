@@ -75,13 +75,14 @@ class Source(Operator):
                     other = constant(value, len(column))
                 case _:
                     raise AssertionError("refused before")
-            fits = _equal(column, other)
+            fits = equal_values(column, other)
             kept = fits if kept is None else kept & fits
         found = Instances.of(rows.turn, rows.start, rows.end, named)
         return found if kept is None else found.take(np.flatnonzero(kept))
 
 
-def _equal(a: Column, b: Column) -> Flags:
+def equal_values(a: Column, b: Column) -> Flags:
+    """Tell where two columns have equal values."""
     x, y = key_rows([[a], [b]], [len(a), len(b)])
     return (x == y).all(axis=1)
 

@@ -11,18 +11,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etalis.columnar.columns import FLAT
+from etalis.columnar.folds import needed_columns
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.sharing import count_leaves
 from etalis.plan.types import Types, variable_types
+from etalis.temporal.aggregate import FOLDS
 
 Kind: TypeAlias = tuple[str, int]
 
 _AT_A_TIME = {
     p.Tick: "a time point",
     p.Repetition: "a repetition",
-    p.Fold: "an aggregate",
     p.Deadline: "an absence until a deadline",
 }
 
@@ -154,6 +155,8 @@ def _node(node: p.Node, types: Types) -> Iterator[str]:
                 yield f"an attribute of {name}/{len(args)} that is compared has no flat type"
         case p.Join():
             yield from _join(node)
+        case p.Fold():
+            yield from _fold(node, known)
         case p.Union(branches=branches):
             leaves = [set(count_leaves(branch)) for branch in branches]
             if len(set().union(*leaves)) < sum(map(len, leaves)):
@@ -171,6 +174,21 @@ def _join(node: p.Join) -> Iterator[str]:
         yield "a part is optional"
     if node.policy.keep == "newest" and set(count_leaves(node.left)) & set(count_leaves(node.right)):
         yield "one event comes to both sides of an operator that keeps the newest only"
+
+
+def _fold(node: p.Fold, known: Mapping[str, str]) -> Iterator[str]:
+    if node.kind == "list" or not isinstance(node.value, Var | Const | None):
+        yield "an aggregate makes or takes compound terms"
+    if isinstance(node.result, Var):
+        if not node.result.name.startswith("_#") and known.get(node.result.name) not in FLAT:
+            yield f"the value of {node.kind} has no flat type"
+    else:
+        yield from _terms((node.result,), "the result of an aggregate")
+    if node.opener is None:
+        return
+    bound = set(node.opener.exports)
+    if FOLDS[node.kind].at_opener and node.at_opener <= bound and not set(needed_columns(node)) <= bound:
+        yield "a variable of an aggregate's elements has no value at the opener"
 
 
 def _test(test: p.Test, node: p.Node) -> Iterator[str]:

@@ -201,12 +201,17 @@ def _fold_type(node: p.Fold, inside: _Known) -> Type:
             return "int"
         case "avg":
             return "float"
-        case "sum" if value == "int" or (value == "float" and node.opener is None):
+        case "sum" if value == "int" or (value == "float" and not _starts_with_zero(node)):
             return value
         case "min" | "max" | "first" | "last":
             return value
         case _:
             return TERM
+
+
+def _starts_with_zero(node: p.Fold) -> bool:
+    """Tell whether a sum has a value at its opener: the integer 0."""
+    return node.opener is not None and node.at_opener <= set(node.opener.exports)
 
 
 def _goal_types(test: p.Goal, known: _Known) -> _Known:

@@ -1,0 +1,231 @@
+"""Aggregates over batches: since each opener, or over the last elements of a group (readings 20-22 and 42-44).
+
+An aggregate with an opener is a join of openers and elements that consumes nothing; every pair folds its element into
+what its opener has reached in the element's group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from etalis.columnar.columns import Block, Column, Instances, Integers, concat, constant, stack, type_of
+from etalis.columnar.joins import Join
+from etalis.columnar.operators import Absence, Batch, Operator, Tests, equal_values
+from etalis.columnar.tables import merge
+from etalis.columnar.totals import VALUE, Aggregate, Running, Sliding
+from etalis.language.syntax import Const, Term, Var
+from etalis.logic.term import Value
+from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
+from etalis.plan.retention import window_of
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.policy import POLICIES
+from etalis.temporal.relation import RELATIONS
+
+_OPENER = "$opener"
+
+
+class Elements(Operator):
+    """The elements of an aggregate that have a value to fold: their groups, and the value by a name of its own."""
+
+    def __init__(
+        self, operator: Operator, groups: Sequence[str], kind: str, value: Term | None, fail: Callable[[str], None]
+    ) -> None:
+        self.operator = operator
+        self.groups = groups
+        self.kind = kind
+        self.value = value
+        self.fail = fail
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the elements of a batch; report those that have no number where one is needed."""
+        rows = self.operator.take(batch)
+        columns = {v: rows.column(v) for v in self.groups}
+        if self.value is None:
+            return _over(rows, columns)
+        value = rows.column(self.value.name) if isinstance(self.value, Var) else constant(_value(self.value), len(rows))
+        found = _over(rows, {**columns, VALUE: value})
+        return found.take(self._countable(value)) if FOLDS[self.kind].numeric and _has_others(value) else found
+
+    def _countable(self, value: Column) -> Integers:
+        counted = np.zeros(len(value), bool) if value.absent is None else ~value.absent
+        for each in value.take(np.flatnonzero(~counted)).values():
+            self.fail(f"{self.kind} of {each!r}, which is not a number")
+        return np.flatnonzero(counted)
+
+
+def _value(term: Term) -> Value:
+    assert isinstance(term, Const)
+    return term.value
+
+
+def _has_others(value: Column) -> bool:
+    return value.type == "string" or value.absent is not None
+
+
+def _over(rows: Instances, columns: Mapping[str, Column]) -> Instances:
+    return Instances.of(rows.turn, rows.start, rows.end, columns)
+
+
+class Outcome:
+    """What becomes of an aggregate's value: it is bound, or must equal what is; then come the node's tests."""
+
+    def __init__(self, node: p.Fold, tests: Tests) -> None:
+        self.result = node.result
+        self.window = window_of(node.tests)
+        self.tests = tests
+
+    def passing(self, batch: Batch, rows: Instances, value: Column) -> Instances:
+        """Return the matches that stand."""
+        self.tests.take(batch)
+        match self.result:
+            case Var(name=name) if name.startswith("_#"):
+                pass
+            case Var(name=name) if any(name in block.columns for block in rows.blocks):
+                rows = rows.take(np.flatnonzero(equal_values(value, rows.column(name))))
+            case Var(name=name):
+                rows = rows.with_columns({name: value})
+            case term:
+                rows = rows.take(np.flatnonzero(equal_values(value, constant(_value(term), len(rows)))))
+        if self.window is not None:
+            rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
+        _, rows = self.tests.passing(rows)
+        for test in self.tests.tests:
+            if isinstance(test, Absence):
+                test.forget(batch.now)
+        return rows
+
+
+class Slider(Operator):
+    """An aggregate without opener: one match at every element, on the hull of those it is taken over."""
+
+    def __init__(
+        self, node: p.Fold, elements: Elements, aggregate: Aggregate, outcome: Outcome, types: Mapping[str, str]
+    ) -> None:
+        self.elements = elements
+        self.outcome = outcome
+        keys = {v: types[v] for v in node.groups}
+        is_bounded = node.within is not None or node.last is not None
+        self.total = Sliding(aggregate, keys, node.within, node.last) if is_bounded else Running(aggregate, keys)
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the value at every element of a batch."""
+        rows = self.elements.take(batch)
+        if isinstance(self.total, Sliding):
+            chosen, value, least = self.total.take(rows, batch.now)
+            rows = rows.take(chosen)
+        else:
+            value, least = self.total.take(rows)
+        return self.outcome.passing(batch, _visible(rows, least), value)
+
+
+def _visible(rows: Instances, start: Integers) -> Instances:
+    """Return instances from a start on without what others must not see of them."""
+    blocks = tuple(Block({n: c for n, c in b.columns.items() if n != VALUE}, b.rows) for b in rows.blocks)
+    return Instances(rows.turn, start, rows.end, blocks)
+
+
+class Openers(Operator):
+    """Openers, numbered in order of arrival; `latest` are those of the latest batch."""
+
+    def __init__(self, operator: Operator, exports: Sequence[str]) -> None:
+        self.operator = operator
+        self.exports = exports
+        self.number = 0
+        self.latest: Instances | None = None
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the openers of a batch."""
+        rows = self.operator.take(batch)
+        numbers = self.number + np.arange(len(rows))
+        self.number += len(rows)
+        self.latest = rows
+        return rows.with_columns({_OPENER: Column("int", numbers)})
+
+    def starting(self, names: Sequence[str]) -> Instances:
+        """Return the latest openers as matches of the aggregate."""
+        rows = self.latest
+        assert rows is not None
+        first = rows.column("$first") if "$first" in self.exports else Column("int", rows.end)
+        last = rows.column("$last") if "$last" in self.exports else Column("int", rows.start)
+        return rows.with_columns({"$first": first, "$last": last}).only(names)
+
+
+class Folder(Operator):
+    """An aggregate since each opener: one match per opener and element, and one at the opener where it has a value."""
+
+    def __init__(
+        self, node: p.Fold, openers: Openers, elements: Elements, aggregate: Aggregate, outcome: Outcome,
+        types: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        assert node.opener is not None
+        self.openers = openers
+        self.outcome = outcome
+        self.has_start = FOLDS[node.kind].at_opener and node.at_opener <= set(node.opener.exports)
+        self.names = (*needed_columns(node), "$first", "$last")
+        self.join = _pairing(node, (openers, elements), aggregate, types)
+        own = {v: types[v] for v in node.groups if v not in node.opener.exports}
+        self.running = Running(aggregate, {_OPENER: "int", **own})
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the values that openers start with, and those they reach in a batch."""
+        pairs = self.join.take(batch)
+        start = pairs.column("$last").data
+        value, least = self.running.take(Instances(pairs.turn, start, pairs.end, pairs.blocks))
+        waiting = self.join.waiting[0].column(_OPENER).data
+        self.running.keep(np.isin(self.running.elements.column(_OPENER).data, waiting))
+        rows = pairs.with_columns({"$last": Column("int", least)}).only(self.names)
+        if self.has_start and self.openers.latest:
+            opened = self.openers.starting(self.names)
+            order = merge(opened.turn, rows.turn)
+            rows = stack([opened, rows], self.names).take(order)
+            value = concat([constant(0, len(opened)), value]).take(order)
+        return self.outcome.passing(batch, rows, value)
+
+
+def needed_columns(node: p.Fold) -> tuple[str, ...]:
+    """Return the variables of openers and groups that somebody reads of an aggregate's matches."""
+    read = {*node.exports, *term_variables(node.result)}
+    for test in node.tests:
+        match test:
+            case p.Goal(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
+                read.update(names)
+            case _:
+                pass
+    bound = dict.fromkeys((*(() if node.opener is None else node.opener.exports), *node.groups))
+    return tuple(v for v in bound if v in read and v[0] != "$")
+
+
+def _pairing(node: p.Fold, inputs: tuple[Operator, Operator], aggregate: Aggregate, types: Mapping[str, str]) -> Join:
+    """Return the join of openers and elements: by their common groups, within the window, nothing consumed."""
+    assert node.opener is not None
+    own = {} if aggregate.type is None else {VALUE: aggregate.type}
+    left = replace(node.opener, exports=(*node.opener.exports, _OPENER))
+    right = replace(node.element, exports=(*node.groups, *own))
+    windows = tuple(test for test in node.tests if isinstance(test, p.Window))
+    exports = (*left.exports, *right.exports, "$first", "$last")
+    pair = p.Join(RELATIONS["seq"], POLICIES["unrestricted"], left, right, windows, exports)
+    return Join(pair, inputs, {**types, **own}, ([], []), [], Tests(()))
+
+
+def build_fold(
+    node: p.Fold, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests, fail: Callable[[str], None]
+) -> Operator:
+    """Return the operator of an aggregate; its inputs are the opener, if there is one, and the element."""
+    kind = None if node.value is None else "int"
+    match node.value:
+        case Var(name=name):
+            kind = types[name]
+        case Const(value=value):
+            kind = type_of(value)
+        case _:
+            pass
+    aggregate = Aggregate(node.kind, kind if FOLDS[node.kind].has_value else None)
+    elements = Elements(inputs[-1], node.groups, node.kind, node.value if aggregate.type else None, fail)
+    outcome = Outcome(node, tests)
+    if node.opener is None:
+        return Slider(node, elements, aggregate, outcome, types)
+    return Folder(node, Openers(inputs[0], node.opener.exports), elements, aggregate, outcome, types)

@@ -1,0 +1,33 @@
+"""How much of the language runs over columns: no operator loses its kernels unnoticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from cases import all_cases
+from etalis.columnar.events import find_types
+from etalis.columnar.run import choose
+from treatments import TREATMENTS, compiled, typed_events
+
+pytestmark = pytest.mark.fast
+
+SHARE = 0.53  # of all cases, each under its policies; raise it with what is covered
+
+
+def test_most_cases_run_over_columns() -> None:
+    row = TREATMENTS["columns"]
+    found: Counter[bool] = Counter()
+    reasons: Counter[str] = Counter()
+    for case in all_cases():
+        if row.takes(case) and case.admits(row.name):
+            program = compiled(case)
+            types = find_types(typed_events(program.tree, case))
+            for policy in case.policies:
+                choice = choose(program, types, policy)
+                found[not choice.at_a_time] += 1
+                reasons.update({reason.split(": ", 1)[-1] for reason in choice.reasons})
+    share = found[True] / found.total()
+    listed = "\n".join(f"{count:5d} {reason}" for reason, count in reasons.most_common())
+    assert share >= SHARE, f"{share:.1%} of {found.total()}; the others because\n{listed}"

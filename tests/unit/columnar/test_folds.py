@@ -1,0 +1,91 @@
+"""Aggregates over columns: every kind, over windows and openers, on values of every flat type, equals the engine."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+
+import etalis
+from etalis.columnar.events import find_types, gather
+from etalis.columnar.run import ColumnRun
+from etalis.errors import EventError
+from etalis.logic.term import Value, real
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.event import Event
+
+pytestmark = pytest.mark.fast
+
+SECOND = 1_000_000
+BODIES = (
+    "{0}",
+    "{0} within 6",
+    "{0} last 3",
+    "({0} last 2) within 6",
+    "{0} within 6 where R \\= 3",
+    "o(G) seq {0}",
+    "(o(_) seq {0}) within 9",
+    "(o(_) seq {0}) cnot o(_)",
+)
+VALUES: dict[str, tuple[Value, ...]] = {
+    "small integers": (0, 1, 2, 3, -1),
+    "large integers": ((1 << 62) - 1, 1 << 61, 1, -(1 << 62), -(1 << 61)),
+    "floats": tuple(map(real, (0.1, 0.2, 0.3, 1e16, -1e16, -0.0, 0.0))),
+    "texts": ("a", "b", "null", "é", "Z"),
+}
+
+
+def stream(values: tuple[Value, ...], seed: int) -> list[Event]:
+    rng = random.Random(seed)
+    found = []
+    for _ in range(40):
+        end = rng.randrange(20)
+        start = end - rng.choice((0, 0, 0, 1, 4))
+        value = "null" if rng.random() < 0.1 else rng.choice(values)
+        args = (rng.randrange(2), value) if rng.random() < 0.85 else (rng.randrange(2),)
+        found.append(Event.make("e" if len(args) == 2 else "o", args, start * SECOND, end * SECOND))
+    return sorted(found, key=lambda event: (event.end_time, event.start_time))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in FOLDS if kind != "list"])
+def test_equal_to_the_engine(kind: str) -> None:
+    value = f"{kind}(X)" if FOLDS[kind].has_value else kind
+    over_columns = 0
+    for body, (label, values) in product(BODIES, VALUES.items()):
+        if label != "large integers" or kind != "sum":
+            text = f"r(G, R) <- {body.format(f'aggregate({value}, e(G, X), R)')}."
+            over_columns += check(text, stream(values, seed=len(body)))
+    assert over_columns >= (12 if kind == "sum" else len(BODIES) * len(VALUES))
+
+
+def check(text: str, events: list[Event]) -> bool:
+    """Run a program over batches of several sizes, compare, and tell whether it ran over columns."""
+    program = etalis.compile(text)
+    engine = program.engine()
+    pushed = [e for event in events for e in engine.push(event.name, *event.args, at=(event.start, event.end))]
+    types = find_types([event for event in events if "null" not in event.args])
+    for size in (3, len(events)):
+        run = ColumnRun(program, types)
+        found = [e for low in range(0, len(events), size) for e in run.take(gather(events[low : low + size], types))]
+        assert found == pushed, text
+        assert sorted(map(str, run.errors)) == sorted(map(str, engine.errors))
+    return run.engine is None
+
+
+def test_a_sum_beyond_64_bits_is_refused_by_name() -> None:
+    program = etalis.compile("s(S) <- aggregate(sum(X), e(_, X), S).")
+    events = [Event.make("e", (0, (1 << 63) - 1), SECOND, SECOND)] * 2
+    types = find_types(events)
+    with pytest.raises(EventError, match="E607: an integer outside 64 bits"):
+        list(ColumnRun(program, types).take(gather(events, types)))
+
+
+def test_a_mean_of_a_sum_beyond_64_bits_is_exact() -> None:
+    program = etalis.compile("m(M) <- aggregate(avg(X), e(_, X), M).")
+    events = [Event.make("e", (0, (1 << 63) - 1 - i), SECOND * i, SECOND * i) for i in range(5)]
+    types = find_types(events)
+    run = ColumnRun(program, types)
+    found = [e.args[0] for event in events for e in run.take(gather([event], types))]
+    assert run.engine is None
+    assert found == [sum((1 << 63) - 1 - i for i in range(n)) / n for n in range(1, 6)]
