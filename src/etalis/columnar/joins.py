@@ -107,14 +107,17 @@ class Join(Operator):
         """Return the pairs that pass the tests and, where `alive` is given, that the policy then chooses."""
         a, b, arrived = pairs
         matches = self._matches(sides, a, b - len(sides[0]), arrived)
-        if not self.tests:
-            return matches
-        passing, passed = self.tests.passing(matches)
-        if alive is None:
-            return passed
-        passes = np.zeros(len(a), bool)
-        passes[passing] = True
-        return passed.take(np.flatnonzero(choose(self.matching, pairs, passes, alive)[passing]))
+        passing = np.arange(len(a))
+        if self.tests:
+            passing, matches = self.tests.passing(matches)
+        if alive is not None:
+            passes = np.zeros(len(a), bool)
+            passes[passing] = True
+            chosen = np.flatnonzero(choose(self.matching, pairs, passes, alive)[passing])
+            passing, matches = passing[chosen], matches.take(chosen)
+        if self.node.policy.select == "together" and len(matches):
+            return _together(matches, np.where(arrived, b, a)[passing])
+        return matches
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
         """Return pairs of rows as instances."""
@@ -144,3 +147,10 @@ class Join(Operator):
             if self.matching.retain[place] >= 0:
                 waits = waits & (side.end >= now - self.matching.retain[place])
             self.waiting[place] = side.take(np.flatnonzero(waits)).only(self.names[place])
+
+
+def _together(matches: Instances, arrival: Integers) -> Instances:
+    """Return one match per arrival: the latest of its matches, from the earliest start on."""
+    first = np.flatnonzero(np.concatenate([[True], arrival[1:] != arrival[:-1]]))
+    latest = matches.take(np.append(first[1:], len(arrival)) - 1)
+    return Instances(latest.turn, np.minimum.reduceat(matches.start, first), latest.end, latest.blocks)

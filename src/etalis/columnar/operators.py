@@ -106,8 +106,6 @@ class Tests:
         """Return which matches pass all tests, and these with what the tests bind."""
         chosen = np.arange(len(rows))
         for test in self.tests:
-            if not len(rows):
-                break
             passes, bound = test.passing(rows)
             if not passes.all():
                 kept = np.flatnonzero(passes)

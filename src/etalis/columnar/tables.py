@@ -13,7 +13,7 @@ from etalis.plan.retention import retention
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
-_SELECT = {"all": k.ALL, "earliest": k.EARLIEST, "latest": k.LATEST}
+_SELECT = {"all": k.ALL, "together": k.ALL, "earliest": k.EARLIEST, "latest": k.LATEST}
 _KEEP = {"always": k.ALWAYS, "unmatched": k.UNMATCHED, "newest": k.NEWEST}
 _POINTS = {"a1": 0, "a2": 1, "b1": 2, "b2": 3}
 _COMPARE = {"<": k.LESS, "<=": k.AT_MOST, "=": k.EQUAL}
