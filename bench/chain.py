@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 
 from ratio import WrongAnswerError
+from streams import chain_of
 
 import etalis
 
@@ -24,11 +25,6 @@ class Chain:
     @property
     def rate(self) -> float:
         return self.derived / self.seconds
-
-
-def chain_of(rules: int) -> str:
-    """Return the program."""
-    return "\n".join(f"e{k + 1}(Id) <- e{k}(Id)." for k in range(1, rules + 1))
 
 
 def take_back(lengths: tuple[int, ...], rounds: int) -> dict[int, float]:

@@ -41,8 +41,8 @@ def measure(workload: Workload, repetitions: int) -> Ratio:
     seconds: dict[str, list[float]] = {"hand": [], "push": [], "run": []}
     for _ in range(repetitions):
         seconds["hand"].append(timed(lambda: len(by_hand(rows)), workload.expected))
-        seconds["push"].append(timed(push_all(workload, rows), workload.expected))
-        seconds["run"].append(timed(run_all(workload, rows), workload.expected))
+        seconds["push"].append(timed(push_all(new_engine(workload), rows), workload.expected))
+        seconds["run"].append(timed(run_all(new_engine(workload), rows), workload.expected))
     best = {way: min(found) for way, found in seconds.items()}
     return Ratio(len(rows), workload.expected, best["hand"], best["push"], best["run"])
 
@@ -58,9 +58,9 @@ def timed(work: Callable[[], int], expected: int) -> float:
     return seconds
 
 
-def push_all(workload: Workload, rows: list[Row]) -> Callable[[], int]:
+def push_all(engine: etalis.Engine, rows: list[Row]) -> Callable[[], int]:
     """Return the loop over `push`, its results looped over."""
-    push = new_engine(workload).push
+    push = engine.push
 
     def loop() -> int:
         count = 0
@@ -72,9 +72,9 @@ def push_all(workload: Workload, rows: list[Row]) -> Callable[[], int]:
     return loop
 
 
-def run_all(workload: Workload, rows: list[Row]) -> Callable[[], int]:
+def run_all(engine: etalis.Engine, rows: list[Row]) -> Callable[[], int]:
     """Return the loop over `run`."""
-    run = new_engine(workload).run
+    run = engine.run
 
     def loop() -> int:
         count = 0

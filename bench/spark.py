@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow.csv as pc
-import pyarrow.parquet as pq
+import queries
 from ratio import WrongAnswerError
 from streams import Workload, prepare
 
@@ -35,33 +34,6 @@ OPTIONS = {
     "spark.sql.session.timeZone": "UTC",
 }
 WANTED = {"to pass-through": 0.3, "to SQL": 0.8, "2 shards to 1": 1.3}
-# `a seq b`, chronological, is a queue: the k-th b that finds an a takes the k-th a. One that comes when the queue is
-# empty is told by a new minimum of the running balance. The pairs and the c are a queue again.
-QUEUED = """
-WITH first AS (
-  SELECT *, sum(step) OVER w AS balance FROM
-    (SELECT id, ts, v, type, CASE type WHEN 'a' THEN 1 WHEN 'b' THEN -1 ELSE 0 END AS step FROM w1)
-  WINDOW w AS (PARTITION BY id ORDER BY ts)),
-second AS (
-  SELECT *, type = 'b' AND balance < least(0, coalesce(min(balance) OVER
-    (PARTITION BY id ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS alone FROM first),
-third AS (
-  SELECT *, row_number() OVER (PARTITION BY id, type ORDER BY ts) AS k FROM second WHERE NOT alone),
-paired AS (
-  SELECT id, ts, type, v, lag(v) OVER p AS x, lag(ts) OVER p AS t1
-  FROM third WINDOW p AS (PARTITION BY id, CASE type WHEN 'c' THEN -ts ELSE k END ORDER BY ts)),
-fourth AS (
-  SELECT *, sum(CASE type WHEN 'b' THEN 1 ELSE -1 END) OVER (PARTITION BY id ORDER BY ts) AS balance
-  FROM paired WHERE type <> 'a'),
-fifth AS (
-  SELECT *, type = 'c' AND balance < least(0, coalesce(min(balance) OVER
-    (PARTITION BY id ORDER BY ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)) AS alone FROM fourth),
-sixth AS (SELECT *, row_number() OVER (PARTITION BY id, type ORDER BY ts) AS k FROM fifth WHERE NOT alone),
-matched AS (
-  SELECT id, lag(x) OVER p AS x, lag(v) OVER p AS y, v AS z, lag(t1) OVER p AS start, ts AS `end`, type FROM sixth
-  WINDOW p AS (PARTITION BY id, k ORDER BY ts))
-SELECT id, x, y, z, start, `end` FROM matched WHERE type = 'c'
-"""
 
 
 @dataclass(frozen=True)
@@ -70,15 +42,6 @@ class Cost:
 
     wall: float
     cpu: float
-
-
-def parquet(workload: Workload) -> Path:
-    """Return the stream as Parquet, made if it is not there yet."""
-    path = workload.path.with_suffix(".parquet")
-    if not path.exists():
-        names = pc.ReadOptions(column_names=["ts", "type", "id", "v"])
-        pq.write_table(pc.read_csv(workload.path, read_options=names), path, row_group_size=1_000_000)
-    return path
 
 
 def descendants(root: int) -> Iterator[int]:
@@ -125,8 +88,8 @@ def identity(batches: Iterator[Any]) -> Iterator[Any]:
 
 def plans(spark: Any, workload: Workload) -> dict[str, tuple[Callable[[], Any], int]]:
     """Return what is compared: a DataFrame to count, and its number of rows."""
-    df = spark.read.parquet(str(parquet(workload)))
-    df.createOrReplaceTempView("w1")
+    df = spark.read.parquet(str(workload.parquet()))
+    df.createOrReplaceTempView("events")
     program = etalis.compile(workload.text).on(spark)
 
     def detected(shards: int) -> Any:
@@ -134,7 +97,7 @@ def plans(spark: Any, workload: Workload) -> dict[str, tuple[Callable[[], Any], 
 
     return {
         "pass-through": (lambda: df.repartition(2, "id").mapInArrow(identity, df.schema), workload.events),
-        "SQL": (lambda: spark.sql(QUEUED), workload.expected),
+        "SQL": (lambda: spark.sql(queries.GENERAL["W1"]), workload.expected),
         "detect, 2 shards": (lambda: detected(2), workload.expected),
         "detect, 1 shard": (lambda: detected(1), workload.expected),
     }
@@ -148,11 +111,11 @@ def check_answers(found: dict[str, tuple[Callable[[], Any], int]]) -> None:
         raise WrongAnswerError(f"{wrong} matches are in one answer and not in the other")
 
 
-def session() -> Any:
+def session(master: str = "local[2]") -> Any:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master("local[2]").appName("etalis bench")
+    builder = SparkSession.builder.master(master).appName("etalis bench")
     for name, value in {**OPTIONS, "spark.sql.shuffle.partitions": "2"}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

@@ -6,11 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-RUN = Path(__file__).parents[2] / "bench" / "run.py"
+import pytest
+
+BENCH = Path(__file__).parents[2] / "bench"
 
 
-def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, RUN, *arguments], capture_output=True, text=True, check=False)
+def bench(*arguments: str, script: str = "run.py") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, BENCH / script, *arguments], capture_output=True, text=True, check=False)
 
 
 def test_ratios() -> None:
@@ -32,3 +34,12 @@ def test_unknown_workload() -> None:
     done = bench("W99")
     assert done.returncode == 2
     assert "no workload W99" in done.stderr
+
+
+@pytest.mark.jit
+def test_all_contenders() -> None:
+    ways = ["columns", "hand, Numba", "DuckDB", "Polars"]
+    done = bench("W3", "--events", "60", "--turns", "1", "--source", "parquet", "--ways", *ways, script="all.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "W3, 59 events, 25 matches; from Parquet, 2 threads" in done.stdout
+    assert [way for way in ways if f"\n{way} " in done.stdout] == ways
