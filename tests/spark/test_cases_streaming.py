@@ -44,10 +44,12 @@ BATCHES = 3
 
 
 def plan_case(case: Case, reporting: str, state: str) -> Stream | None:
-    """Plan a case as a stream; None if it is no stream of flat rows, or cannot be told on arrival."""
+    """Plan a case as a stream; None if its rows do not fit columns, its results no 64 bits, or it waits for the end."""
     events = [step for step in case.steps if isinstance(step, Event)]
     values = [value for event in events for value in event.args]
     flat = all(isinstance(v, int | float | str) and (isinstance(v, str) or abs(v) < 1 << 63) for v in values)
+    told = [value for event in case.expect or () for value in event.args]
+    flat = flat and all(abs(value) < 1 << 63 for value in told if isinstance(value, int))
     if case.errors or not (case.is_plain and case.is_closed and events and flat):
         return None
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
