@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from etalis.columnar.columns import Column
     from etalis.columnar.execute import Made
     from etalis.columnar.run import ColumnRun, Input, KindKey
+    from etalis.plan.types import Types
+    from etalis.runtime.engine import Engine
     from etalis.runtime.program import Program
     from etalis.temporal.event import Event
 
@@ -49,9 +52,33 @@ def detect(
     """Return the complex events in a table of events."""
     table = _open(source, batch)
     plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
-    run = _Run(program, plan, policy)
-    parts = [part for each in _in_order(_scan(table, plan), plan.frames[0], unit) for part in run.take(each)]
+    run = _Run(plan, _columns().ColumnRun(program, _types(plan), policy=policy))
+    rows = _scan(table, plan, known=not run.run.in_any_order)
+    given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)
+    parts = [part for each in given for part in run.take(each)]
     parts.extend(run.close())
+    return pa.Table.from_batches(parts, schema=run.schema)
+
+
+def detect_on(
+    engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+    unit: str = "s", select: str | None = None, envelope: bool = False, batch: int = BATCH,
+) -> pa.Table:  # fmt: skip
+    """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
+    program, rules = engine.program, engine._rules
+    if rules.generation or len(rules.rules) < len(rules.first):
+        hint = "push the rows, or write the rules into the program's text"
+        raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
+    table = _open(source, batch)
+    options, form = Options(time, event, None, unit), Form(select, envelope)
+    plan = _plan(program, table, options, form, rules.settings.policy)
+    run = _Run(plan, _columns().run_on(engine, _types(plan)))
+    rows = _arrived(_scan(table, plan, known=False), plan.frames[0], unit)
+    run.run.load()
+    try:
+        parts = [part for each in rows for part in run.take(each if run.run.in_any_order else _sorted(each))]
+    finally:
+        run.run.save()
     return pa.Table.from_batches(parts, schema=run.schema)
 
 
@@ -61,7 +88,22 @@ def explain(
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why."""
     plan = _plan(program, _open(source, BATCH), Options(time, event, None, unit), Form(), policy)
-    return _Run(program, plan, policy).run.choice.describe()
+    found: str = _columns().ColumnRun(program, _types(plan), policy=policy).choice.describe()
+    return found
+
+
+def _columns() -> Any:
+    """Return the module that runs programs over columns."""
+    try:
+        return import_module("etalis.columnar.run")
+    except ModuleNotFoundError as error:
+        hint = "pip install 'etalis[columnar]'"
+        raise InputError(Problem("E412", f"columns need {error.name}, which is not installed", hint=hint)) from None
+
+
+def _types(plan: Plan) -> Types:
+    """Return the types of what comes in."""
+    return {layout.kind: layout.attribute_types for layout in plan.frames[0].layouts}
 
 
 def _plan(program: Program, table: _Source, options: Options, form: Form, policy: str | None) -> Plan:
@@ -69,15 +111,16 @@ def _plan(program: Program, table: _Source, options: Options, form: Form, policy
     return plan_detection(program, [given], options, form, policy=policy, shards=1, usual=1)
 
 
-def _scan(table: _Source, plan: Plan) -> Iterable[pa.RecordBatch]:
-    """Return the batches of a source, of its columns those that are needed, of its rows those of events rules know."""
+def _scan(table: _Source, plan: Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
+    """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
     frame = plan.frames[0]
     needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
     if frame.event is None:
         return table.scan(list(dict.fromkeys(needed)), None)
     tags = [*(layout.tag for layout in frame.layouts), *plan.job.made]
     named = pc.field(frame.event)
-    return table.scan(list(dict.fromkeys([frame.event, *needed])), named.isin(tags) | named.is_null())
+    rows = named.isin(tags) | named.is_null() if known else None
+    return table.scan(list(dict.fromkeys([frame.event, *needed])), rows)
 
 
 def _type_name(kind: pa.DataType) -> str:
@@ -139,17 +182,16 @@ def _open_file(path: Path, batch: int) -> _Source:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sorted:
-    """Rows in order: the table they stand in, and their end points in microseconds."""
+class _Timed:
+    """Rows: the table they stand in, and their end points in microseconds."""
 
     table: Any
     start: Any
     end: Any
 
 
-def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iterator[_Sorted]:
-    """Yield batches in order of (end, start, row); rows that belong before an earlier batch are refused."""
-    latest: int | None = None
+def _arrived(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iterator[_Timed]:
+    """Yield batches with the times of their rows."""
     for batch in batches:
         if not batch.num_rows:
             continue
@@ -157,29 +199,36 @@ def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Ite
         start, end = (to_micros(table[name], unit) for name in (frame.times[0], frame.times[-1]))
         if (start > end).any():
             raise InputError(Problem("E404", "a row ends before it starts", hint="swap start and end"))
-        order = np.lexsort((start, end)) if (np.diff(end) < 0).any() or (start != end).any() else None
-        if order is not None:
-            table, start, end = table.take(pa.array(order)), start[order], end[order]
-        if latest is not None and end[0] < latest:
+        yield _Timed(table, start, end)
+
+
+def _sorted(rows: _Timed) -> _Timed:
+    """Return a batch in order of (end, start, row)."""
+    start, end = rows.start, rows.end
+    if not ((np.diff(end) < 0).any() or (start != end).any()):
+        return rows
+    order = np.lexsort((start, end))
+    return _Timed(rows.table.take(pa.array(order)), start[order], end[order])
+
+
+def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iterator[_Timed]:
+    """Yield batches in order of (end, start, row); rows that belong before an earlier batch are refused."""
+    latest: int | None = None
+    for rows in map(_sorted, _arrived(batches, frame, unit)):
+        if latest is not None and rows.end[0] < latest:
             hint = "sort the rows by time, or read them as one batch: batch=..."
             raise InputError(Problem("E404", "rows of a later batch end before those of an earlier one", hint=hint))
-        latest = int(end[-1])
-        yield _Sorted(table, start, end)
+        latest = int(rows.end[-1])
+        yield rows
 
 
 class _Run:
     """A program over the batches of one source."""
 
-    def __init__(self, program: Program, plan: Plan, policy: str | None) -> None:
-        try:
-            from etalis.columnar.run import ColumnRun
-        except ModuleNotFoundError as error:
-            hint = "pip install 'etalis[columnar]'"
-            raise InputError(Problem("E412", f"columns need {error.name}, which is not installed", hint=hint)) from None
+    def __init__(self, plan: Plan, run: ColumnRun) -> None:
         self.frame = plan.frames[0]
         self.output = plan.job.output
-        types = {layout.kind: layout.attribute_types for layout in self.frame.layouts}
-        self.run: ColumnRun = ColumnRun(program, types, policy=policy)
+        self.run = run
         self.made = frozenset(plan.job.made)
         self.names = {
             EVENT: pa.array(list(dict.fromkeys(name for (name, _), _ in self.output.kinds)), pa.string()),
@@ -190,14 +239,20 @@ class _Run:
         columns = [(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID]
         self.schema = pa.schema(columns)
 
-    def take(self, rows: _Sorted) -> Iterator[pa.RecordBatch]:
+    def take(self, rows: _Timed) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes."""
         batch = self._input(rows)
-        if self.run.engine is not None or self.output.envelope:
+        if self.run.at_a_time or self.output.envelope:
             events = list(self.run.take(batch))
             if events:
                 yield self._encode_events(events)
             return
+        for piece in self.run.admit(batch):
+            yield from self._made(piece)
+        self.run.settle()
+
+    def _made(self, batch: Input) -> Iterator[pa.RecordBatch]:
+        """Yield what rows cause that all rules take over columns."""
         asked = dict(self.output.kinds)
         found = [(kind, made, self._encoded(kind, made)) for kind, made in self.run.columns(batch) if kind in asked]
         if len(found) == 1:
@@ -207,6 +262,9 @@ class _Run:
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield what the end of the stream settles."""
+        if not (self.run.at_a_time or self.output.envelope):
+            for piece in self.run.remaining():
+                yield from self._made(piece)
         events = list(self.run.close())
         if events:
             yield self._encode_events(events)
@@ -223,7 +281,7 @@ class _Run:
             columns.append(column)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _input(self, rows: _Sorted) -> Input:
+    def _input(self, rows: _Timed) -> Input:
         from etalis.columnar.run import Input, Received
 
         numbers, tags = self._tags(rows.table)

@@ -50,11 +50,15 @@ class Builder:
                 raise AssertionError("refused before")
 
     def _join(self, node: p.Join, known: Mapping[str, str], rule: str) -> Join:
-        """Sort a join's tests: on one side alone where nothing can be raised, limits of the left side, on pairs."""
+        """Sort a join's tests: on one side alone where nothing can be raised, a limit of the left side, on pairs.
+
+        One limit, so that what has blocked a left side can be told from it.
+        """
         sides: tuple[list[Judge], list[Judge]] = ([], [])
-        gaps, tests = [], []
+        gaps: list[Absence] = []
+        tests: list[Judge | Absence] = []
         for test in self._tests(node, known, rule):
-            if isinstance(test, Absence) and self._is_limit(test.test, node):
+            if isinstance(test, Absence) and not gaps and self._is_limit(test.test, node):
                 gaps.append(test)
                 continue
             side = self._side(test, node) if isinstance(test, Judge) and test.by_arrays else None

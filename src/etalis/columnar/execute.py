@@ -66,7 +66,7 @@ class Component:
         ordered = in_order(heads)
         assert ordered is not None
         made = {made_kind(head) for head in heads}
-        self.steps: list[tuple[Kind, list[_Maker], _Latest]] = []
+        self.steps: list[tuple[Kind, list[_Maker], Latest]] = []
         for group in ordered:
             makers = []
             for i in group:
@@ -75,7 +75,7 @@ class Component:
                 operator = builder.build(heads[i].body, heads[i].label)
                 makers.append(_Maker(heads[i], numbers[i], operator, tuple(read)))
             kind = made_kind(heads[group[0]])
-            self.steps.append((kind, makers, _Latest(types[kind])))
+            self.steps.append((kind, makers, Latest(types[kind])))
         self.read = {kind for head in heads for kind in read_kinds(head.body)}
 
     def take(self, batch: Batch) -> dict[Kind, Made]:
@@ -154,7 +154,7 @@ def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
     return Batch(events, batch.now), turn[order]
 
 
-class _Latest:
+class Latest:
     """What was made at the latest stamp, of one kind: an event is made once per atom and interval."""
 
     def __init__(self, types: Sequence[str]) -> None:

@@ -16,8 +16,8 @@ from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, window_of
 
 PAIRS = 1 << 20  # pairs that are judged at a time
-_LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
-_NO_LIMIT = (1 << 63) - 1
+LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
+NO_LIMIT = (1 << 63) - 1
 
 
 class Join(Operator):
@@ -40,16 +40,16 @@ class Join(Operator):
         self.key = join_key(node)
         asked = {*node.exports, *(("$first", "$last") if tests else ())}
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
-        marked = (_LIMIT,) if gaps else ()
+        marked = (LIMIT,) if gaps else ()
         self.names = ((*node.left.exports, *marked), node.right.exports)
         self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
 
     def take(self, batch: Batch) -> Instances:
         """Return the pairs that a batch completes."""
-        left, right = (self._passing(place, operator.take(batch)) for place, operator in enumerate(self.inputs))
+        left, right = (self.passing(place, operator.take(batch)) for place, operator in enumerate(self.inputs))
         self.tests.take(batch)
         if self.gaps:
-            left = left.with_columns({_LIMIT: Column("int", np.full(len(left), _NO_LIMIT))})
+            left = left.with_columns({LIMIT: Column("int", np.full(len(left), NO_LIMIT))})
         old = [len(side) for side in self.waiting]
         sides = [stack([a, b], names) for a, b, names in zip(self.waiting, (left, right), self.names, strict=True)]
         found = self._pairs(sides, old, self._limits(batch, sides[0]))
@@ -58,7 +58,7 @@ class Join(Operator):
                 test.forget(batch.now)
         return found
 
-    def _passing(self, place: int, rows: Instances) -> Instances:
+    def passing(self, place: int, rows: Instances) -> Instances:
         """Leave out instances that the conditions on this side alone refuse; one that cannot tell judges pairs."""
         for judge in tuple(self.sides[place]):
             passes = judge.decided(rows)
@@ -72,8 +72,8 @@ class Join(Operator):
     def _limits(self, batch: Batch, left: Instances) -> Integers:
         """Return up to where each left side can match: what blocks it has ended before anything that starts later."""
         if not self.gaps:
-            return np.full(len(left), _NO_LIMIT)
-        limit = left.column(_LIMIT).data.copy()
+            return np.full(len(left), NO_LIMIT)
+        limit = left.column(LIMIT).data.copy()
         for gap in self.gaps:
             gap.limit(batch, left, limit)
         return limit
@@ -99,7 +99,7 @@ class Join(Operator):
             if late and not joining.is_over:
                 joining.rebuild()
         if self.gaps:
-            sides[0] = left.with_columns({_LIMIT: Column("int", limit)})
+            sides[0] = left.with_columns({LIMIT: Column("int", limit)})
         self._keep(sides, alive, end)
         return found[0] if len(found) == 1 else stack(found, self.node.exports)
 

@@ -135,17 +135,18 @@ class Absence:
         """Lower the limit of each left side to the end of what occurred first after it; nothing is noted."""
         found = self.operator.take(batch)
         if len(found) and len(rows):
-            mine, asked = self._keys(found, rows)
+            mine, asked = self.keys(found, rows)
             Blockers(mine, found.start, found.end).lower(limit, asked, rows.end)
 
-    def _keys(self, *sides: Instances) -> list[Any]:
+    def keys(self, *sides: Instances) -> list[Any]:
+        """Return the shared values of sides, as rows of numbers that can be compared."""
         return key_rows([[side.column(v) for v in self.joined] for side in sides], list(map(len, sides)))
 
     def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
         """Tell which matches nothing blocks."""
         if not len(self.blockers):
             return np.ones(len(rows), bool), {}
-        mine, asked = self._keys(self.blockers, rows)
+        mine, asked = self.keys(self.blockers, rows)
         low, high = self._bounds(rows)
         return ~Blockers(mine, self.blockers.start, self.blockers.end).hit(asked, low, high), {}
 
@@ -167,7 +168,7 @@ class Absence:
         if self.keep is not None:
             kept = np.flatnonzero(self.blockers.end >= now - self.keep)
         elif self.test.kind == "before":
-            kept = Numbered(self._keys(self.blockers)[0]).first
+            kept = Numbered(self.keys(self.blockers)[0]).first
         else:
             return
         if len(kept) < len(self.blockers):

@@ -3,160 +3,139 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.batches import Input, Kind, Received, cut, listed
+from etalis.columnar.beside import Beside
 from etalis.columnar.build import Builder
-from etalis.columnar.columns import Column
+from etalis.columnar.choice import choose, part_from, whole_engine
 from etalis.columnar.execute import MOST_ROUNDS, MOST_ROWS, PLACE, Component, Made, first_turns, row_of
+from etalis.columnar.gates import gate_of
 from etalis.columnar.operators import Batch, Rows
-from etalis.columnar.qualify import find_components, flat_types, read_kinds
+from etalis.columnar.state import Shared
+from etalis.columnar.typed import UnfitError
 from etalis.errors import ConditionError
-from etalis.language.rules import declarations, knowledge_changes
-from etalis.language.syntax import Initially
-from etalis.plan import algebra as p
-from etalis.plan.rules import plan_rules
-from etalis.plan.types import Types, infer_types
-from etalis.runtime.conditions import Conditions
+from etalis.plan.types import Types
+from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.runtime.state import Reported
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event
+from etalis.temporal.event import Kind as EventKind
 
-KindKey: TypeAlias = tuple[str, int]
+KindKey: TypeAlias = Kind
+_LEAST = -(1 << 62)
 _LOG = logging.getLogger("etalis.columns")
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """Events of one kind in a batch: their rows in the batch, and their attributes."""
-
-    rows: Any
-    columns: Sequence[Column]
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """A batch of rows in the order of language.md section 2: end points of all, and the events by kind."""
-
-    start: Any
-    end: Any
-    events: Mapping[KindKey, Received]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """How a program runs: which rules over columns, which event at a time, and why."""
-
-    heads: tuple[p.Head, ...]
-    columnar: tuple[tuple[int, ...], ...]
-    at_a_time: tuple[int, ...]
-    reasons: tuple[str, ...]
-    types: Types
-
-    def describe(self) -> str:
-        """Say it in lines."""
-        over = [self.heads[i].label for part in self.columnar for i in part]
-        lines = [f"over columns: {_listed(over)}"] if over else []
-        if self.at_a_time:
-            lines.append(f"event at a time: {_listed([self.heads[i].label for i in self.at_a_time])}")
-            lines.extend(f"  {reason}" for reason in self.reasons)
-        return "\n".join(lines)
-
-
-def _listed(labels: Sequence[str]) -> str:
-    return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
-
-
-def choose(program: Program, received: Types, policy: str | None = None) -> Choice:
-    """Decide what of a program runs over columns, given the types of what comes in."""
-    settings = program.settings if policy is None else replace(program.settings, policy=policy)
-    heads = plan_rules(program.rules, settings)
-    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
-    types = flat_types(infer_types(heads, received, declared))
-    whole = tuple(_whole_program(program, heads))
-    if whole:
-        return Choice(heads, (), tuple(range(len(heads))), whole, types)
-    parts = find_components(heads, types)
-    good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
-    rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
-    return Choice(heads, good, rest, tuple(reason for part in parts for reason in part.reasons), types)
-
-
-def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
-    """Yield what makes a whole program run event at a time."""
-    settings = program.settings
-    if settings.lateness is not None or settings.revision:
-        yield "events may be late or taken back"
-    if settings.logging or settings.store_fired_events:
-        yield "every event is logged or kept"
-    if program.effects or program.acts_on_run:
-        yield "goals have side effects"
-    if program.reads_clock:
-        yield "goals read the clock"
-    if knowledge_changes(program.tree):
-        yield "events change facts"
-    if any(isinstance(item, Initially) for item in program.tree.items):
-        yield "directives are run"
-    if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
-        yield "iso looks at events of every kind"
-
-
 class ColumnRun:
-    """One run of a program over batches."""
+    """A run of a program over batches, on an engine of its own or on one that goes on.
+
+    On an engine that goes on, `load` takes over what it holds, and `save` puts it back; between them only this run may
+    use the engine. An engine of its own is used by nobody else, so nothing is put there.
+    """
 
     def __init__(
         self, program: Program, received: Types, *, policy: str | None = None,
-        on_error: Callable[[ConditionError], object] | None = None,
+        on_error: Callable[[ConditionError], object] | None = None, engine: Engine | None = None,
     ) -> None:  # fmt: skip
         self.program = program
-        self.choice = choose(program, received, policy)
-        self.errors: list[ConditionError] = []
-        self._on_error = on_error
-        report = self._report
-        solver = program.solver(lambda _: None, lambda: 0)
-        conditions = Conditions(solver, report)
-        heads, types = self.choice.heads, self.choice.types
-        shared = Builder(types, conditions)
-        self.components = [Component([heads[i] for i in part], part, types, shared) for part in self.choice.columnar]
-        self.now = -(1 << 62)
-        self.engine = None
-        if self.choice.at_a_time:
-            _LOG.warning("%s", self.choice.describe())
-            rest = copy(program)
-            rest.rules = tuple(
-                replace(program.rules[i], label=program.rules[i].label or str(i + 1)) for i in self.choice.at_a_time
-            )
-            self.engine = rest.engine(policy=policy, on_error=report)
-        self.read = {kind for i in self.choice.at_a_time for kind in read_kinds(heads[i].body)}
+        self.received = received
+        self.engine = program.engine(policy=policy, on_error=on_error) if engine is None else engine
+        rules = self.engine._rules
+        choice = choose(program, received, rules.settings.policy)
+        self.choice = choice = part_from(self.engine, choice, carried=engine is not None)
+        shared = Builder(choice.types, rules.conditions)
+        heads = choice.heads
+        self._all = [Component([heads[i] for i in part], part, choice.types, shared) for part in choice.columnar]
+        self._shared = [] if engine is None else [Shared(component, rules) for component in self._all]
+        self._beside: dict[frozenset[int], Beside] = {}
+        self._gate = gate_of(self.engine) if choice.columnar else None
+        self.components: Sequence[Component] = self._all
+        self.now = _LEAST
+        if choice.at_a_time:
+            _LOG.warning("%s", choice.describe())
+        self._run_beside()
+
+    def _run_beside(self) -> None:
+        """Let the engine itself run all rules that are not among the components."""
+        over = {maker.number for component in self.components for _, makers, _ in component.steps for maker in makers}
+        self.at_a_time = frozenset(range(len(self.choice.heads))) - over
+        if self.components and self.at_a_time not in self._beside:
+            self._beside[self.at_a_time] = Beside(self.engine, self.at_a_time)
 
     @property
     def is_mixed(self) -> bool:
         """Whether some rules run over columns and others event at a time."""
-        return bool(self.components) and self.engine is not None
+        return bool(self.components and self.at_a_time)
 
-    def _report(self, error: ConditionError) -> None:
-        self.errors.append(error)
-        if self._on_error is not None:
-            self._on_error(error)
+    @property
+    def errors(self) -> list[ConditionError]:
+        """Errors of conditions."""
+        return self.engine.errors
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether rows may come in any order, within the bound on lateness."""
+        return self.engine._disorder is not None and self.engine._disorder.watermark is not None
+
+    def load(self) -> None:
+        """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
+        self.components = self._all
+        self.now = max(self.engine._state.now, _LEAST)
+        try:
+            if self._gate is not None:
+                self._gate.load(self.choice.types)
+            found = [shared.component for shared in self._shared if _loads(shared)]
+        except UnfitError as error:
+            _LOG.warning("event at a time: %s", error)
+            found = []
+        if self._gate is not None and not found:
+            self._gate.save()
+        self.components = found
+        self._run_beside()
+
+    def save(self) -> None:
+        """Let the engine go on from here."""
+        state = self.engine._state
+        if self._gate is not None and self.components:
+            self._gate.save()
+            state.now = max(state.now, self.now) if self.now > _LEAST else state.now
+        for shared in self._shared:
+            if shared.component in self.components:
+                shared.save()
 
     def take(self, batch: Input) -> Iterator[Event]:
         """Take a batch and yield what it causes, in order."""
-        for low in range(0, max(len(batch.end), 1), MOST_ROWS):
-            yield from self._take(batch if len(batch.end) <= MOST_ROWS else _cut(batch, low, low + MOST_ROWS))
+        if not self.components:
+            yield from self._one_by_one(batch)
+            return
+        for piece in self.admit(batch):
+            yield from self._take(piece)
+        yield from self.settle()
+
+    def admit(self, batch: Input) -> Iterator[Input]:
+        """Yield the rows that are to be taken now, in order, at most `MOST_ROWS` at a time."""
+        assert self._gate is not None
+        yield from _pieces(self._gate.admit(batch))
+
+    def remaining(self) -> Iterator[Input]:
+        """Yield the rows that were held until now, in order."""
+        held = None if self._gate is None else self._gate.release()
+        if held is not None:
+            yield from _pieces(held)
 
     def _take(self, batch: Input) -> Iterator[Event]:
         found = [event for made in self.columns(batch) for event in self._events(*made)]
-        if self.engine is not None:
-            found.extend(self._one_by_one(batch))
+        for number, (row, event) in enumerate(self._beside[self.at_a_time].take(batch)):
+            found.append(((row, event.end_time, MOST_ROUNDS, number), event))
         found.sort(key=lambda pair: pair[0])
         for _, event in found:
             yield event
 
-    def columns(self, batch: Input) -> Iterator[tuple[KindKey, Made]]:
+    def columns(self, batch: Input) -> Iterator[tuple[Kind, Made]]:
         """Take a batch of at most `MOST_ROWS` rows by the rules over columns; yield what is reported, by kind."""
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
@@ -178,35 +157,53 @@ class ColumnRun:
         values = zip(*(column.values() for column in made.columns), strict=True)
         return made.take(np.flatnonzero([reported(*row) for row in values]))
 
-    def _events(self, kind: KindKey, made: Made) -> Iterator[tuple[tuple[Any, ...], Event]]:
+    def _events(self, kind: Kind, made: Made) -> Iterator[tuple[tuple[Any, ...], Event]]:
         labels = {int(i): self.choice.heads[int(i)].label for i in np.unique(made.rule)}
-        kinds = {i: Kind(*kind, label, self.program.attributes.get(kind, ())) for i, label in labels.items()}
+        kinds = {i: EventKind(*kind, label, self.program.attributes.get(kind, ())) for i, label in labels.items()}
         columns = [column.values() for column in made.columns]
         times = zip(made.turn.tolist(), made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
         for (turn, end, start, rule), *args in zip(times, *columns, strict=True):
             yield (int(row_of(turn)), end, *_in_round(turn, start, kind)), Event((end, start, kinds[rule], *args))
 
-    def _one_by_one(self, batch: Input) -> Iterator[tuple[tuple[Any, ...], Event]]:
-        assert self.engine is not None
-        at = _Place()
-        for number, event in enumerate(self.engine.run(self._rows(batch, at))):
-            yield (at.row, event.end_time, MOST_ROUNDS, number), event
+    def settle(self) -> list[Event]:
+        """Let time pass as far as what has come allows; return what that settles event at a time."""
+        assert self._gate is not None
+        settled = self._gate.settled
+        return [] if settled is None else self._beside[self.at_a_time].pass_time(settled)
 
-    def _rows(self, batch: Input, at: _Place) -> Iterator[Event]:
-        kinds = {kind: Kind(*kind) for kind in batch.events}
-        rows: list[tuple[int, KindKey, tuple[Any, ...]]] = []
-        for kind, received in batch.events.items():
-            values = list(zip(*(c.values() for c in received.columns), strict=True)) or [()] * len(received.rows)
-            rows.extend((row, kind, args) for row, args in zip(received.rows.tolist(), values, strict=True))
-        rows.sort(key=lambda row: row[0])
-        for row, kind, args in rows:
-            at.row = row
-            yield Event((int(batch.end[row]), int(batch.start[row]), kinds[kind], *args))
+    def _one_by_one(self, batch: Input) -> Iterator[Event]:
+        """Take a batch event at a time by all rules."""
+        events = {row: (kind[0], values) for row, kind, values in listed(batch, list(batch.events))}
+        for row, (start, end) in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
+            if row in events:
+                yield from self.engine._take(*events[row], start, end, None)
+            else:
+                yield from self.engine._reach(end)
 
     def close(self) -> Iterator[Event]:
         """End the stream; yield what that settles."""
-        if self.engine is not None:
-            yield from self.engine.close()
+        for piece in self.remaining():
+            yield from self._take(piece)
+        yield from self.engine.close()
+
+
+def run_on(engine: Engine, received: Types) -> ColumnRun:
+    """Return a run on an engine that goes on, for rows of some types; the last one is used again where it fits."""
+    wiring, known = engine._rules.wiring, (dict(received), tuple(whole_engine(engine)))
+    if engine.over_columns is None or engine.over_columns[:2] != (wiring, known):
+        engine.over_columns = (wiring, known, ColumnRun(engine.program, received, engine=engine))
+    found: ColumnRun = engine.over_columns[2]
+    return found
+
+
+def _loads(shared: Shared) -> bool:
+    """Take over the state of a component; tell whether columns can hold it."""
+    try:
+        shared.load()
+    except UnfitError as error:
+        _LOG.warning("event at a time: %s", error)
+        return False
+    return True
 
 
 def _in_round(turn: int, start: int, kind: KindKey) -> tuple[Any, ...]:
@@ -215,19 +212,14 @@ def _in_round(turn: int, start: int, kind: KindKey) -> tuple[Any, ...]:
     return moment % MOST_ROUNDS, start, kind[1], kind[0], place
 
 
-class _Place:
-    """Which row is being taken."""
-
-    row = 0
-
-
-def _cut(batch: Input, low: int, high: int) -> Input:
-    events = {}
-    for kind, received in batch.events.items():
-        a, b = np.searchsorted(received.rows, (low, high))
-        part = np.arange(a, b)
-        events[kind] = Received(received.rows[a:b] - low, [column.take(part) for column in received.columns])
-    return Input(batch.start[low:high], batch.end[low:high], events)
+def _pieces(batch: Input) -> Iterator[Input]:
+    """Yield a batch in pieces that are taken at a time."""
+    count = len(batch.end)
+    if count <= MOST_ROWS:
+        yield batch
+        return
+    for low in range(0, count, MOST_ROWS):
+        yield cut(batch, low, low + MOST_ROWS)
 
 
-__all__ = ["ColumnRun", "Input", "Received", "choose"]
+__all__ = ["ColumnRun", "Input", "Received", "choose", "run_on"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from etalis.errors import ConditionError, EventError, InputError, Problem, ProgramError
@@ -87,6 +88,7 @@ class Engine:
         self._disorder: Disorder | None = None
         self._guard: Guard | None = None
         self._are_over: list[bool] = []  # the generated ways in
+        self.over_columns: Any = None  # the last run over columns, which stands above the runtime
         for error in run_directives(program.tree, solver):
             self._report(error)
         self._generation = solver.database.generation  # of knowledge that only the program has told
@@ -158,6 +160,15 @@ class Engine:
 
     def _take_row(self, row: Any) -> tuple[Event, ...]:
         return self._take(*self._intake.row(row))
+
+    def detect(self, source: Any, **options: Any) -> Any:
+        """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
+
+        As if the rows had been pushed one by one, those of a batch in order of time. The options are those of
+        `Program.detect`, but for `policy` and `on_dead_letter`, which the engine has.
+        """
+        # Tables stand above the runtime, so they are found by name when they are asked for.
+        return import_module("etalis.detect").detect_on(self, source, **options)
 
     def advance(self, *, to: Any) -> tuple[Event, ...]:
         """Say that nothing more will end at or before `to`; return what that settles."""
@@ -246,9 +257,11 @@ class Engine:
         """Make a dead letter of an event for which there is no room; time goes on."""
         assert self._guard is not None
         self._guard.turn_away(name, values, start, end)
+        return () if self._outlet.busy else self._reach(end, stamp)
+
+    def _reach(self, end: int, stamp: Stamp | None = None) -> tuple[Event, ...]:
+        """Let time reach the end of an event that is not taken."""
         out: list[Any] = []
-        if self._outlet.busy:
-            return ()
         if self._disorder is not None:
             self._disorder.reach(end, stamp, out)
         elif end > self._state.now:

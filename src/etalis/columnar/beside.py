@@ -1,0 +1,101 @@
+"""Rules that run event at a time in an engine, beside others of the same engine that run over columns.
+
+The engine is offered rows for some of its rules only: for each kind of event, the leaves of these rules. Law: rules
+that run apart read no event that the others make, and share no part with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from etalis.columnar.batches import Input, Kind, listed
+from etalis.plan import algebra as p
+from etalis.runtime.network import Entry
+from etalis.runtime.state import Raw
+from etalis.temporal.event import Event
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+    from etalis.runtime.ruleset import RuleSet
+
+Found = tuple[int, Event]  # the row that caused it, and what it caused
+
+
+def readers_of(rules: RuleSet) -> dict[int, set[int]]:
+    """Return the places of the rules that read each entry, directly or through others, by the entry's identity."""
+    places = {planned.number: place for place, (planned, _) in enumerate(rules.rules)}
+    found: dict[int, set[int]] = {id(entry): set() for entry in rules.wiring.entries}
+
+    def reach(entry: Entry, place: int) -> None:
+        waiting = [entry]
+        while waiting:
+            top = waiting.pop()
+            found[id(top)].add(place)
+            waiting += [*top.inputs, *top.negated]
+
+    for entry in rules.wiring.entries:
+        for reader in entry.readers:
+            if reader.kind == "head":
+                reach(entry, places[reader.target.number])
+    return found
+
+
+class Beside:
+    """Some of an engine's rules, event at a time."""
+
+    def __init__(self, engine: Engine, rules: Collection[int]) -> None:
+        self.engine = engine
+        self.processors = _processors(engine._rules, set(rules))
+        self.kinds = list(self.processors)
+
+    def take(self, batch: Input) -> list[Found]:
+        """Take the rows of a batch, in order; return what they cause."""
+        engine, state, course = self.engine, self.engine._state, self.engine._course
+        found: list[Found] = []
+        rules = engine._rules
+        whole, rules.processors = rules.processors, self.processors
+        try:
+            for row, kind, values in self._rows(batch):
+                out: list[Raw] = []
+                start, end = int(batch.start[row]), int(batch.end[row])
+                if kind is None:
+                    course.reach(end, out)
+                else:
+                    course.process(kind, values, start, end, state.number + 1, out)
+                found += [(row, Event(raw)) for raw in out]
+        finally:
+            rules.processors = whole
+        return found
+
+    def _rows(self, batch: Input) -> Iterable[tuple[int, Kind | None, tuple[Any, ...]]]:
+        """Return the rows that these rules read and the last one; all of them, where time alone makes things happen."""
+        mine: dict[int, tuple[int, Kind | None, tuple[Any, ...]]] = {row[0]: row for row in listed(batch, self.kinds)}
+        rules, last = self.engine._rules, len(batch.end) - 1
+        if rules.has_timers or rules.ticks:
+            return [mine.get(row, (row, None, ())) for row in range(last + 1)]
+        return list(mine.values()) if last < 0 or last in mine else [*mine.values(), (last, None, ())]
+
+    def pass_time(self, time: int) -> list[Event]:
+        """Say that nothing more will end at or before a time; return what that settles."""
+        out: list[Raw] = []
+        rules = self.engine._rules
+        whole, rules.processors = rules.processors, self.processors
+        try:
+            self.engine._course.advance(time, out)
+        finally:
+            rules.processors = whole
+        return [Event(raw) for raw in out]
+
+
+def _processors(rules: RuleSet, wanted: set[int]) -> dict[Kind, Callable[[Raw], None]]:
+    """Write the functions that offer events to the leaves of some rules."""
+    readers = readers_of(rules)
+    by_kind: dict[Kind, list[Entry]] = {}
+    for leaf in rules.wiring.leaves:
+        if isinstance(leaf.node, p.Source) and readers[id(leaf)] & wanted:
+            by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
+    written = len(rules.compiler.sources)
+    found = {kind: rules.compiler.processor(kind, leaves) for kind, leaves in by_kind.items()}
+    del rules.compiler.sources[written:]  # the code of the rules as a whole is what `code` shows
+    return found

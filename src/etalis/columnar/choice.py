@@ -1,0 +1,132 @@
+"""How a program runs over batches: which rules over columns, which event at a time, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from etalis.columnar.beside import readers_of
+from etalis.columnar.execute import MOST_ROUNDS
+from etalis.columnar.qualify import find_components, flat_types
+from etalis.language.rules import declarations, knowledge_changes
+from etalis.language.syntax import Initially
+from etalis.plan import algebra as p
+from etalis.plan.rules import plan_rules
+from etalis.plan.types import Types, infer_types
+from etalis.runtime.program import Program
+from etalis.runtime.state import NEVER
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+
+_UNSHARED = {p.Tick: "time points", p.Repetition: "repetitions", p.Fold: "aggregates", p.Deadline: "deadlines"}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a program runs: which rules over columns, which event at a time, and why."""
+
+    heads: tuple[p.Head, ...]
+    columnar: tuple[tuple[int, ...], ...]
+    at_a_time: tuple[int, ...]
+    reasons: tuple[str, ...]
+    types: Types
+
+    def describe(self) -> str:
+        """Say it in lines."""
+        over = [self.heads[i].label for part in self.columnar for i in part]
+        lines = [f"over columns: {_listed(over)}"] if over else []
+        if self.at_a_time:
+            lines.append(f"event at a time: {_listed([self.heads[i].label for i in self.at_a_time])}")
+            lines.extend(f"  {reason}" for reason in self.reasons)
+        return "\n".join(lines)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
+
+
+def choose(program: Program, received: Types, policy: str | None = None) -> Choice:
+    """Decide what of a program runs over columns, given the types of what comes in."""
+    settings = program.settings if policy is None else replace(program.settings, policy=policy)
+    heads = plan_rules(program.rules, settings)
+    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
+    types = flat_types(infer_types(heads, received, declared))
+    whole = tuple(_whole_program(program, heads))
+    if whole:
+        return Choice(heads, (), tuple(range(len(heads))), whole, types)
+    parts = find_components(heads, types)
+    good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
+    rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
+    return Choice(heads, good, rest, tuple(reason for part in parts for reason in part.reasons), types)
+
+
+def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
+    """Yield what makes a whole program run event at a time."""
+    settings = program.settings
+    if settings.corrects:
+        yield "what was reported may be taken back"
+    if settings.logging or settings.store_fired_events:
+        yield "every event is logged or kept"
+    if program.effects or program.acts_on_run:
+        yield "goals have side effects"
+    if program.reads_clock:
+        yield "goals read the clock"
+    if knowledge_changes(program.tree):
+        yield "events change facts"
+    if any(isinstance(item, Initially) for item in program.tree.items):
+        yield "directives are run"
+    if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
+        yield "iso looks at events of every kind"
+
+
+def part_from(engine: Engine, choice: Choice, *, carried: bool) -> Choice:
+    """Leave to an engine what must run there; `carried`: what it holds is taken over, and put back."""
+    whole = tuple(whole_engine(engine)) if choice.columnar else ()
+    if whole:
+        return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
+    refused = [(part, reason) for part in choice.columnar for reason in _unshared(choice, part)] if carried else []
+    left = {i for part, _ in refused for i in part} | set(choice.at_a_time)
+    readers = readers_of(engine._rules)
+    found = [(part, reason) for part, reason in refused]
+    while True:
+        more = [part for part in choice.columnar if not left & set(part) and _is_tied(part, left, readers)]
+        if not more:
+            break
+        left.update(i for part in more for i in part)
+        found += [(part, f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not") for part in more]
+    columnar = tuple(part for part in choice.columnar if not left & set(part))
+    reasons = choice.reasons + tuple(dict.fromkeys(reason for _, reason in found))
+    return replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=reasons)
+
+
+def _is_tied(part: Sequence[int], left: set[int], readers: dict[int, set[int]]) -> bool:
+    """Tell whether rules share a part with others."""
+    return any(several & left and several & set(part) for several in readers.values())
+
+
+def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:
+    """Yield what of some rules cannot be taken over from an engine."""
+    for i in part:
+        kinds = {type(node) for node in p.walk(choice.heads[i].body)}
+        for kind, what in _UNSHARED.items():
+            if kind in kinds:
+                yield f"rule {choice.heads[i].label}: what {what} keep is not shared with a running engine yet"
+
+
+def whole_engine(engine: Engine) -> Iterator[str]:
+    """Yield what makes all rules of an engine run event at a time."""
+    rules = engine._rules
+    if rules.generation or len(rules.rules) < len(rules.first):
+        yield "rules were changed at run time"
+    if rules.traced:
+        yield "the parts of events are asked for"
+    if engine._guard is not None:
+        yield "what is held has a limit"
+    if not engine._outlet.is_plain():
+        yield "events are handed to callbacks"
+    if rules.spied:
+        yield "events are spied upon"
+    if engine._changes.next < NEVER:
+        yield "facts are to change at a time to come"

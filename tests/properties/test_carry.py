@@ -1,0 +1,91 @@
+"""An engine goes on from batches over columns as if it had taken the rows one by one."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import Any
+
+import pytest
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+import etalis
+from etalis.columnar.events import find_types, gather
+from etalis.columnar.run import run_on
+from etalis.errors import LimitError
+from etalis.language import syntax as s
+from etalis.language.printer import print_program
+from etalis.runtime.engine import Engine
+from etalis.runtime.store import Newest, Token, members
+from etalis.temporal.event import Event
+from properties.programs import policies, programs, streams
+from properties.test_engine import MOST
+
+pytestmark = pytest.mark.property
+
+WAYS = ("push", "columns", "restored")
+
+
+def pushed(engine: Engine, stream: list[Event]) -> list[Event]:
+    """Take events one by one."""
+    return [found for e in stream for found in engine.push(e.name, *e.args, at=(e.start, e.end))]
+
+
+def taken(engine: Engine, stream: list[Event], types: Any) -> list[Event]:
+    """Take events as one batch."""
+    run = run_on(engine, types)
+    run.load()
+    try:
+        return list(run.take(gather(stream, types)))
+    finally:
+        run.save()
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(programs(), streams(), policies(), st.data())
+def test_batches_and_pushes_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    text = print_program(tree)
+    cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(stream) - 1)), max_size=5)))
+    ways = data.draw(st.lists(st.sampled_from(WAYS), min_size=len(cuts) + 1, max_size=len(cuts) + 1))
+    note(f"{policy}\n{text}\n{stream}\n{cuts} {ways}")
+    program = etalis.compile(text, max_derivations=MOST)
+    one, other = program.engine(policy=policy), program.engine(policy=policy)
+    types = find_types(stream)
+    try:
+        expected = pushed(one, stream)
+        found: list[Event] = []
+        for way, low, high in zip(ways, [0, *cuts], [*cuts, len(stream)], strict=True):
+            if way == "restored":
+                other = program.restore(other.snapshot())
+            take = pushed(other, stream[low:high]) if way == "push" else taken(other, stream[low:high], types)
+            found.extend(take)
+        assert other.now == one.now
+        check_held(other, one)
+        expected += one.close()
+        found += other.close()
+    except LimitError:
+        return
+    assert Counter(found) == Counter(expected)
+    if other.over_columns is None or not other.over_columns[2].is_mixed:
+        assert found == expected
+
+
+def check_held(found: Engine, expected: Engine) -> None:
+    """What waits is what waits in an engine that took all rows by push, less what can match no more."""
+    ours, theirs = found._rules.memory, expected._rules.memory
+    assert ours.keys() == theirs.keys()
+    for key, part in ours.items():
+        if isinstance(part, dict):
+            for name, group in part.items():
+                assert not Counter(held(group)) - Counter(held(theirs[key].get(name, [])))
+                assert held(group) == sorted(held(group), key=lambda x: (x[-1], x[-2]))
+        elif isinstance(part, deque) and key[1].startswith("fifo"):
+            assert list(part) == sorted(part, key=lambda pair: pair[0])
+            side = ours[key[0], f"side{key[1][4:]}"]
+            assert not Counter((x[-1], k) for k, group in side.items() for x in held(group)) - Counter(part)
+
+
+def held(group: Any) -> list[Any]:
+    """Return the instances that wait under a key."""
+    found = group.items[-1:] if isinstance(group, Newest) else members(group)
+    return [tuple("token" if isinstance(x, Token) else x for x in instance) for instance in found]
