@@ -60,7 +60,7 @@ def detected(engine: etalis.Engine, stream: list[tuple[Any, ...]], **options: An
     return [(r["event"], *(r[name] for name in heads[r["event"]]), r["start"], r["end"]) for r in found]
 
 
-@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent", "continuous", "snoop_recent"])
+@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent", "continuous", "snoop_recent", "cumulative"])
 @pytest.mark.parametrize("text", [TEXT, MIXED], ids=["columns", "mixed"])
 def test_pushes_and_batches_go_on_from_each_other(text: str, policy: str) -> None:
     program = etalis.compile(text)
