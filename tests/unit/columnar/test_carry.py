@@ -41,6 +41,7 @@ def rows(count: int, seed: int, *, late: int = 0) -> list[tuple[Any, ...]]:
     return found
 
 
+POLICIES = ("unrestricted", "chronological", "recent", "continuous", "snoop_recent", "cumulative")
 NAMES = {"order": ("id", "item"), "sent": ("id", "weight"), "cancel": ("id",)}
 SCHEMA = pa.schema([("event", "string"), ("at", "int64"), ("id", "int64"), ("item", "string"), ("weight", "float64")])
 
@@ -60,7 +61,7 @@ def detected(engine: etalis.Engine, stream: list[tuple[Any, ...]], **options: An
     return [(r["event"], *(r[name] for name in heads[r["event"]]), r["start"], r["end"]) for r in found]
 
 
-@pytest.mark.parametrize("policy", ["unrestricted", "chronological", "recent", "continuous", "snoop_recent", "cumulative"])
+@pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("text", [TEXT, MIXED], ids=["columns", "mixed"])
 def test_pushes_and_batches_go_on_from_each_other(text: str, policy: str) -> None:
     program = etalis.compile(text)
