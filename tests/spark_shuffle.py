@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -107,15 +108,16 @@ def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: Plan) -> list[li
     return [united.take(pa.array(part, pa.int64())).to_batches(5) if part else [] for part in parts]
 
 
-def run_shuffled(plan: Plan, events: Sequence[Event], *, ordered: bool) -> Found:
+def run_shuffled(plan: Plan, events: Sequence[Event], *, ordered: bool, over_columns: bool = True) -> Found:
     """Everything that a plan finds in events, whatever order they are in."""
+    job = replace(plan.job, over_columns=over_columns)
     rows = _table(plan, events, ordered)
     tables: list[pa.Table] = []
     for stage in plan.stages:
         is_mine = pa.array([tag in stage.tags for tag in rows[TAG].to_pylist()], pa.bool_())
         shards = shuffle([rows.filter(is_mine), *tables], stage, plan)
         if len(plan.stages) == 1:
-            found = [batch for shard in shards for batch in run_shard(plan.job, iter(shard))]
+            found = [batch for shard in shards for batch in run_shard(job, iter(shard))]
         else:
             found = [batch for shard in shards for batch in run_stage(stage.relayed, iter(shard))]
         tables = [pa.Table.from_batches([batch]) for batch in found]

@@ -20,13 +20,13 @@ import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
 from etalis.spark.batch import Form, Plan, plan_detection
-from etalis.spark.feed import to_list, undeclared
-from etalis.tables.output import END, EVENT, ID, RULE, START, Field, Output, encode
-from etalis.tables.schema import Frame, Given, Layout, Options
+from etalis.tables.cells import undeclared
+from etalis.tables.output import EVENT, ID, RULE, encode
+from etalis.tables.parts import Part
+from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sorting import to_micros
 
 if TYPE_CHECKING:
-    from etalis.columnar.columns import Column
     from etalis.columnar.execute import Made
     from etalis.columnar.run import ColumnRun, Input, KindKey
     from etalis.plan.types import Types
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from etalis.temporal.event import Event
 
 BATCH = 1 << 18
-_FLAT = frozenset({"int", "float", "string", "bool"})
 _NAMES: Mapping[str, str] = {
     "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
     "uint32": "bigint", "uint64": "bigint", "halffloat": "float", "float": "float", "double": "double",
@@ -52,7 +51,8 @@ def detect(
     """Return the complex events in a table of events."""
     table = _open(source, batch)
     plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
-    run = _Run(plan, _columns().ColumnRun(program, _types(plan), policy=policy))
+    columns = _columns()
+    run = _Run(plan, columns.warned(columns.ColumnRun(program, _types(plan), policy=policy)))
     rows = _scan(table, plan, known=not run.run.in_any_order)
     given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)
     parts = [part for each in given for part in run.take(each)]
@@ -229,6 +229,7 @@ class _Run:
         self.frame = plan.frames[0]
         self.output = plan.job.output
         self.run = run
+        self.parts = [Part(x.tag, x.kind, x.columns, x.attribute_types) for x in self.frame.layouts]
         self.made = frozenset(plan.job.made)
         self.names = {
             EVENT: pa.array(list(dict.fromkeys(name for (name, _), _ in self.output.kinds)), pa.string()),
@@ -282,95 +283,37 @@ class _Run:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def _input(self, rows: _Timed) -> Input:
-        from etalis.columnar.run import Input, Received
+        from etalis.tables.intake import read_batch
 
-        numbers, tags = self._tags(rows.table)
-        whole: dict[tuple[str, str], Column] = {}
-        events: dict[Any, Received] = {}
-        for layout in self.frame.layouts:
-            mine = np.arange(len(rows.end)) if numbers is None else np.flatnonzero(numbers == tags.get(layout.tag, -1))
-            columns = []
-            for name, kind in zip(layout.columns, layout.attribute_types, strict=True):
-                if kind not in _FLAT:
-                    columns.append(_column(rows.table[name].take(pa.array(mine)).combine_chunks(), kind, layout))
-                    continue
-                if (name, kind) not in whole:
-                    whole[name, kind] = _column(rows.table[name].combine_chunks(), kind, layout)
-                columns.append(whole[name, kind] if numbers is None else whole[name, kind].take(mine).filled())
-            events[layout.kind] = Received(mine, columns)
-        return Input(rows.start, rows.end, events)
+        return read_batch(rows.table, rows.start, rows.end, self.parts, self._numbers(rows.table))
 
-    def _tags(self, table: pa.Table) -> tuple[Any, dict[str, int]]:
-        """Return what names the event of each row, as numbers, and the numbers of names; None if all are one event."""
+    def _numbers(self, table: pa.Table) -> Any:
+        """Return of which part each row is, -1 if of none; None if all are one event."""
         if self.frame.event is None:
-            return None, {}
+            return None
         column = table[self.frame.event].combine_chunks()
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         if coded.null_count:
             raise InputError(Problem("E606", f"{coded.null_count} rows name no event", hint="fill in the column"))
-        names = {name: i for i, name in enumerate(coded.dictionary.to_pylist())}
-        for name in self.made.difference(layout.tag for layout in self.frame.layouts).intersection(names):
+        tags = {part.tag: number for number, part in enumerate(self.parts)}
+        names = coded.dictionary.to_pylist()
+        for name in self.made.difference(tags).intersection(names):
             raise undeclared(name)
-        return coded.indices.to_numpy(zero_copy_only=False), names
+        known = np.array([tags.get(name, -1) for name in names], np.int64)
+        return known[coded.indices.to_numpy(zero_copy_only=False)]
 
     def _encoded(self, kind: Any, made: Made) -> pa.RecordBatch:
         """Return derived events as rows of the results."""
-        fields: tuple[Field, ...] = dict(self.output.kinds)[kind]
+        from etalis.tables.made import made_cells
+
         labels = [head.label for head in self.run.choice.heads]
         numbers = np.array([self.names[RULE].index(label).as_py() for label in labels], np.int32)
         named = np.full(len(made), self.names[EVENT].index(kind[0]).as_py(), np.int32)
-        cells: dict[str, Any] = {
-            EVENT: pa.DictionaryArray.from_arrays(named, self.names[EVENT]),
-            RULE: pa.DictionaryArray.from_arrays(numbers[made.rule], self.names[RULE]),
-            START: _moments(made.start, self.output),
-            END: _moments(made.end, self.output),
-        }
-        types = {field.name: field.type for field in self.schema}
-        for place, column in zip(fields, made.columns, strict=True):
-            cells[place.column] = _cast(column.arrow(), types[place.column])
-        arrays = [cells[name] if name in cells else pa.nulls(len(made), kind) for name, kind in types.items()]
+        cells = made_cells(kind, made, self.output, labels, self.schema.names)
+        cells[EVENT] = pa.DictionaryArray.from_arrays(named, self.names[EVENT])
+        cells[RULE] = pa.DictionaryArray.from_arrays(numbers[made.rule], self.names[RULE])
+        arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-
-def _column(array: Any, kind: str, layout: Layout) -> Column:
-    """Return an Arrow array as a column of a type of the language."""
-    from etalis.columnar.columns import from_arrow, from_values
-    from etalis.language.attributes import convert_one
-
-    match kind:
-        case "bool":
-            return from_arrow(pc.cast(array, pa.string()), "string")
-        case "int" | "string":
-            return from_arrow(array, kind)
-        case "float":
-            numbers = array.cast(pa.float64())
-            if pc.any(pc.is_nan(numbers)).as_py():
-                raise InputError(Problem("E606", f"{layout.tag}: NaN is no value", hint="leave such rows out"))
-            return from_arrow(numbers, kind)
-        case _:
-            values = [convert_one(layout.tag, "", kind, value) for value in to_list(array)]
-            return from_values(values, "term")
-
-
-def _cast(array: Any, kind: pa.DataType) -> Any:
-    """Return a column of values in the type that results have; the text `null` is null there."""
-    if pa.types.is_dictionary(array.type):
-        texts = array.dictionary
-        known = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, texts.type), texts)
-        return pa.DictionaryArray.from_arrays(array.indices, known).dictionary_decode().cast(kind)
-    return array.cast(kind)
-
-
-def _moments(times: Any, output: Output) -> Any:
-    """Return times, in microseconds, as a column."""
-    up, down = output.unit.denominator, output.unit.numerator
-    match output.time:
-        case "timestamp":
-            return pa.array(times).cast(pa.timestamp("us", "UTC"))
-        case "bigint":
-            return pa.array(times // down if up == 1 else times * up // down)
-        case _:
-            return pa.array(times * up / down)
 
 
 def _interleaved(found: Sequence[tuple[KindKey, Made, pa.RecordBatch]]) -> pa.RecordBatch:

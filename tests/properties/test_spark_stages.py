@@ -22,6 +22,7 @@ pytestmark = pytest.mark.property
 
 SHARDS = (1, 2, 7)
 MOST = 200
+POLICIES = (None, "unrestricted", "chronological", "continuous")
 
 
 def found(events: Any) -> Found:
@@ -30,20 +31,24 @@ def found(events: Any) -> Found:
     return sorted(rows, key=repr)
 
 
-def agree(text: str, stream: list[Event], policy: str | None, shards: int, ordered: bool, chance: Any) -> int | None:
+def agree(
+    text: str, stream: list[Event], shards: int, ordered: bool, chance: Any, *, policy: str | None = None,
+    staged: bool = True,
+) -> int | None:  # fmt: skip
     """Compare a run in shards and stages with one engine; return how many stages there were."""
     program = etalis.compile(text, max_derivations=MOST)
     stream = sorted(stream, key=lambda e: (e.end_time, e.start_time)) if ordered else sorted(stream, key=sort_key)
     engine = program.engine(policy=policy)
     try:
         whole = found([*engine.run(stream), *engine.close()])
-        plan = plan_events(program, stream, policy=policy, shards=shards, ordered=ordered, staged=True)
+        plan = plan_events(program, stream, policy=policy, shards=shards, ordered=ordered, staged=staged)
     except LimitError:
         return None
     if plan is None:
         return None
     shuffled = stream if ordered else chance.sample(stream, len(stream))
-    assert run_shuffled(plan, shuffled, ordered=ordered) == whole
+    for over_columns in (True, False) if len(plan.stages) == 1 else (True,):
+        assert run_shuffled(plan, shuffled, ordered=ordered, over_columns=over_columns) == whole
     return len(plan.stages) if whole else 0
 
 
@@ -52,7 +57,24 @@ def agree(text: str, stream: list[Event], policy: str | None, shards: int, order
 def test_programs(text: str, stream: list[Event], shards: int, ordered: bool, chance: Any) -> None:
     note(f"{text}\n{stream}")
     with suppress(etalis.ProgramError):
-        agree(text, stream, None, shards, ordered, chance)
+        agree(text, stream, shards, ordered, chance)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(
+    layered_programs(),
+    layered_streams(),
+    st.sampled_from(SHARDS),
+    st.sampled_from(POLICIES),
+    st.booleans(),
+    st.randoms(),
+)
+def test_programs_of_one_stage(
+    text: str, stream: list[Event], shards: int, policy: str | None, ordered: bool, chance: Any
+) -> None:
+    note(f"{text}\n{stream}")
+    with suppress(etalis.ProgramError):
+        agree(text, stream, shards, ordered, chance, policy=policy, staged=False)
 
 
 def test_programs_have_stages_and_results() -> None:
@@ -63,7 +85,7 @@ def test_programs_have_stages_and_results() -> None:
     @given(layered_programs(), layered_streams(), st.randoms())
     def collect(text: str, stream: list[Event], chance: Any) -> None:
         with suppress(etalis.ProgramError):
-            counts.append(agree(text, stream, None, 7, False, chance))
+            counts.append(agree(text, stream, 7, False, chance))
 
     collect()
     assert sum((count or 0) > 1 for count in counts) > len(counts) / 3

@@ -71,10 +71,16 @@ def test_explained(spark: Any) -> None:
     assert lines[:-2] == [
         "stage 1 of 3: 3 shards, rule 1",
         "  withdrawal/3: parted by card",
+        "  event at a time: rule 1",
+        "    events go from stage to stage, each in its place",
         "stage 2 of 3: 3 shards, rule 2",
         "  confirmed/3: parted by city",
         "  pair/3, made before: parted by attribute 2",
+        "  event at a time: rule 2",
+        "    events go from stage to stage, each in its place",
         "stage 3 of 3: 1 shard, rules 3, 4",
         "  near/2, made before: all rows in one shard",
         "  rule 3: near/2 is not joined by L",
+        "  event at a time: rules 3, 4",
+        "    events go from stage to stage, each in its place",
     ]

@@ -74,6 +74,7 @@ def test_kinds_of_one_name_by_arity() -> None:
 EXPLAINED = """4 shards
   withdrawal/2: parted by card
   confirmed/1: parted by card
+  over columns: rules 1, 2
 rows of equal time are taken in the order of the standard order of the events
 results: `event` string, `Card` string, `Sum` double, `start` timestamp, `end` timestamp, `rule` string"""
 
@@ -91,6 +92,7 @@ def test_explained_together() -> None:
         "  a/1: all rows in one shard",
         "  b/1: all rows in one shard",
         "  rule 1: b/1 is not joined by X",
+        "  over columns: rule 1",
         "rows of equal time are taken in the order of n, then the standard order of the events",
         "results: `event` string, `start` bigint, `end` bigint, `rule` string, `match_id` string",
     ]

@@ -29,7 +29,7 @@ ARROW = {
 
 def shard(text: str, columns: dict[str, str], rows: Sequence[Row], *, form: Form = WIDE, policy: str | None = None,
           run: Any = run_shard, **options: Any) -> list[dict[str, Any]]:  # fmt: skip
-    """Run rows (event, time or start and end, order?, attributes...) as one shard, in two batches."""
+    """Run rows (event, time or start and end, order?, attributes...) as one shard, in two batches, both ways."""
     names = Options(event="event", time=("start", "end") if "start" in columns else "ts", **options)
     program = etalis.compile(text)
     plan = plan_detection(program, [Given(columns)], names, form, policy=policy, shards=1, usual=1)
@@ -43,8 +43,13 @@ def shard(text: str, columns: dict[str, str], rows: Sequence[Row], *, form: Form
         [pa.array(c, t) for c, t in zip(cells, types, strict=True)],
         [*(parts[c] for c in fixed), *(f"s{i}" for i in range(len(plan.slots.types)))],
     )
-    half = max(1, len(rows) // 2)
-    return [row for batch in run(plan.job, table.to_batches(half)) for row in batch.to_pylist()]
+    batches = table.to_batches(max(1, len(rows) // 2))
+    found, again = (
+        [row for batch in run(replace(plan.job, over_columns=over), batches) for row in batch.to_pylist()]
+        for over in (True, False)
+    )
+    assert sorted(map(repr, found)) == sorted(map(repr, again))
+    return found
 
 
 FLAT = {"event": "string", "ts": "bigint", "x": "bigint"}

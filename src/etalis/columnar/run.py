@@ -55,8 +55,6 @@ class ColumnRun:
         self._gate = gate_of(self.engine) if choice.columnar else None
         self.components: Sequence[Component] = self._all
         self.now = _LEAST
-        if choice.at_a_time:
-            _LOG.warning("%s", choice.describe())
         self._run_beside()
 
     def _run_beside(self) -> None:
@@ -135,6 +133,10 @@ class ColumnRun:
         for _, event in found:
             yield event
 
+    def beside(self, batch: Input) -> list[Event]:
+        """Take a batch, which was admitted, by the rules that run event at a time; return what it causes."""
+        return [event for _, event in self._beside[self.at_a_time].take(batch)]
+
     def columns(self, batch: Input) -> Iterator[tuple[Kind, Made]]:
         """Take a batch of at most `MOST_ROWS` rows by the rules over columns; yield what is reported, by kind."""
         if len(batch.end):
@@ -191,9 +193,16 @@ def run_on(engine: Engine, received: Types) -> ColumnRun:
     """Return a run on an engine that goes on, for rows of some types; the last one is used again where it fits."""
     wiring, known = engine._rules.wiring, (dict(received), tuple(whole_engine(engine)))
     if engine.over_columns is None or engine.over_columns[:2] != (wiring, known):
-        engine.over_columns = (wiring, known, ColumnRun(engine.program, received, engine=engine))
+        engine.over_columns = (wiring, known, warned(ColumnRun(engine.program, received, engine=engine)))
     found: ColumnRun = engine.over_columns[2]
     return found
+
+
+def warned(run: ColumnRun) -> ColumnRun:
+    """Say which rules of a run go event at a time, if some do."""
+    if run.choice.at_a_time:
+        _LOG.warning("%s", run.choice.describe())
+    return run
 
 
 def _loads(shared: Shared) -> bool:
@@ -222,4 +231,4 @@ def _pieces(batch: Input) -> Iterator[Input]:
         yield cut(batch, low, low + MOST_ROWS)
 
 
-__all__ = ["ColumnRun", "Input", "Received", "choose", "run_on"]
+__all__ = ["ColumnRun", "Input", "Received", "choose", "run_on", "warned"]

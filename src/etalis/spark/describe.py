@@ -1,12 +1,15 @@
-"""A plan in words: stages, shards and keys, why rows stay together, how ties are ordered, what comes back."""
+"""A plan in words: stages, shards and keys, which rules run over columns, how ties are ordered, what comes back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from etalis.plan.keys import show
 from etalis.spark.batch import Plan
+from etalis.spark.shard import load
 from etalis.spark.sharding import Sharding
+from etalis.spark.staging import StagePlan
+from etalis.spark.way import describe_way, run_columns
 
 
 def describe(plan: Plan) -> str:
@@ -18,9 +21,9 @@ def _lines(plan: Plan) -> Iterator[str]:
     is_staged = len(plan.stages) > 1
     for number, stage in enumerate(plan.stages, 1):
         shards = _counted(stage.sharding.shards, "shard")
-        rules = f"{'rule' if len(stage.rules) == 1 else 'rules'} {', '.join(stage.rules)}"
-        yield f"stage {number} of {len(plan.stages)}: {shards}, {rules}" if is_staged else shards
+        yield f"stage {number} of {len(plan.stages)}: {shards}, {_listed(stage.rules)}" if is_staged else shards
         yield from _sharding(stage.sharding, {forward.tag for forward in stage.relayed.incoming})
+        yield from (f"  {line}" for line in _way(plan, stage))
     order = plan.frames[0].order
     tie = "the standard order of the events" if order is None else f"{order}, then the standard order of the events"
     yield f"rows of equal time are taken in the order of {tie}"
@@ -35,6 +38,17 @@ def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
     yield from (f"  {reason}" for reason in sharding.reasons)
     if sharding.merged:
         yield "  equal events of several shards are merged"
+
+
+def _way(plan: Plan, stage: StagePlan) -> list[str]:
+    """Say which rules run over columns, and which event at a time and why."""
+    if len(plan.stages) > 1:
+        return [f"event at a time: {_listed(stage.rules)}", "  events go from stage to stage, each in its place"]
+    return describe_way(plan.job, run_columns(plan.job, load(plan.job)))
+
+
+def _listed(rules: Sequence[str]) -> str:
+    return f"{'rule' if len(rules) == 1 else 'rules'} {', '.join(rules)}"
 
 
 def _counted(count: int, what: str) -> str:

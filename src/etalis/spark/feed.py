@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from etalis.errors import InputError
 from etalis.language.attributes import Signature, convert
-from etalis.logic.term import order_key, real
+from etalis.logic.term import order_key
 from etalis.runtime.step_keys import input_key
-from etalis.tables.sorting import ID, ORDER, TAG, Stretch, refuse_row
+from etalis.tables.cells import to_list, undeclared
+from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS
 
@@ -28,11 +28,12 @@ Input = tuple[str, tuple[Any, ...], int, int]  # name, values, start, end
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """How rows of one tag become events: the event's name, and the slots of its attributes."""
+    """How rows of one tag become events: the event's name, and the slots and types of its attributes."""
 
     tag: str
     name: str
     slots: tuple[int, ...]
+    types: tuple[str, ...]
 
 
 class Feed:
@@ -135,12 +136,6 @@ class Feed:
         known = convert(name, self.signatures.get(name, ()), values[:arity])
         self._sorting = None
         return (len(known), name, tuple(map(order_key, known)), values[arity:])
-
-
-def undeclared(tag: str) -> InputError:
-    """Return the refusal of rows of an event that only rules make."""
-    hint = f"rules make {tag}; to receive it as well, declare it: `:- event({tag}(attribute: type, ...)).`"
-    return refuse_row(f"rows name the event {tag}, which is not declared", hint)
 
 
 def _rank_kinds(kinds: Mapping[str, Kind]) -> dict[str, int] | None:
@@ -259,17 +254,3 @@ def _column(column: Any) -> Any:
     if not whole.null_count and (pa.types.is_int64(whole.type) or pa.types.is_float64(whole.type)):
         return whole.to_numpy()
     return whole
-
-
-def to_list(column: Any) -> list[Any]:
-    """Return a column as Python objects; a time stamp as seconds, whole ones as integers."""
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return [None if t is None else _seconds(t) for t in column.cast(pa.int64()).to_pylist()]
-    if pa.types.is_string(kind):
-        return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    return column.to_pylist()  # type: ignore[no-any-return]
-
-
-def _seconds(time: int) -> Any:
-    return time // MICROSECONDS if not time % MICROSECONDS else real(time / MICROSECONDS)

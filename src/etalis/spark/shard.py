@@ -26,6 +26,7 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.spark.feed import Feed, Rows
 from etalis.spark.told import NOTHING, Facts, Told
+from etalis.spark.way import is_over_columns, run_columns
 from etalis.tables.output import Output, encode
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY, sort_rows
 from etalis.temporal.event import Event
@@ -47,6 +48,7 @@ class Job:
     output: Output
     told: Told = NOTHING
     memory: int = USUAL_MEMORY * MEGABYTE
+    over_columns: bool = True  # where rules qualify
 
 
 def load(job: Job) -> Program:
@@ -72,9 +74,16 @@ def _load(text: str, settings: Settings, facts: Facts | None) -> Program:
 
 def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard and yield its complex events; errors of conditions go to the log."""
-    engine = load(job).engine(on_error=log_error, parts=job.output.contributors)
-    ids: list[str] | None = [] if job.output.contributors else None
+    program = load(job)
     with rare_collections():
+        run = run_columns(job, program, log_error)
+        if run is not None and is_over_columns(job, run):
+            from etalis.spark.columns import ColumnShard
+
+            yield from ColumnShard(job, run).results(sort_rows(batches, job.unit, job.memory))
+            return
+        engine = program.engine(on_error=log_error, parts=job.output.contributors)
+        ids: list[str] | None = [] if job.output.contributors else None
         for part in run_rows(engine, job, batches, ids=ids):
             yield encode(part, job.output, ids or ())
 
@@ -96,7 +105,10 @@ def log_error(error: Exception) -> None:
 
 
 def run_errors(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
-    """Run one shard and yield what its conditions and actions raised."""
+    """Run one shard and yield what its conditions and actions raised.
+
+    Event at a time: over columns a condition is asked of more candidates than those that a policy comes to.
+    """
     problems: list[Problem] = []
     engine = load(job).engine(on_error=lambda error: problems.extend(error.problems))
     with rare_collections():

@@ -75,7 +75,11 @@ def plan_shardings(
 
 def slot_rows(slots: Slots, tags: Collection[str]) -> tuple[Rows, ...]:
     """Return how rows of some tags become events."""
-    return tuple(Rows(layout.tag, layout.kind[0], places) for layout, places in slots.places if layout.tag in tags)
+    return tuple(
+        Rows(layout.tag, layout.kind[0], places, layout.attribute_types)
+        for layout, places in slots.places
+        if layout.tag in tags
+    )
 
 
 def plan_stages(

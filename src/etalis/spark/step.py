@@ -25,10 +25,10 @@ from etalis.logic.term import order_key
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import Stamp, Watermark
 from etalis.runtime.state import BEGINNING
-from etalis.spark.feed import to_list
 from etalis.spark.held import Layouts, fit_rows
 from etalis.spark.shard import Job, run_rows
 from etalis.spark.stage import Relayed
+from etalis.tables.cells import to_list
 from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, to_micros
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds

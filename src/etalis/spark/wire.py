@@ -46,7 +46,7 @@ class Forward:
     @property
     def rows(self) -> Rows:
         """How its rows become events."""
-        return Rows(self.tag, self.kind[0], self.slots)
+        return Rows(self.tag, self.kind[0], self.slots, self.types)
 
 
 def forward_tag(kind: Kind) -> str:

@@ -39,6 +39,7 @@ _PLAIN: Mapping[str, frozenset[type]] = {
 _item = tuple.__getitem__
 _cells_of = tuple.__iter__  # an event iterates over its public parts
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+_EXACT = 1 << 53  # floats hold every integer up to here
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +185,8 @@ def _encode_rule(
     made: dict[str, Callable[[], pa.Array]] = {
         EVENT: lambda: pa.repeat(pa.scalar(kind.name, pa.string()), len(events)),
         RULE: lambda: pa.repeat(pa.scalar(kind.rule, pa.string()), len(events)),
-        START: lambda: _moments(cells[1], output),
-        END: lambda: _moments(cells[0], output),
+        START: lambda: moments(cells[1], output),
+        END: lambda: moments(cells[0], output),
         ARGS: lambda: pa.array([_to_json(event) for event in events], pa.string()),
         ATOM: lambda: _atoms(kind, cells),
         ID: lambda: _ids(kind, cells),
@@ -263,19 +264,21 @@ def _array(cells: Sequence[Any], arrow: pa.DataType) -> pa.Array:
     return pa.array(cells, pa.int64()).cast(arrow) if pa.types.is_timestamp(arrow) else pa.array(cells, arrow)
 
 
-def _moments(times: Sequence[int], output: Output) -> pa.Array:
+def moments(times: Any, output: Output) -> pa.Array:
     """Return times, in microseconds, as a column."""
     up, down = output.unit.denominator, output.unit.numerator
-    numbers = np.array(times, np.int64)
+    numbers = np.asarray(times, np.int64)
     match output.time:
         case "timestamp":
             return pa.array(numbers).cast(ARROW["timestamp"])
         case "bigint" if up == 1:
             return pa.array(numbers // down)
         case "bigint":
-            return pa.array([time * up // down for time in times], pa.int64())
+            return pa.array([time * up // down for time in numbers.tolist()], pa.int64())
+        case _ if not len(numbers) or int(np.abs(numbers).max()) * up < _EXACT:
+            return pa.array(numbers * up / down)
         case _:
-            return pa.array([time * up / down for time in times], pa.float64())
+            return pa.array([time * up / down for time in numbers.tolist()], pa.float64())
 
 
 def _misfit(event: Event, field: Field, value: Value) -> EventError:

@@ -1,0 +1,78 @@
+"""Which way the rules of a shard run: over columns where they qualify and numba is there, else event at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from etalis.plan.keys import show
+from etalis.tables.parts import Part
+
+if TYPE_CHECKING:
+    from etalis.columnar.run import ColumnRun
+    from etalis.errors import ConditionError
+    from etalis.plan.types import Types
+    from etalis.runtime.program import Program
+    from etalis.spark.shard import Job
+
+_LOG = logging.getLogger("etalis.spark")
+
+
+def parts_of(job: Job) -> tuple[Part, ...]:
+    """Return how the rows of a job become events over columns."""
+    return tuple(
+        Part(rows.tag, (rows.name, len(rows.slots)), tuple(f"s{i}" for i in rows.slots), rows.types)
+        for rows in job.rows
+    )
+
+
+def types_of(job: Job) -> Types:
+    """Return the types of what comes to the shards of a job."""
+    return {part.kind: part.types for part in parts_of(job)}
+
+
+def find_obstacles(job: Job) -> Iterator[str]:
+    """Yield what keeps a whole job from columns, whatever its rules."""
+    if not job.over_columns:
+        yield "columns are turned off"
+    if find_spec("numba") is None:
+        yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
+    if job.output.contributors:
+        yield "matches tell what they are made of"
+    kinds = [part.kind for part in parts_of(job)]
+    for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1}):
+        yield f"rows of {show(kind)} come from several DataFrames"
+
+
+def run_columns(
+    job: Job, program: Program, on_error: Callable[[ConditionError], object] | None = None
+) -> ColumnRun | None:
+    """Return a run of a job's rules over columns; None if the job keeps all of them from there."""
+    if any(find_obstacles(job)):
+        return None
+    from etalis.columnar.run import ColumnRun
+
+    return ColumnRun(program, types_of(job), on_error=on_error)
+
+
+def describe_way(job: Job, run: ColumnRun | None) -> list[str]:
+    """Say how the rules of a job run, in lines."""
+    if run is not None:
+        return run.choice.describe().splitlines()
+    return ["event at a time: all rules", *(f"  {obstacle}" for obstacle in find_obstacles(job))]
+
+
+def is_over_columns(job: Job, run: ColumnRun | None) -> bool:
+    """Tell whether some rules run over columns; what does not is said once per process."""
+    if run is None or run.at_a_time:
+        say_once("\n".join(describe_way(job, run)))
+    return run is not None and bool(run.components)
+
+
+@lru_cache(maxsize=16)
+def say_once(text: str) -> None:
+    """Write to the log of the worker what has not been written there yet."""
+    _LOG.warning("%s", text)

@@ -1,0 +1,133 @@
+"""Rows of a table as a batch over columns: per kind of event the rows that are of it, and their attributes by column.
+
+Law: an attribute has the value that it has event at a time, and rows of equal times that nothing else orders stand in
+the standard order of their atoms (language.md section 2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.columnar.columns import Column, from_arrow, from_values
+from etalis.columnar.run import Input, Received
+from etalis.errors import EventError
+from etalis.language.attributes import convert_one
+from etalis.logic.term import order_key
+from etalis.tables.cells import to_list
+from etalis.tables.parts import Kind, Part
+from etalis.tables.sorting import Stretch, refuse_row
+
+_FLAT = frozenset({"int", "float", "string", "bool"})
+_TRUTH = pa.array(["true", "false", "null"], pa.string())
+
+
+def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], numbers: Any) -> Input:
+    """Return sorted rows as a batch; `numbers` says of which part each row is, None if all are of the first."""
+    whole: dict[tuple[str, str], Column] = {}
+    events: dict[Kind, Received] = {}
+    for number, part in enumerate(parts):
+        mine = np.arange(len(end)) if numbers is None else np.flatnonzero(numbers == number)
+        columns = []
+        for name, kind in zip(part.columns, part.types, strict=True):
+            if kind not in _FLAT:
+                columns.append(to_column(table[name].take(pa.array(mine)), kind, part.tag))
+                continue
+            if (name, kind) not in whole:
+                whole[name, kind] = to_column(table[name], kind, part.tag)
+            column = whole[name, kind]
+            columns.append(column if numbers is None else column.take(mine).filled())
+        events[part.kind] = Received(mine, columns)
+    return Input(start, end, events)
+
+
+def to_column(column: Any, kind: str, tag: str) -> Column:
+    """Return a column of a table as one of a type of the language, or refuse it."""
+    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    try:
+        return _TYPED.get(kind, _terms)(array, kind, tag)
+    except (pa.ArrowInvalid, EventError) as error:
+        raise refuse_row(f"{tag}: {error}", f"give values of the type {kind}") from None
+
+
+def _integers(array: Any, kind: str, _: str) -> Column:
+    return from_arrow(array, kind)
+
+
+def _floats(array: Any, kind: str, _: str) -> Column:
+    numbers = array.cast(pa.float64(), safe=False)
+    if pc.any(pc.is_nan(numbers)).as_py():
+        raise pa.ArrowInvalid("NaN is not a value")
+    return from_arrow(numbers, kind)
+
+
+def _texts(array: Any, kind: str, _: str) -> Column:
+    return from_arrow(array, kind)
+
+
+def _truths(array: Any, kind: str, _: str) -> Column:
+    found = from_arrow(pc.cast(array, pa.string()), "string")
+    if not pc.all(pc.is_in(found.texts, _TRUTH)).as_py():
+        raise pa.ArrowInvalid(f"a {kind} is true or false")
+    return found
+
+
+def _terms(array: Any, kind: str, tag: str) -> Column:
+    return from_values([convert_one(tag, "an attribute", kind, value) for value in to_list(array)], "term")
+
+
+_TYPED = {"int": _integers, "float": _floats, "string": _texts, "bool": _truths}
+
+
+def order_ties(stretch: Stretch, parts: Sequence[Part], numbers: Any) -> Any:
+    """Return the places of a stretch in order: rows of equal times in the standard order of their atoms."""
+    if not stretch.ties.any():
+        return stretch.places
+    tied = np.flatnonzero(stretch.ties | np.append(stretch.ties[1:], False))
+    places = stretch.places[tied]
+    run = np.cumsum(~stretch.ties[tied])
+    mine = None if numbers is None else numbers[places]
+    batch = read_batch(stretch.table.take(pa.array(places)), run, run, parts, mine)
+    order = np.lexsort((_atom_ranks(batch), run))
+    ordered = stretch.places.copy()
+    ordered[tied] = places[order]
+    return ordered
+
+
+def _atom_ranks(batch: Input) -> Any:
+    """Return numbers in the standard order of the atoms of a batch; equal atoms follow each other."""
+    ranks = np.empty(len(batch.end), np.int64)
+    low = 0
+    for kind in sorted(batch.events, key=lambda kind: (kind[1], kind[0])):
+        received = batch.events[kind]
+        keys = [key for column in reversed(received.columns) for key in _sort_keys(column)]
+        order = np.lexsort(keys) if keys else np.arange(len(received.rows))
+        ranks[received.rows[order]] = np.arange(low, low + len(order))
+        low += len(order)
+    return ranks
+
+
+def _sort_keys(column: Column) -> list[Any]:
+    """Return arrays, the last of which decides first, in the standard order of values: numbers come before nulls."""
+    match column.type:
+        case "string":
+            order = pc.sort_indices(column.texts.cast(pa.binary())).to_numpy()
+            ranks = np.empty(len(order), np.int64)
+            ranks[order] = np.arange(len(order))
+            return [ranks[column.data]]
+        case "term":
+            values = [order_key(value) for value in column.values()]
+            ranks = np.empty(len(values), np.int64)
+            number = -1
+            before: Any = None
+            for place in sorted(range(len(values)), key=values.__getitem__):
+                number += values[place] != before
+                before = values[place]
+                ranks[place] = number
+            return [ranks]
+        case _:
+            return [column.data] if column.absent is None else [column.data, column.absent]

@@ -1,0 +1,153 @@
+"""Complex events over columns as rows of the results: attributes in the types of the results, atoms and ids as text.
+
+Law: what comes out is what `output.encode` makes of the same events. An attribute that does not have the type of the
+results as it is is written event by event, which says what is wrong, if something is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.columnar.columns import Column, shrink
+from etalis.columnar.execute import Made
+from etalis.logic.term import Value, format_atom, format_value
+from etalis.tables.output import (
+    ARGS,
+    ARROW,
+    ATOM,
+    END,
+    EVENT,
+    ID,
+    RULE,
+    SPARK_TYPES,
+    START,
+    Field,
+    Output,
+    attribute,
+    moments,
+)
+from etalis.temporal.event import Event, Kind, to_plain
+
+Named: TypeAlias = tuple[str, int]
+Writer: TypeAlias = Callable[[Value], str]
+
+_EXACT_WHOLE = 1e15  # whole floats below are written without exponent
+_PLAIN = (1e-3, 1e9)  # floats between are written by Arrow as by Python
+_TRUTH = {"true": True, "false": False, "null": None}
+
+
+def encode_made(kind: Named, made: Made, output: Output, labels: Sequence[str]) -> pa.RecordBatch:
+    """Return derived events of one kind, which is asked for, as rows; `labels` are those of the rules by number."""
+    names = [name for name, _ in output.columns]
+    cells = made_cells(kind, made, output, labels, names)
+    cells[EVENT] = pa.repeat(pa.scalar(kind[0], pa.string()), len(made))
+    cells[RULE] = pa.array(labels, pa.string()).take(pa.array(made.rule))
+    arrays = [cells[name] if name in cells else pa.nulls(len(made), ARROW[t]) for name, t in output.columns]
+    return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def made_events(kind: Named, made: Made, labels: Sequence[str]) -> list[Event]:
+    """Return derived events one by one."""
+    kinds = {int(i): Kind(*kind, labels[int(i)]) for i in np.unique(made.rule)}
+    columns = [column.values() for column in made.columns]
+    times = zip(made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
+    return [Event((e, s, kinds[i], *args)) for (e, s, i), *args in zip(times, *columns, strict=True)]
+
+
+def made_cells(
+    kind: Named, made: Made, output: Output, labels: Sequence[str], wanted: Collection[str]
+) -> dict[str, Any]:
+    """Return the columns of results that derived events have, but for the names of their kind and rule."""
+    cells: dict[str, Any] = {START: moments(made.start, output), END: moments(made.end, output)}
+    if output.envelope:
+        cells[ARGS] = _joined("[", made.columns, "]", _to_json, len(made))
+    for place, field in enumerate(dict(output.kinds)[kind]):
+        cell = _cell(made.columns[place], field)
+        if cell is None:
+            cell = attribute(made_events(kind, made, labels), place, field, ARROW[SPARK_TYPES[field.type]])
+        cells[field.column] = cell
+    if ATOM in wanted or ID in wanted:
+        cells[ATOM] = _atoms(kind, made)
+    if ID in wanted:
+        start, end = (pa.array(times).cast(pa.string()) for times in (made.start, made.end))
+        cells[ID] = pc.binary_join_element_wise(cells[ATOM], pa.scalar("@"), start, pa.scalar(".."), end, "")
+    return cells
+
+
+def _cell(column: Column, field: Field) -> pa.Array | None:
+    """Return an attribute in the type of the results, where null is null; None if it does not fit as it is."""
+    match field.type, column.type:
+        case ("int", "int") | ("float", "float"):
+            return pa.array(column.data, mask=column.absent)
+        case "float", "int":
+            return pa.array(column.data.astype(np.float64), mask=column.absent)
+        case "string", "string":
+            texts = column.texts
+            known = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, texts.type), texts)
+            return known.cast(pa.string()).take(pa.array(column.data))
+        case "bool", "string":
+            found = shrink(column)
+            texts = found.texts.to_pylist()
+            if _TRUTH.keys() >= set(texts):
+                return pa.array([_TRUTH[text] for text in texts], pa.bool_()).take(pa.array(found.data))
+        case _:
+            pass
+    return None
+
+
+def _atoms(kind: Named, made: Made) -> pa.Array:
+    """Return atoms as program text (`Event.atom`)."""
+    name = format_atom(kind[0])
+    if not kind[1]:
+        return pa.repeat(pa.scalar(name, pa.string()), len(made))
+    return _joined(f"{name}(", made.columns, ")", format_value, len(made))
+
+
+def _joined(opening: str, columns: Sequence[Column], closing: str, write: Writer, count: int) -> pa.Array:
+    """Return the values of columns as text, row by row."""
+    if not columns:
+        return pa.repeat(pa.scalar(opening + closing, pa.string()), count)
+    parts: list[Any] = [pa.scalar(opening)]
+    for column in columns:
+        parts += [_texts(column, write), pa.scalar(", ")]
+    return pc.binary_join_element_wise(*parts[:-1], pa.scalar(closing), "")
+
+
+def _texts(column: Column, write: Writer) -> pa.Array:
+    """Return values as text: each distinct one written once, numbers by Arrow where it writes them as `write` does."""
+    if column.type == "string":
+        found = shrink(column)
+        written = pa.array([write(text) for text in found.texts.to_pylist()], pa.string())
+        return written.take(pa.array(found.data))
+    texts = pa.array(column.data).cast(pa.string()) if column.type == "int" else float_texts(column.data, write)
+    return texts if column.absent is None else pc.if_else(pa.array(column.absent), pa.scalar(write("null")), texts)
+
+
+def float_texts(numbers: Any, write: Writer) -> pa.Array:
+    """Return floats as text.
+
+    >>> float_texts(np.array([1.0, 2.5, -0.0, 1e-7]), repr).to_pylist()
+    ['1.0', '2.5', '-0.0', '1e-07']
+    """
+    size = np.abs(numbers)
+    whole = (numbers == np.rint(numbers)) & (size < _EXACT_WHOLE) & (size > 0)
+    plain = ~whole & (size >= _PLAIN[0]) & (size < _PLAIN[1])
+    integers = pa.array(np.where(whole, numbers, 0).astype(np.int64)).cast(pa.string())
+    pointed = pc.binary_join_element_wise(integers, pa.scalar(".0"), "")
+    texts = pc.if_else(pa.array(whole), pointed, pa.array(numbers).cast(pa.string()))
+    rest = ~(whole | plain)
+    if not rest.any():
+        return texts
+    different, places = np.unique(numbers[rest].view(np.int64), return_inverse=True)
+    written = pa.array([write(number) for number in different.view(np.float64).tolist()], pa.string())
+    return pc.replace_with_mask(texts, pa.array(rest), written.take(pa.array(places)))
+
+
+def _to_json(value: Value) -> str:
+    return json.dumps(to_plain(value), ensure_ascii=False)

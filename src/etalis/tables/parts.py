@@ -1,0 +1,18 @@
+"""How some rows of a table become events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Kind: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one tag: the kind of event they are, and its attributes by column, with their types in the language."""
+
+    tag: str
+    kind: Kind
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
