@@ -25,7 +25,7 @@ pytestmark = pytest.mark.property
 
 KNOWN = (
     *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "cnot", "cnot", "fnot", "sliding", "sliding",
-    "opened", "opened", "opened", "any", "sub_rule", "chain",
+    "opened", "opened", "opened", "anchored", "anchored", "repeat", "any", "sub_rule", "chain",
 )  # fmt: skip
 FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False)
 REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))

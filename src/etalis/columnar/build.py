@@ -9,6 +9,7 @@ from etalis.columnar.conditions import Judge
 from etalis.columnar.folds import build_fold
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
+from etalis.columnar.repetitions import Repeater, is_followed
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.plan.types import Types, variable_types
@@ -38,16 +39,23 @@ class Builder:
                 return Union([self.build(branch, rule) for branch in branches], node.exports)
             case p.Filter(child=child):
                 return Filter(self.build(child, rule), window_of(node.tests), Tests(self._tests(node, known, rule)))
+            case p.Join(left=p.Repetition() as left) if is_followed(node):
+                return Repeater(left, node, self._inputs(rule, *p.children(left), node.right), known)
             case p.Join():
                 return self._join(node, known, rule)
+            case p.Repetition():
+                return Repeater(node, None, self._inputs(rule, *p.children(node)), known)
             case p.Fold(element=element):
-                inputs = [self.build(child, rule) for child in p.children(node)]
+                inputs = self._inputs(rule, *p.children(node))
                 inside = {**known, **variable_types(element, self.types)}
                 return build_fold(
                     node, inputs, inside, Tests(self._tests(node, known, rule)), self.conditions.fail(rule)
                 )
             case _:
                 raise AssertionError("refused before")
+
+    def _inputs(self, rule: str, *nodes: p.Node) -> list[Operator]:
+        return [self.build(node, rule) for node in nodes]
 
     def _join(self, node: p.Join, known: Mapping[str, str], rule: str) -> Join:
         """Sort a join's tests: on one side alone where nothing can be raised, a limit of the left side, on pairs.

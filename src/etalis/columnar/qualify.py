@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from etalis.columnar.columns import FLAT
 from etalis.columnar.folds import needed_columns
+from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
@@ -23,7 +24,6 @@ Kind: TypeAlias = tuple[str, int]
 
 _AT_A_TIME = {
     p.Tick: "a time point",
-    p.Repetition: "a repetition",
     p.Deadline: "an absence until a deadline",
 }
 
@@ -104,8 +104,9 @@ def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
     yield from _terms(head.event.args, "its head")
     if not FLAT.issuperset(types[made_kind(head)]):
         yield "an attribute of its head has no flat type"
+    followers = {id(n.left): n for n in p.walk(head.body) if isinstance(n, p.Join) and is_followed(n)}
     for node in p.walk(head.body):
-        yield from _node(node, types)
+        yield from _node(node, types, followers.get(id(node)))
     known = variable_types(head.body, types)
     for name in sorted(v.name for v in head.event.args if isinstance(v, Var)):
         if known.get(name) not in FLAT:
@@ -129,13 +130,15 @@ def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
                 yield f"{where} has a compound term, or an integer beyond 64 bits"
 
 
-def _node(node: p.Node, types: Types) -> Iterator[str]:
+def _node(node: p.Node, types: Types, follower: p.Join | None) -> Iterator[str]:
     what = _AT_A_TIME.get(type(node))
     if what is not None:
         yield f"{what} has no kernel yet"
         return
-    if any(v in ("$token", "$parts", "$ids") for v in node.exports):
+    if any(v in ("$parts", "$ids") for v in node.exports):
         yield "its parts are asked for"
+    if "$token" in node.exports and follower is None:
+        yield "what a repetition counts after may be consumed elsewhere"
     known = variable_types(node, types)
     vague = [v for v in node.exports if v[0] != "$" and (v not in sure(node) and not _is_bound(node, v))]
     if vague:
@@ -157,6 +160,8 @@ def _node(node: p.Node, types: Types) -> Iterator[str]:
             yield from _join(node)
         case p.Fold():
             yield from _fold(node, known)
+        case p.Repetition():
+            yield from find_obstacles(node, follower)
         case p.Union(branches=branches):
             leaves = [set(count_leaves(branch)) for branch in branches]
             if len(set().union(*leaves)) < sum(map(len, leaves)):

@@ -14,6 +14,7 @@ from etalis.errors import EventError
 from etalis.logic.term import Value, real
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import Event
+from unit.columnar.agreement import check
 
 pytestmark = pytest.mark.fast
 
@@ -57,20 +58,6 @@ def test_equal_to_the_engine(kind: str) -> None:
             text = f"r(G, R) <- {body.format(f'aggregate({value}, e(G, X), R)')}."
             over_columns += check(text, stream(values, seed=len(body)))
     assert over_columns >= (12 if kind == "sum" else len(BODIES) * len(VALUES))
-
-
-def check(text: str, events: list[Event]) -> bool:
-    """Run a program over batches of several sizes, compare, and tell whether it ran over columns."""
-    program = etalis.compile(text)
-    engine = program.engine()
-    pushed = [e for event in events for e in engine.push(event.name, *event.args, at=(event.start, event.end))]
-    types = find_types([event for event in events if "null" not in event.args])
-    for size in (3, len(events)):
-        run = ColumnRun(program, types)
-        found = [e for low in range(0, len(events), size) for e in run.take(gather(events[low : low + size], types))]
-        assert found == pushed, text
-        assert sorted(map(str, run.errors)) == sorted(map(str, engine.errors))
-    return not run.at_a_time
 
 
 def test_a_sum_beyond_64_bits_is_refused_by_name() -> None:

@@ -1,0 +1,207 @@
+"""Kernels of repetitions: elements counted after left sides, and what follows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from etalis.columnar.kernels import kernel
+
+LEFT, ELEMENT, FOLLOWER, FOUND = range(4)  # places of a cursor
+NO_MATCH = -(1 << 62)
+
+
+@kernel
+def put_in_order(rows: Any, group: Any, end: Any, start: Any, lists: Any, after: Any, before: Any, size: Any) -> None:
+    """Put rows into the lists of their groups, in order of (end, start, arrival)."""
+    for r in range(len(rows)):
+        x = rows[r]
+        g = group[x]
+        b = lists[2 * g + 1]
+        while b >= 0 and (end[b] > end[x] or (end[b] == end[x] and start[b] > start[x])):
+            b = before[b]
+        a = lists[2 * g] if b < 0 else after[b]
+        after[x] = a
+        before[x] = b
+        if b >= 0:
+            after[b] = x
+        else:
+            lists[2 * g] = x
+        if a >= 0:
+            before[a] = x
+        else:
+            lists[2 * g + 1] = x
+        size[g] += 1
+
+
+@kernel
+def repeat(
+    select: int, newest: bool, counts: bool, least: int, most: int, window: int, followed: bool, picks: int,
+    consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any, start: Any, end: Any, limit: Any,
+    group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any, counted: Any,
+    other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any, placed: Any,
+    left: Any, right: Any, first: Any, cursor: Any,
+) -> None:  # fmt: skip
+    """Count elements after left sides, and match what follows, by turn.
+
+    All stand in one set of arrays: left sides, from `count0` on elements, from `count1` on followers. Left sides that
+    wait are in `lists`, by `group`. Those with a match that waits for a follower are in `stores`, by `other`, the end
+    of that match being `matched`; of them a follower `picks`, and consumes, as its policy says, and `latest` tells that
+    the newest alone is held. A left side has counted `number` elements, the first of which began at `begun` and the
+    last of which ended at `counted`; without `counts` every element is a match. What is found, a left side with an
+    element or a follower, goes to `left`, `right` and `first`. Stops when there might be no room for it; goes on from
+    the `cursor`.
+    """
+    i = cursor[0]
+    j = cursor[1]
+    m = cursor[2]
+    found = cursor[3]
+    while True:
+        x = -1
+        if i < count0:
+            x = i
+        if j < count1 and (x < 0 or turn[j] < turn[x]):
+            x = j
+        if m < len(turn) and (x < 0 or turn[m] < turn[x]):
+            x = m
+        if x < 0:
+            break
+        x1 = start[x]
+        x2 = end[x]
+        g = group[x]
+        if x < count0:
+            i += 1
+            b = lists[2 * g + 1]
+            if newest and b >= 0:
+                if end[b] > x2 or (end[b] == x2 and start[b] > x1):
+                    continue
+                waits[b] = 0
+                size[g] -= 1
+                lists[2 * g] = -1
+                lists[2 * g + 1] = -1
+                b = -1
+            while b >= 0 and (end[b] > x2 or (end[b] == x2 and start[b] > x1)):
+                b = before[b]
+            a = lists[2 * g] if b < 0 else after[b]
+            after[x] = a
+            before[x] = b
+            if b >= 0:
+                after[b] = x
+            else:
+                lists[2 * g] = x
+            if a >= 0:
+                before[a] = x
+            else:
+                lists[2 * g + 1] = x
+            size[g] += 1
+            waits[x] = 1
+            continue
+        if x >= count1:
+            h = other[x]
+            if found + held[h] > len(left):
+                break
+            m += 1
+            y = stores[2 * h + 1] if picks == 2 else stores[2 * h]
+        else:
+            if not followed and found + size[g] > len(left):
+                break
+            j += 1
+            y = lists[2 * g + 1] if select == 2 else lists[2 * g]
+        while y >= 0:
+            if x >= count1:
+                beyond = preceding[y] if picks == 2 else following[y]
+            else:
+                beyond = before[y] if select == 2 else after[y]
+            hit = False
+            gone = False
+            unheld = False
+            if x >= count1:
+                unheld = outer >= 0 and x2 - start[y] > outer
+                hit = not unheld and matched[y] < x1 and x1 <= limit[y]
+                if hit:
+                    left[found] = y
+                    right[found] = x
+                    found += 1
+                    unheld = consume
+                    gone = consume and waits[y] == 1
+            elif window >= 0 and x2 - start[y] > window:
+                gone = True
+            elif end[y] < x1:
+                hit = True
+                complete = not counts
+                origin = x1
+                if counts and (number[y] == 0 or most < 0 or counted[y] < x1):
+                    if number[y] == 0:
+                        begun[y] = x1
+                    origin = begun[y]
+                    number[y] += 1
+                    counted[y] = x2
+                    complete = number[y] >= least
+                    if number[y] == most:
+                        number[y] = 0
+                if complete and not followed:
+                    left[found] = y
+                    right[found] = x
+                    first[found] = origin
+                    found += 1
+                elif complete and matched[y] == -4611686018427387904:
+                    h = other[y]
+                    b = stores[2 * h + 1]
+                    keeps = True
+                    if latest and b >= 0:
+                        keeps = matched[b] < x2 or start[b] <= start[y]
+                        if keeps:
+                            matched[b] = -4611686018427387904
+                            held[h] -= 1
+                            stores[2 * h] = -1
+                            stores[2 * h + 1] = -1
+                            b = -1
+                    if keeps:
+                        while b >= 0 and matched[b] == x2 and start[b] > start[y]:
+                            b = preceding[b]
+                        a = stores[2 * h] if b < 0 else following[b]
+                        following[y] = a
+                        preceding[y] = b
+                        if b >= 0:
+                            following[b] = y
+                        else:
+                            stores[2 * h] = y
+                        if a >= 0:
+                            preceding[a] = y
+                        else:
+                            stores[2 * h + 1] = y
+                        matched[y] = x2
+                        placed[y] = x
+                        held[h] += 1
+            if unheld:
+                a = following[y]
+                b = preceding[y]
+                if b >= 0:
+                    following[b] = a
+                else:
+                    stores[2 * other[y]] = a
+                if a >= 0:
+                    preceding[a] = b
+                else:
+                    stores[2 * other[y] + 1] = b
+                matched[y] = -4611686018427387904
+                held[other[y]] -= 1
+            if gone:
+                a = after[y]
+                b = before[y]
+                if b >= 0:
+                    after[b] = a
+                else:
+                    lists[2 * group[y]] = a
+                if a >= 0:
+                    before[a] = b
+                else:
+                    lists[2 * group[y] + 1] = b
+                waits[y] = 0
+                size[group[y]] -= 1
+            if hit and (picks if x >= count1 else select) != 0:
+                break
+            y = beyond
+    cursor[0] = i
+    cursor[1] = j
+    cursor[2] = m
+    cursor[3] = found

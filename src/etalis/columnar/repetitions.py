@@ -1,0 +1,204 @@
+"""Repetitions over batches: elements counted after each left side (readings 15-19 and 37-41).
+
+What follows by `seq` and consumes a match takes the left side with it, so both are one operator: `node` is the
+repetition, `follower` the join whose left side it is, if there is one. Left sides wait with what they have counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from etalis.columnar import kernels_repetitions as k
+from etalis.columnar.columns import Column, Instances, Integers, key_rows, nothing, stack
+from etalis.columnar.kernels import NEWEST
+from etalis.columnar.operators import Batch, Operator
+from etalis.columnar.tables import Matching, Numbered
+from etalis.language.syntax import Const
+from etalis.plan import algebra as p
+from etalis.plan.bindings import sure
+from etalis.plan.retention import join_key, window_of
+from etalis.plan.sharing import count_leaves
+from etalis.temporal.relation import RELATIONS
+
+_UNBOUND = -1
+_STATE = {
+    "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$matched": k.NO_MATCH, "$placed": 0,
+    "$limit": (1 << 63) - 1,
+}  # what a left side carries, as it is when it comes  # fmt: skip
+
+
+def is_followed(node: p.Node) -> bool:
+    """Tell whether a join takes the matches of a repetition as wholes: its left side is one, and tells of which."""
+    return (
+        isinstance(node, p.Join)
+        and isinstance(node.left, p.Repetition)
+        and "$token" in node.left.exports
+        and node.relation.sequential
+    )
+
+
+def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
+    """Yield what keeps a repetition from columns."""
+    if node.left is None:
+        yield "a repetition that stands alone has no kernel yet"
+        return
+    if node.policy.select == "together":
+        yield "a repetition has no kernel yet under the policy cumulative"
+    readers = [count_leaves(part) for part in (*p.children(node), *(() if follower is None else (follower.right,)))]
+    if node.policy.keep == "newest" and len(set().union(*readers)) < sum(map(len, readers)):
+        yield "one event comes to both sides of an operator that keeps the newest only"
+    if not set(node.shared) <= set(node.left.exports) & sure(node.left):
+        yield "a repetition is grouped by what its left side does not tell"
+    if _bounds(node) is None:
+        yield "a repetition is counted by a variable"
+    elif node.policy.name == "unrestricted" and (_bounds(node) != (1, _UNBOUND) or "$last" in node.exports):
+        yield "a repetition that is counted has no kernel yet under the policy unrestricted"
+    tests = (*node.tests, *(() if follower is None else follower.tests))
+    if not all(isinstance(test, p.Window) for test in tests):
+        yield "a test on a repetition has no kernel yet"
+
+
+def _bounds(node: p.Repetition) -> tuple[int, int] | None:
+    """Return how many elements there are at least and at most; None if that is no matter of the text alone."""
+    match node.least, node.most:
+        case Const(value=int() as least), None if least >= 1:
+            return least, _UNBOUND
+        case Const(value=int() as least), Const(value=int() as most) if 1 <= least <= most:
+            return least, most
+        case _:
+            return None
+
+
+class Repeater(Operator):
+    """Left sides with elements after them; with a follower, once per left side and follower."""
+
+    def __init__(
+        self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str]
+    ) -> None:
+        assert node.left is not None
+        bounds = _bounds(node)
+        assert bounds is not None
+        self.node = node
+        self.follower = follower
+        self.inputs = inputs
+        self.least, self.most = bounds
+        self.window = window_of(node.tests)
+        self.outer = None if follower is None else window_of(follower.tests)
+        self.matching = Matching.of(RELATIONS["seq"], node.policy, self.window)
+        follows = node.policy if follower is None else follower.policy
+        self.following = Matching.of(RELATIONS["seq"], follows, self.outer)
+        self.names = (*(v for v in node.left.exports if v != "$token"), *_STATE)
+        self.waiting = nothing({v: types.get(v, "int") for v in self.names})
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the matches that a batch completes."""
+        new, *others = (operator.take(batch) for operator in self.inputs)
+        fresh = {name: Column("int", np.full(len(new), value)) for name, value in _STATE.items()}
+        left = stack([self.waiting, new.with_columns(fresh)], self.names)
+        state = {name: left.column(name).data.copy() for name in _STATE}
+        found = self._matches(left, others, state)
+        self._keep(left, state, batch.now)
+        return found
+
+    def _matches(self, left: Instances, others: Sequence[Instances], state: Mapping[str, Integers]) -> Instances:
+        """Let the kernel run, and put what it finds together."""
+        lists = _Lists.of([left, others[0]], self.node.shared)
+        lists.put(np.flatnonzero(state["$waits"]), left.end, left.start)
+        stores = _Lists.of([left, *others[1:]], () if self.follower is None else join_key(self.follower))
+        held = np.flatnonzero(state["$matched"] != k.NO_MATCH)
+        stores.put(held[np.argsort(state["$placed"][held])], state["$matched"], left.start)
+        found: list[tuple[Any, Any, Any]] = []
+        last = np.cumsum([len(left), *map(len, others), 0])[:3]
+        cursor = np.array([len(self.waiting), *last[:2], 0])
+        room = int(last[-1]) + 1
+        while not found or (cursor[: k.FOUND] < last).any():
+            found.append(self._run([left, *others], state, lists, stores, cursor, room))
+            room = max(room, int(lists.size.max(initial=0)), int(stores.size.max(initial=0)))
+        return self._instances(left, others, *map(np.concatenate, zip(*found, strict=True)))
+
+    def _run(
+        self, sides: Sequence[Instances], state: Mapping[str, Integers], lists: _Lists, stores: _Lists, cursor: Any,
+        room: int,
+    ) -> tuple[Any, Any, Any]:  # fmt: skip
+        """Return the next matches: left sides, elements or followers, and where counting began."""
+        turn, start, end = (np.concatenate([getattr(s, n) for s in sides]) for n in ("turn", "start", "end"))
+        low, high = len(sides[0]), len(sides[0]) + len(sides[1])
+        none = np.zeros(len(turn), np.int64)
+        group = np.concatenate([lists.group, none[high:]])
+        other = np.concatenate([stores.group[:low], none[low:high], stores.group[low:]])
+        out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
+        cursor[k.FOUND] = 0
+        k.repeat(
+            self.matching.select, self.matching.keep == NEWEST, self.node.policy.name != "unrestricted",
+            self.least, self.most, _number(self.window), self.follower is not None,
+            self.following.select, self.following.consume, self.following.keep == NEWEST, _number(self.outer),
+            low, high, turn, start, end, state["$limit"], group, *lists.links,
+            state["$waits"], state["$number"], state["$begun"], state["$counted"],
+            other, *stores.links, state["$matched"], state["$placed"], *out, cursor,
+        )  # fmt: skip
+        count = int(cursor[k.FOUND])
+        return out[0][:count], out[1][:count], out[2][:count]
+
+    def _instances(self, left: Instances, others: Sequence[Instances], a: Any, b: Any, first: Any) -> Instances:
+        mine = left.take(a)
+        marks = {"$first": mine.column("$first") if "$first" in self.names else Column("int", mine.end)}
+        if self.follower is None:
+            element = others[0].take(b - len(left))
+            marks["$last"] = Column("int", first)
+            return Instances(element.turn, mine.start, element.end, mine.blocks).with_columns(marks)
+        then = others[1].take(b - len(left) - len(others[0]))
+        has_last = "$last" in self.follower.right.exports
+        marks["$last"] = then.column("$last") if has_last else Column("int", then.start)
+        return Instances(then.turn, mine.start, then.end, (*mine.blocks, *then.blocks)).with_columns(marks)
+
+    def _keep(self, left: Instances, state: Mapping[str, Integers], now: int) -> None:
+        """Keep left sides that wait, or have a match that does."""
+        waits, held = state["$waits"] != 0, state["$matched"] != k.NO_MATCH
+        if self.window is not None:
+            waits &= left.start >= now - self.window
+        if self.outer is not None:
+            held &= left.start >= now - self.outer
+        state["$waits"][:] = waits
+        state["$matched"][~held] = k.NO_MATCH
+        places = np.argsort(state["$placed"], kind="stable")
+        state["$placed"][places] = np.arange(len(places))
+        columns = {name: Column("int", data) for name, data in state.items()}
+        self.waiting = left.with_columns(columns).take(np.flatnonzero(waits | held)).only(self.names)
+
+
+def _number(duration: int | None) -> int:
+    return -1 if duration is None else duration
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    """Lists of left sides, one per group: the group of each row, heads and tails, links, and how many there are."""
+
+    group: Integers
+    ends: Integers
+    after: Integers
+    before: Integers
+    size: Integers
+
+    @staticmethod
+    def of(sides: Sequence[Instances], names: Sequence[str]) -> _Lists:
+        """Return empty lists for the left sides, which come first, and others by the values of some variables."""
+        rows = key_rows([[side.column(v) for v in names] for side in sides], list(map(len, sides)))
+        known = Numbered(np.concatenate(rows))
+        count, groups = len(sides[0]), len(known.first)
+        none = np.full(2 * groups, -1)
+        return _Lists(
+            known.group, none, np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(groups, np.int64)
+        )
+
+    @property
+    def links(self) -> tuple[Integers, Integers, Integers, Integers]:
+        return self.ends, self.after, self.before, self.size
+
+    def put(self, rows: Integers, end: Integers, start: Integers) -> None:
+        """Put left sides in."""
+        k.put_in_order(rows, self.group, end, start, *self.links)

@@ -1,0 +1,26 @@
+"""One program over one stream: columns against the engine, for several cuts into batches."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import etalis
+from etalis.columnar.events import find_types, gather
+from etalis.columnar.run import ColumnRun
+from etalis.temporal.event import Event
+
+
+def check(text: str, events: list[Event], policy: str | None = None) -> bool:
+    """Compare what both give, errors too, and tell whether all rules ran over columns."""
+    program = etalis.compile(text)
+    engine = program.engine(policy=policy)
+    pushed = [e for event in events for e in engine.push(event.name, *event.args, at=(event.start, event.end))]
+    pushed.extend(engine.close())
+    types = find_types([event for event in events if "null" not in event.args])
+    for size in (3, len(events)):
+        run = ColumnRun(program, types, policy=policy)
+        found = [e for low in range(0, len(events), size) for e in run.take(gather(events[low : low + size], types))]
+        found.extend(run.close())
+        assert found == pushed, f"{text} under {policy}, {size} rows at a time"
+        assert Counter(map(str, run.errors)) == Counter(map(str, engine.errors))
+    return not run.at_a_time
