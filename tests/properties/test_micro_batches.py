@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.parquet as pq
 import pytest
@@ -23,6 +24,7 @@ from etalis.language.effects import find_unplanned
 from etalis.language.printer import print_program
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
+from etalis.spark import way
 from etalis.temporal.event import Event, sort_key, to_plain
 from micro_batches import plan_stream, run_whole, standing
 from properties.layers import layered_programs, layered_streams
@@ -43,7 +45,8 @@ def run(text: str, stream: Sequence[Event], policy: str, random: Random, **optio
     events = [event for event in stream if (event.name, len(event.args)) in read]
     if not events or find_unplanned(program.tree) is not None:
         return None
-    with TemporaryDirectory() as folder:
+    over_columns = patch.multiple(way, MANY=random.choice((1, way.MANY)), WORTH=1000)
+    with TemporaryDirectory() as folder, over_columns:
         try:
             planned = plan_stream(program, events, folder, policy=policy, order=False, **options)
         except InputError as error:

@@ -11,6 +11,7 @@ import pytest
 
 import etalis
 from etalis.errors import EventError, InputError, SnapshotError
+from etalis.spark import way
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.step import net_changes
 from etalis.spark.store import KEPT, open_folder
@@ -22,6 +23,13 @@ from micro_batches import Stream, plan_stream, run_whole, standing
 
 SECOND = 10**6
 PAIRS = "d(K, X, Y) <- a(K, X) seq b(K, Y). q(K) <- a(K, _) seq (not b(K, _) within 5)."
+
+
+@pytest.fixture(autouse=True, params=[1, way.MANY], ids=["columns", "event at a time"])
+def rows_over_columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of this over columns as well, where rules qualify."""
+    monkeypatch.setattr(way, "MANY", request.param)
+    monkeypatch.setattr(way, "WORTH", 1000)
 
 
 def event(name: str, *args: Any, at: float) -> Event:
@@ -38,7 +46,9 @@ def make(state: Path, text: str = PAIRS, **options: Any) -> Stream:
 
 
 def brief(rows: list[Any]) -> list[Any]:
-    return [(row["event"], row["args"], row["start"] / SECOND, row["end"] / SECOND) for row in rows]
+    """Results in the order of their ends: rows of a DataFrame have none."""
+    found = [(row["event"], row["args"], row["start"] / SECOND, row["end"] / SECOND) for row in rows]
+    return sorted(found, key=lambda row: (row[3], row[0]))
 
 
 def test_rows_wait_for_the_watermark_of_the_slowest_source(tmp_path: Path) -> None:

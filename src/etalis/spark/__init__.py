@@ -88,9 +88,10 @@ class SparkProgram:
         envelope: bool = False,
     ) -> str:  # fmt: skip
         """Say how `detect` would run: stages, shards and their keys, the order of ties, the columns of the results."""
-        _, given = _frames(df)
+        frames, given = _frames(df)
         options = Options(time, event, order, unit)
-        return describe(self._plan(given, options, Form(select, envelope), policy, shards, staged=True))
+        plan = self._plan(given, options, Form(select, envelope), policy, shards, staged=True)
+        return describe(plan, is_stream=_is_streaming(frames, Streaming()))
 
     def compare(
         self, new: Program, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,

@@ -9,21 +9,21 @@ from etalis.spark.batch import Plan
 from etalis.spark.shard import load
 from etalis.spark.sharding import Sharding
 from etalis.spark.staging import StagePlan
-from etalis.spark.way import describe_way, run_columns
+from etalis.spark.way import MANY, describe_way, run_columns
 
 
-def describe(plan: Plan) -> str:
+def describe(plan: Plan, *, is_stream: bool = False) -> str:
     """Return the lines that `explain` shows."""
-    return "\n".join(_lines(plan))
+    return "\n".join(_lines(plan, is_stream))
 
 
-def _lines(plan: Plan) -> Iterator[str]:
+def _lines(plan: Plan, is_stream: bool) -> Iterator[str]:
     is_staged = len(plan.stages) > 1
     for number, stage in enumerate(plan.stages, 1):
         shards = _counted(stage.sharding.shards, "shard")
         yield f"stage {number} of {len(plan.stages)}: {shards}, {_listed(stage.rules)}" if is_staged else shards
         yield from _sharding(stage.sharding, {forward.tag for forward in stage.relayed.incoming})
-        yield from (f"  {line}" for line in _way(plan, stage))
+        yield from (f"  {line}" for line in _way(plan, stage, is_stream))
     order = plan.frames[0].order
     tie = "the standard order of the events" if order is None else f"{order}, then the standard order of the events"
     yield f"rows of equal time are taken in the order of {tie}"
@@ -40,11 +40,15 @@ def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
         yield "  equal events of several shards are merged"
 
 
-def _way(plan: Plan, stage: StagePlan) -> list[str]:
+def _way(plan: Plan, stage: StagePlan, is_stream: bool) -> list[str]:
     """Say which rules run over columns, and which event at a time and why."""
     if len(plan.stages) > 1:
         return [f"event at a time: {_listed(stage.rules)}", "  events go from stage to stage, each in its place"]
-    return describe_way(plan.job, run_columns(plan.job, load(plan.job)))
+    run = run_columns(plan.job, load(plan.job), carried=is_stream)
+    lines = describe_way(plan.job, run)
+    if is_stream and run is not None and run.components:
+        lines[0] += f", where a batch brings {MANY} rows or more to a shard"
+    return lines
 
 
 def _listed(rules: Sequence[str]) -> str:

@@ -9,11 +9,11 @@ up to the watermark.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,10 +28,16 @@ from etalis.runtime.state import BEGINNING
 from etalis.spark.held import Layouts, fit_rows
 from etalis.spark.shard import Job, run_rows
 from etalis.spark.stage import Relayed
+from etalis.spark.way import stream_columns
 from etalis.tables.cells import to_list
-from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, to_micros
+from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, sort_rows, to_micros
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds
+
+if TYPE_CHECKING:
+    from etalis.columnar.run import ColumnRun
+
+Write: TypeAlias = Callable[[Sequence[Event]], Iterable[Any]]  # events as rows of the results
 
 _EARLIEST = int(np.iinfo(np.int64).min)
 CLOCK = "clock"  # the mark of a stream that only tells the time
@@ -95,17 +101,35 @@ class Letters:
     reasons: Sequence[str]
 
 
-def run_batch(shard: Shard, stream: Stream, batches: Iterable[Any], letters: list[Letters]) -> Iterator[list[Event]]:
-    """Take the rows of one micro-batch, and yield what is settled or, on arrival, what changes; many at a time."""
+def run_batch(
+    shard: Shard, stream: Stream, batches: Iterable[Any], letters: list[Letters], write: Write
+) -> Iterator[Any]:
+    """Take the rows of one micro-batch, and yield as rows what is settled or, on arrival, what changes."""
     parts = [batch for batch in batches if batch.num_rows]
     if not parts:
         return
     rows, end, reached = admit(shard, stream, pa.Table.from_batches(parts), letters)
     if stream.arrives:
-        yield from _take_arriving(shard, stream, rows, reached)
-    else:
-        settled = hold(shard, stream, rows, end, reached)
-        yield from run_rows(shard.engine, stream.job, settled.to_batches(), partial(_advance, reached))
+        yield from write(_take_arriving(shard, stream, rows, reached))
+        return
+    settled = hold(shard, stream, rows, end, reached).to_batches()
+    run = stream_columns(stream.job, shard.engine, sum(part.num_rows for part in settled))
+    if run is None:
+        for events in run_rows(shard.engine, stream.job, settled, partial(_advance, reached)):
+            yield from write(events)
+        return
+    yield from _take_columns(run, stream.job, settled)
+    yield from write(list(_advance(reached, shard.engine)))
+
+
+def _take_columns(run: ColumnRun, job: Job, settled: Iterable[Any]) -> Iterator[Any]:
+    """Take rows over columns, from where the engine stands, and let it go on from there."""
+    from etalis.spark.columns import ColumnShard
+
+    taken = ColumnShard(job, run)
+    for stretch in sort_rows(settled, job.unit, job.memory):
+        yield from taken.take(stretch)
+    run.save()
 
 
 def admit(shard: Shard, stream: Stream, table: Any, letters: list[Letters]) -> tuple[Any, Any, int]:
@@ -192,12 +216,12 @@ def _placed(error: EventError, place: str) -> InputError:
     return InputError(Problem(first.code, f"{place}: {first.message}", hint=first.hint))
 
 
-def _take_arriving(shard: Shard, stream: Stream, rows: Any, reached: int) -> Iterator[list[Event]]:
-    """Take rows at once; yield what the batch as a whole changes."""
+def _take_arriving(shard: Shard, stream: Stream, rows: Any, reached: int) -> list[Event]:
+    """Take rows at once; return what the batch as a whole changes."""
     engine = shard.engine
     changes = [*engine.run(_ranked(shard, stream.job, rows))]
     changes += _advance(reached, engine)
-    yield list(net_changes(changes))
+    return list(net_changes(changes))
 
 
 def _ranked(shard: Shard, job: Job, table: Any) -> Iterator[tuple[Any, ...]]:

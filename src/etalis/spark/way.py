@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun
     from etalis.errors import ConditionError
     from etalis.plan.types import Types
+    from etalis.runtime.engine import Engine
     from etalis.runtime.program import Program
     from etalis.spark.shard import Job
 
+MANY = 10_000  # rows that a micro-batch must bring to a shard to be taken over columns
+WORTH = 2  # as many rows as are taken while one instance that waits is brought over columns and back
 _LOG = logging.getLogger("etalis.spark")
 
 
@@ -48,14 +51,17 @@ def find_obstacles(job: Job) -> Iterator[str]:
 
 
 def run_columns(
-    job: Job, program: Program, on_error: Callable[[ConditionError], object] | None = None
+    job: Job, program: Program, on_error: Callable[[ConditionError], object] | None = None, *, carried: bool = False
 ) -> ColumnRun | None:
-    """Return a run of a job's rules over columns; None if the job keeps all of them from there."""
+    """Return a run of a job's rules over columns; None if the job keeps all of them from there.
+
+    `carried`: as micro-batches do it, where what waits is an engine's.
+    """
     if any(find_obstacles(job)):
         return None
     from etalis.columnar.run import ColumnRun
 
-    return ColumnRun(program, types_of(job), on_error=on_error)
+    return ColumnRun(program, types_of(job), on_error=on_error, engine=program.engine() if carried else None)
 
 
 def describe_way(job: Job, run: ColumnRun | None) -> list[str]:
@@ -63,6 +69,22 @@ def describe_way(job: Job, run: ColumnRun | None) -> list[str]:
     if run is not None:
         return run.choice.describe().splitlines()
     return ["event at a time: all rules", *(f"  {obstacle}" for obstacle in find_obstacles(job))]
+
+
+def stream_columns(job: Job, engine: Engine, rows: int) -> ColumnRun | None:
+    """Return a run over columns that goes on from where an engine stands; None if so many rows do not pay for it."""
+    if rows < MANY or WORTH * rows < engine.waiting() or any(find_obstacles(job)):
+        return None
+    from etalis.columnar.run import run_on
+
+    run = run_on(engine, types_of(job))
+    if not run.choice.columnar:
+        return None
+    run.load()
+    if not run.components:
+        run.save()
+        return None
+    return run
 
 
 def is_over_columns(job: Job, run: ColumnRun | None) -> bool:

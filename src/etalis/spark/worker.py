@@ -11,7 +11,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
@@ -114,8 +114,14 @@ def _results(shard: Shard, task: Task, batches: Iterable[Any], letters: list[Let
     if stream.stage is not None:
         yield from run_stage_batch(shard, stream, stream.stage, batches, letters)
         return
-    for part in run_batch(shard, stream, batches, letters):
-        yield from _encode_changes(part, task) if task.changes else [encode(part, stream.job.output)]
+    yield from run_batch(shard, stream, batches, letters, partial(_encode, task))
+
+
+def _encode(task: Task, events: Sequence[Event]) -> Iterable[Any]:
+    """Return events as rows of the results."""
+    if not events:
+        return []
+    return _encode_changes(events, task) if task.changes else [encode(events, task.stream.job.output)]
 
 
 def _encode_changes(events: Sequence[Event], task: Task) -> Iterator[Any]:
