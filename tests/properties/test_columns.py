@@ -17,11 +17,10 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.logic.term import real
 from etalis.temporal.event import Event
-from properties.programs import WHOLE, policies, programs, streams
+from properties.programs import WHOLE, Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning
 
 pytestmark = pytest.mark.property
-
 
 KNOWN = (
     *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "cnot", "cnot", "fnot", "sliding", "sliding",
@@ -29,6 +28,12 @@ KNOWN = (
 )  # fmt: skip
 FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False)
 REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))
+RECURSIVE = replace(
+    WHOLE, rules=4, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False,
+    kinds=(*["event"] * 6, *["binary"] * 6, "or", "within", "where", "where", "check", "cnot", "fnot"),
+    policies=tuple(name for name in WHOLE.policies if name != "cumulative"),
+)  # fmt: skip
+TEXTS = replace(RECURSIVE, values=("x", "x", "null", "zu", "ä", "B"))
 
 
 @settings(max_examples=settings.default.max_examples // 4)
@@ -46,6 +51,14 @@ def test_columns_of_integers(tree: s.Program, stream: list[Event], policy: str, 
 @settings(max_examples=settings.default.max_examples // 8)
 @given(programs(REALS), streams(REALS), policies(), st.data())
 def test_columns_of_floats(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+@pytest.mark.parametrize("shape", [RECURSIVE, TEXTS], ids=["integers", "texts"])
+@settings(max_examples=settings.default.max_examples // 8)
+@given(st.data())
+def test_recursion_over_columns(shape: Shape, data: st.DataObject) -> None:
+    tree, stream, policy = (data.draw(drawn(shape)) for drawn in (programs, streams, policies))
     check_meaning(tree, stream, policy, data)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from etalis.columnar.beside import readers_of
 from etalis.columnar.execute import MOST_ROUNDS
-from etalis.columnar.qualify import find_components, flat_types
+from etalis.columnar.qualify import find_components, flat_types, in_order
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Initially
 from etalis.plan import algebra as p
@@ -56,7 +56,7 @@ def choose(program: Program, received: Types, policy: str | None = None) -> Choi
     whole = tuple(_whole_program(program, heads))
     if whole:
         return Choice(heads, (), tuple(range(len(heads))), whole, types)
-    parts = find_components(heads, types)
+    parts = find_components(heads, types, settings.max_derivations < MOST_ROUNDS)
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
     return Choice(heads, good, rest, tuple(reason for part in parts for reason in part.reasons), types)
@@ -108,6 +108,8 @@ def _is_tied(part: Sequence[int], left: set[int], readers: dict[int, set[int]]) 
 
 def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:
     """Yield what of some rules cannot be taken over from an engine."""
+    if in_order([choice.heads[i] for i in part]) is None:
+        yield f"rule {choice.heads[part[0]].label}: what recursion keeps is not shared with a running engine yet"
     for i in part:
         kinds = {type(node) for node in p.walk(choice.heads[i].body)}
         for kind, what in _UNSHARED.items():

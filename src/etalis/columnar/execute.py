@@ -24,9 +24,9 @@ from etalis.plan.types import Types
 Kind: TypeAlias = tuple[str, int]
 
 MOST_ROWS = 1 << 20
-MOST_ROUNDS = 1 << 12
-PLACE = 31
-_ROUND = 12
+MOST_ROUNDS = 1 << 20
+PLACE = 23
+_ROUND = 20
 _MOMENT = PLACE + _ROUND
 
 
@@ -65,6 +65,7 @@ class Component:
     def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Types, shared: Builder) -> None:
         ordered = in_order(heads)
         assert ordered is not None
+        self.numbers = tuple(numbers)
         made = {made_kind(head) for head in heads}
         self.steps: list[tuple[Kind, list[_Maker], Latest]] = []
         for group in ordered:

@@ -36,8 +36,11 @@ class Component:
     reasons: tuple[str, ...]
 
 
-def find_components(heads: Sequence[p.Head], types: Types) -> list[Component]:
-    """Part rules into those that share no event, and say of each part whether it runs over columns."""
+def find_components(heads: Sequence[p.Head], types: Types, is_short: bool) -> list[Component]:
+    """Part rules into those that share no event, and say of each part whether it runs over columns.
+
+    `is_short`: what one input causes is so little that the rounds of recursion can be counted.
+    """
     leader: dict[Kind, Kind] = {}
 
     def find(kind: Kind) -> Kind:
@@ -55,7 +58,7 @@ def find_components(heads: Sequence[p.Head], types: Types) -> list[Component]:
     parts: dict[Kind, list[int]] = {}
     for number, kind in enumerate(made):
         parts.setdefault(find(kind), []).append(number)
-    return [_component(numbers, heads, types) for numbers in parts.values()]
+    return [_component(numbers, heads, types, is_short) for numbers in parts.values()]
 
 
 def made_kind(head: p.Head) -> Kind:
@@ -68,10 +71,13 @@ def read_kinds(node: p.Node) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys((n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)))
 
 
-def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Types) -> Component:
+def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Types, is_short: bool) -> Component:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     if in_order([heads[i] for i in numbers]) is None:
-        reasons.append(f"rule {heads[numbers[0]].label}: it is recursive, or depends on rules that are")
+        more = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _recursive_obstacles(heads[i], types)]
+        if not is_short:
+            more.append(f"rule {heads[numbers[0]].label}: it is recursive, and max_derivations is too large")
+        reasons += more
     return Component(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
@@ -113,6 +119,51 @@ def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
             yield f"{name} has no flat type"
         elif name not in sure(head.body) and not _is_bound(head.body, name):
             yield f"{name} may be unbound"
+
+
+def _recursive_obstacles(head: p.Head, types: Types) -> Iterator[str]:
+    """Yield what keeps a rule of a recursive component from the machine, which knows a value's type by its place."""
+    known = variable_types(head.body, types)
+    for arg, place in zip(head.event.args, types[made_kind(head)], strict=True):
+        if isinstance(arg, Var) and known.get(arg.name) != place:
+            yield f"it is recursive, and {arg.name} has another type than its head declares"
+    for node in p.walk(head.body):
+        match node:
+            case p.Source():
+                several = _source_types(node, types)
+            case p.Join() | p.Union() | p.Filter():
+                several = _part_types(node, types)
+            case _:
+                yield "it is recursive, and recursion has no kernel for one of its parts"
+                continue
+        for name in sorted(name for name, kinds in several.items() if len(kinds) > 1):
+            yield f"it is recursive, and {name} has values of several types"
+        if isinstance(node, p.Join) and node.policy.select == "together":
+            yield "it is recursive, and recursion has no kernel for the policy cumulative"
+        known = variable_types(node, types)
+        asked = {v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs}
+        for name in sorted(v for v in asked if known.get(v) not in FLAT):
+            yield f"it is recursive, and {name} has no flat type"
+
+
+def _source_types(node: p.Source, types: Types) -> dict[str, set[str]]:
+    """Return the types that each variable of a leaf has."""
+    found: dict[str, set[str]] = {}
+    for arg, place in zip(node.args, types[node.name, len(node.args)], strict=True):
+        if isinstance(arg, Var):
+            found.setdefault(arg.name, set()).add(place)
+    return found
+
+
+def _part_types(node: p.Node, types: Types) -> dict[str, set[str]]:
+    """Return the types that each variable has in the parts of a node that export it."""
+    found: dict[str, set[str]] = {}
+    for child in p.children(node):
+        known = variable_types(child, types)
+        for name in child.exports:
+            if name in known:
+                found.setdefault(name, set()).add(known[name])
+    return found
 
 
 def _is_bound(node: p.Node, name: str) -> bool:

@@ -15,9 +15,12 @@ from etalis.columnar.choice import choose, part_from, whole_engine
 from etalis.columnar.execute import MOST_ROUNDS, MOST_ROWS, PLACE, Component, Made, first_turns, row_of
 from etalis.columnar.gates import gate_of
 from etalis.columnar.operators import Batch, Rows
+from etalis.columnar.qualify import in_order
+from etalis.columnar.recursion import Recursion
 from etalis.columnar.state import Shared
 from etalis.columnar.typed import UnfitError
 from etalis.errors import ConditionError
+from etalis.plan import algebra as p
 from etalis.plan.types import Types
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
@@ -49,17 +52,24 @@ class ColumnRun:
         self.choice = choice = part_from(self.engine, choice, carried=engine is not None)
         shared = Builder(choice.types, rules.conditions)
         heads = choice.heads
-        self._all = [Component([heads[i] for i in part], part, choice.types, shared) for part in choice.columnar]
-        self._shared = [] if engine is None else [Shared(component, rules) for component in self._all]
+        self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
+        tied = [component for component in self._all if isinstance(component, Component)]
+        self._shared = [] if engine is None else [Shared(component, rules) for component in tied]
         self._beside: dict[frozenset[int], Beside] = {}
         self._gate = gate_of(self.engine) if choice.columnar else None
-        self.components: Sequence[Component] = self._all
+        self.components: Sequence[Component | Recursion] = self._all
         self.now = _LEAST
         self._run_beside()
 
+    def _component(self, heads: Sequence[p.Head], numbers: Sequence[int], shared: Builder) -> Component | Recursion:
+        types = self.choice.types
+        if in_order(heads) is not None:
+            return Component(heads, numbers, types, shared)
+        return Recursion(heads, numbers, types, shared.conditions, self.program.settings.max_derivations)
+
     def _run_beside(self) -> None:
         """Let the engine itself run all rules that are not among the components."""
-        over = {maker.number for component in self.components for _, makers, _ in component.steps for maker in makers}
+        over = {number for component in self.components for number in component.numbers}
         self.at_a_time = frozenset(range(len(self.choice.heads))) - over
         if self.components and self.at_a_time not in self._beside:
             self._beside[self.at_a_time] = Beside(self.engine, self.at_a_time)

@@ -168,11 +168,7 @@ class Course:
             return
         self.state.queue.clear()
         self.state.steps.clear()
-        event = Event(last)
-        source = "a goal" if event.rule is None else f"rule {event.rule}"
-        hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
-        message = f"one input caused more than {limit} events; the last came from {source}: {event!r}"
-        raise LimitError(Problem("E320", message, hint=hint))
+        raise too_many(limit, Event(last))
 
     def reached(self) -> int | None:
         """Return the time reached while an event is processed, None else."""
@@ -202,3 +198,11 @@ class Course:
             out.append(raw)
         self.state.parts = ()
         self.occur(step.name, len(step.args), raw)
+
+
+def too_many(limit: int, last: Event) -> LimitError:
+    """Return the error that one input caused too many events."""
+    source = "a goal" if last.rule is None else f"rule {last.rule}"
+    hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
+    message = f"one input caused more than {limit} events; the last came from {source}: {last!r}"
+    return LimitError(Problem("E320", message, hint=hint))
