@@ -17,7 +17,7 @@ from etalis.columnar.gates import gate_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order
 from etalis.columnar.recursion import Recursion
-from etalis.columnar.state import Shared
+from etalis.columnar.state import Shared, uncollected
 from etalis.columnar.typed import UnfitError
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
@@ -89,6 +89,7 @@ class ColumnRun:
         """Whether rows may come in any order, within the bound on lateness."""
         return self.engine._disorder is not None and self.engine._disorder.watermark is not None
 
+    @uncollected()
     def load(self) -> None:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
         self.components = self._all
@@ -105,6 +106,7 @@ class ColumnRun:
         self.components = found
         self._run_beside()
 
+    @uncollected()
     def save(self) -> None:
         """Let the engine go on from here."""
         state = self.engine._state
