@@ -318,7 +318,7 @@ class _Run:
 
 def _interleaved(found: Sequence[tuple[KindKey, Made, pa.RecordBatch]]) -> pa.RecordBatch:
     """Return events of several kinds in the order in which they were made."""
-    from etalis.columnar.execute import PLACE
+    from etalis.columnar.moments import PLACE
 
     ranked = sorted(kind for kind, _, _ in found)
     ranks = np.concatenate([np.full(len(made), (kind[1] << 32) + ranked.index(kind)) for kind, made, _ in found])

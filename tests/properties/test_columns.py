@@ -24,9 +24,10 @@ pytestmark = pytest.mark.property
 
 KNOWN = (
     *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "cnot", "cnot", "fnot", "sliding", "sliding",
-    "opened", "opened", "opened", "anchored", "anchored", "repeat", "any", "sub_rule", "chain",
+    "opened", "opened", "opened", "anchored", "anchored", "repeat", "not_within", "not_within", "point", "any",
+    "sub_rule", "chain",
 )  # fmt: skip
-FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False)
+FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3))
 REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))
 RECURSIVE = replace(
     WHOLE, rules=4, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False,

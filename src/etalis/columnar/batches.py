@@ -34,6 +34,9 @@ class Input:
     events: Mapping[Kind, Received]
 
 
+NO_ROWS = Input(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
+
+
 def cut(batch: Input, low: int, high: int) -> Input:
     """Return a stretch of a batch."""
     events = {}

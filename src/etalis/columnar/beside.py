@@ -41,6 +41,13 @@ def readers_of(rules: RuleSet) -> dict[int, set[int]]:
     return found
 
 
+def keep_ticks(rules: RuleSet, wanted: Collection[int]) -> None:
+    """Let only the time points of some rules happen in an engine."""
+    if rules.ticks:
+        readers = readers_of(rules)
+        rules.keep_ticks([leaf for leaf in rules.wiring.leaves if readers[id(leaf)] & set(wanted)])
+
+
 class Beside:
     """Some of an engine's rules, event at a time."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, assert_never
 
 from etalis.columnar.conditions import Judge
+from etalis.columnar.deadlines import Ticker, Waiter
 from etalis.columnar.folds import build_fold
 from etalis.columnar.joins import Join
+from etalis.columnar.moments import Timer
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
 from etalis.columnar.repetitions import Repeater, is_followed
 from etalis.plan import algebra as p
@@ -19,9 +21,10 @@ from etalis.runtime.conditions import Conditions
 class Builder:
     """Builds operators; equal nodes of a component become one."""
 
-    def __init__(self, types: Types, conditions: Conditions) -> None:
+    def __init__(self, types: Types, conditions: Conditions, timers: list[Timer] | None = None) -> None:
         self.types = types
         self.conditions = conditions
+        self.timers: list[Timer] = [] if timers is None else timers
         self.built: dict[p.Node, Operator] = {}
 
     def build(self, node: p.Node, rule: str) -> Operator:
@@ -38,7 +41,7 @@ class Builder:
             case p.Union(branches=branches):
                 return Union([self.build(branch, rule) for branch in branches], node.exports)
             case p.Filter(child=child):
-                return Filter(self.build(child, rule), window_of(node.tests), Tests(self._tests(node, known, rule)))
+                return Filter(node, self.build(child, rule), Tests(self._tests(node, known, rule)))
             case p.Join(left=p.Repetition() as left) if is_followed(node):
                 return Repeater(left, node, self._inputs(rule, *p.children(left), node.right), known)
             case p.Join():
@@ -51,8 +54,15 @@ class Builder:
                 return build_fold(
                     node, inputs, inside, Tests(self._tests(node, known, rule)), self.conditions.fail(rule)
                 )
+            case p.Tick():
+                return Ticker(node)
+            case p.Deadline(left=left, absent=absent):
+                inputs = self._inputs(rule, left, absent)
+                waiter = Waiter(node, inputs[0], inputs[1], known, Tests(self._tests(node, known, rule)))
+                self.timers.append(waiter)
+                return waiter
             case _:
-                raise AssertionError("refused before")
+                assert_never(node)
 
     def _inputs(self, rule: str, *nodes: p.Node) -> list[Operator]:
         return [self.build(node, rule) for node in nodes]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from etalis.columnar.beside import readers_of
-from etalis.columnar.execute import MOST_ROUNDS
+from etalis.columnar.moments import MOST_ROUNDS
 from etalis.columnar.qualify import find_components, flat_types, in_order
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Initially
@@ -112,6 +112,8 @@ def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:
         yield f"rule {choice.heads[part[0]].label}: what recursion keeps is not shared with a running engine yet"
     for i in part:
         kinds = {type(node) for node in p.walk(choice.heads[i].body)}
+        if choice.heads[i].alarm is not None:
+            yield f"rule {choice.heads[i].label}: alarms that are set are not shared with a running engine yet"
         for kind, what in _UNSHARED.items():
             if kind in kinds:
                 yield f"rule {choice.heads[i].label}: what {what} keep is not shared with a running engine yet"

@@ -14,30 +14,15 @@ import numpy as np
 
 from etalis.columnar.build import Builder
 from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows, ranks
+from etalis.columnar.moments import PLACE, alarm_delay
 from etalis.columnar.operators import Batch, Operator, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
-from etalis.language.syntax import Const, Var
+from etalis.language.syntax import Alarm, Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
 
 Kind: TypeAlias = tuple[str, int]
-
-MOST_ROWS = 1 << 20
-MOST_ROUNDS = 1 << 20
-PLACE = 23
-_ROUND = 20
-_MOMENT = PLACE + _ROUND
-
-
-def first_turns(rows: Integers) -> Integers:
-    """Return the turns of rows that are taken: before anything they cause."""
-    return rows << _MOMENT
-
-
-def row_of(turn: Integers) -> Integers:
-    """Return the rows that turns belong to."""
-    return turn >> _MOMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +52,20 @@ class Component:
         assert ordered is not None
         self.numbers = tuple(numbers)
         made = {made_kind(head) for head in heads}
-        self.steps: list[tuple[Kind, list[_Maker], Latest]] = []
+        self.steps: list[tuple[Kind, list[_Maker | _Alarms], Latest]] = []
         for group in ordered:
-            makers = []
+            makers: list[_Maker | _Alarms] = []
             for i in group:
                 read = [kind for kind in read_kinds(heads[i].body) if kind in made]
-                builder = shared if len(read) < 2 else Builder(types, shared.conditions)
+                builder = shared if len(read) < 2 else Builder(types, shared.conditions, shared.timers)
                 operator = builder.build(heads[i].body, heads[i].label)
-                makers.append(_Maker(heads[i], numbers[i], operator, tuple(read)))
+                maker = _Maker(heads[i], numbers[i], operator, tuple(read))
+                alarm = heads[i].alarm
+                if alarm is None:
+                    makers.append(maker)
+                else:
+                    makers.append(alarms := _Alarms(alarm, maker))
+                    shared.timers.append(alarms)
             kind = made_kind(heads[group[0]])
             self.steps.append((kind, makers, Latest(types[kind])))
         self.read = {kind for head in heads for kind in read_kinds(head.body)}
@@ -133,6 +124,37 @@ class _Maker:
                 raise AssertionError("refused before")
 
 
+class _Alarms:
+    """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come."""
+
+    def __init__(self, alarm: Alarm, maker: _Maker) -> None:
+        self.is_relative = alarm.kind == "after"
+        self.delay = alarm_delay(alarm) or 0
+        self.maker = maker
+        self.number = maker.number
+        self.operator = maker.operator
+        self.pending: Made | None = None
+
+    def due(self) -> Integers:
+        """Return when what waits is due."""
+        return np.zeros(0, np.int64) if self.pending is None else self.pending.end
+
+    def take(self, batch: Batch) -> Made:
+        """Return the alarms that fall due, as instants; the turn is that of their step."""
+        clock = batch.clock
+        set_now = self.maker.take(batch)
+        due = set_now.end + self.delay if self.is_relative else np.maximum(set_now.end, self.delay)
+        step = np.where(due > set_now.end, 0, clock.step_after(set_now.turn))
+        found = Made(set_now.turn, due, due, set_now.rule, set_now.columns)
+        if self.pending is not None:
+            found, step = _below([self.pending, found]), np.concatenate([np.zeros(len(self.pending), np.int64), step])
+        waits = found.end >= clock.horizon
+        self.pending = found.take(np.flatnonzero(waits))
+        found, step = found.take(np.flatnonzero(~waits)), step[~waits]
+        fallen = Made(clock.turns(found.end, step), found.start, found.end, found.rule, found.columns)
+        return fallen.take(np.argsort(fallen.turn, kind="stable"))
+
+
 def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
     """Give events of several kinds turns of their own, in the order of a round; return what they were."""
     kinds = list(batch.events)
@@ -152,7 +174,7 @@ def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
         high = low + len(rows.turn)
         events[kind] = Rows(places[low:high], rows.start, rows.end, rows.columns)
         low = high
-    return Batch(events, batch.now), turn[order]
+    return Batch(events, batch.now, batch.clock), turn[order]
 
 
 class Latest:

@@ -13,14 +13,13 @@ import numpy as np
 
 from etalis.columnar.columns import Block, Column, Instances, Integers, concat, constant, stack, type_of
 from etalis.columnar.joins import Join
-from etalis.columnar.operators import Absence, Batch, Operator, Tests, equal_values
+from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values
 from etalis.columnar.tables import merge
 from etalis.columnar.totals import VALUE, Aggregate, Running, Sliding
 from etalis.language.syntax import Const, Term, Var
 from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
-from etalis.plan.retention import window_of
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import RELATIONS
@@ -75,12 +74,10 @@ class Outcome:
 
     def __init__(self, node: p.Fold, tests: Tests) -> None:
         self.result = node.result
-        self.window = window_of(node.tests)
-        self.tests = tests
+        self.outcome = Filtering(node.tests, tests)
 
     def passing(self, batch: Batch, rows: Instances, value: Column) -> Instances:
         """Return the matches that stand."""
-        self.tests.take(batch)
         match self.result:
             case Var(name=name) if name.startswith("_#"):
                 pass
@@ -90,13 +87,7 @@ class Outcome:
                 rows = rows.with_columns({name: value})
             case term:
                 rows = rows.take(np.flatnonzero(equal_values(value, constant(_value(term), len(rows)))))
-        if self.window is not None:
-            rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
-        _, rows = self.tests.passing(rows)
-        for test in self.tests.tests:
-            if isinstance(test, Absence):
-                test.forget(batch.now)
-        return rows
+        return self.outcome.passing(batch, rows)
 
 
 class Slider(Operator):

@@ -15,9 +15,11 @@ import numpy as np
 
 from etalis.columnar.columns import Column, Flags, Instances, Integers, constant, key_rows, nothing, stack
 from etalis.columnar.conditions import Judge
+from etalis.columnar.moments import Clock
 from etalis.columnar.tables import Blockers, Numbered
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
 
 Kind: TypeAlias = tuple[str, int]
 _ALWAYS = -(1 << 62)
@@ -35,10 +37,11 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What has arrived: events by kind, those that rules make being added, and the latest end so far."""
+    """What has arrived: events by kind, those that rules make being added, the latest end so far, and the order."""
 
     events: dict[Kind, Rows]
     now: int
+    clock: Clock
 
 
 class Operator(ABC):
@@ -175,17 +178,15 @@ class Absence:
             self.blockers = self.blockers.take(kept).only(self.joined)
 
 
-class Filter(Operator):
-    """The matches of a child that pass the tests."""
+class Filtering:
+    """The window and the tests of a node, on matches that are complete."""
 
-    def __init__(self, child: Operator, window: int | None, tests: Tests) -> None:
-        self.child = child
-        self.window = window
+    def __init__(self, given: Sequence[p.Test], tests: Tests) -> None:
+        self.window = window_of(given)
         self.tests = tests
 
-    def take(self, batch: Batch) -> Instances:
+    def passing(self, batch: Batch, rows: Instances) -> Instances:
         """Return what passes."""
-        rows = self.child.take(batch)
         self.tests.take(batch)
         if self.window is not None:
             rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
@@ -194,6 +195,19 @@ class Filter(Operator):
             if isinstance(test, Absence):
                 test.forget(batch.now)
         return rows
+
+
+class Filter(Operator):
+    """The matches of a child that pass the tests."""
+
+    def __init__(self, node: p.Filter, child: Operator, tests: Tests) -> None:
+        self.child = child
+        self.tests = tests
+        self.outcome = Filtering(node.tests, tests)
+
+    def take(self, batch: Batch) -> Instances:
+        """Return what passes."""
+        return self.outcome.passing(batch, self.child.take(batch))
 
 
 class Union(Operator):

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from etalis.columnar.columns import FLAT
 from etalis.columnar.folds import needed_columns
+from etalis.columnar.moments import MOST_DELAYS, alarm_delay, depths, find_sums
 from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
@@ -21,11 +22,6 @@ from etalis.plan.types import Types, variable_types
 from etalis.temporal.aggregate import FOLDS
 
 Kind: TypeAlias = tuple[str, int]
-
-_AT_A_TIME = {
-    p.Tick: "a time point",
-    p.Deadline: "an absence until a deadline",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +69,32 @@ def read_kinds(node: p.Node) -> tuple[Kind, ...]:
 
 def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Types, is_short: bool) -> Component:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
-    if in_order([heads[i] for i in numbers]) is None:
+    mine = [heads[i] for i in numbers]
+    if in_order(mine) is None:
         more = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _recursive_obstacles(heads[i], types)]
         if not is_short:
             more.append(f"rule {heads[numbers[0]].label}: it is recursive, and max_derivations is too large")
         reasons += more
+    else:
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine)]
     return Component(tuple(numbers), tuple(dict.fromkeys(reasons)))
+
+
+def _timing(head: p.Head, heads: Sequence[p.Head]) -> Iterator[str]:
+    """Yield what keeps a rule from columns of all that happens by itself."""
+    if len(find_sums(heads)) > MOST_DELAYS:
+        yield "too many delays follow on each other"
+    depth = depths(heads)
+    waiting = [node for node in p.walk(head.body) if isinstance(node, p.Deadline)]
+    if len({node.duration for node in waiting}) < len(waiting):
+        yield "absences with equal deadlines stand beside each other"
+    if any(depth.get(kind, 0) for node in waiting for kind in read_kinds(node.absent)) or any(
+        isinstance(part, p.Deadline) for node in waiting for part in p.walk(node.absent)
+    ):
+        yield "what must be absent until a deadline may itself fall due"
+    timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
+    if timed and sum(kind in depth for kind in read_kinds(head.body)) > 1:
+        yield "a time point or deadline stands beside several derived events"
 
 
 def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
@@ -103,8 +119,8 @@ def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
 
 def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
     """Yield what keeps a rule from columns."""
-    if head.alarm is not None:
-        yield "it sets an alarm"
+    if head.alarm is not None and alarm_delay(head.alarm) is None:
+        yield "its alarm is set for no constant number of seconds"
     if head.actions:
         yield "it has an action"
     yield from _terms(head.event.args, "its head")
@@ -123,6 +139,8 @@ def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
 
 def _recursive_obstacles(head: p.Head, types: Types) -> Iterator[str]:
     """Yield what keeps a rule of a recursive component from the machine, which knows a value's type by its place."""
+    if head.alarm is not None:
+        yield "it is recursive, and recursion has no kernel for alarms"
     known = variable_types(head.body, types)
     for arg, place in zip(head.event.args, types[made_kind(head)], strict=True):
         if isinstance(arg, Var) and known.get(arg.name) != place:
@@ -182,10 +200,6 @@ def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
 
 
 def _node(node: p.Node, types: Types, follower: p.Join | None) -> Iterator[str]:
-    what = _AT_A_TIME.get(type(node))
-    if what is not None:
-        yield f"{what} has no kernel yet"
-        return
     if any(v in ("$parts", "$ids") for v in node.exports):
         yield "its parts are asked for"
     if "$token" in node.exports and follower is None:
@@ -213,6 +227,9 @@ def _node(node: p.Node, types: Types, follower: p.Join | None) -> Iterator[str]:
             yield from _fold(node, known)
         case p.Repetition():
             yield from find_obstacles(node, follower)
+        case p.Deadline(absent=absent, joined=joined):
+            if not set(joined) <= sure(absent) & sure(node.left):
+                yield "an absence shares a variable that may be unbound"
         case p.Union(branches=branches):
             leaves = [set(count_leaves(branch)) for branch in branches]
             if len(set().union(*leaves)) < sum(map(len, leaves)):

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar import machine as m
-from etalis.columnar.execute import PLACE, Made
+from etalis.columnar.execute import Made
 from etalis.columnar.lowering import Lowering
+from etalis.columnar.moments import PLACE
 from etalis.columnar.operators import Batch
 from etalis.columnar.qualify import made_kind, read_kinds
 from etalis.columnar.words import TYPES, Texts

@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.batches import Input, Kind, Received, cut, listed
-from etalis.columnar.beside import Beside
+from etalis.columnar.batches import NO_ROWS, Input, Kind, Received, listed
+from etalis.columnar.beside import Beside, keep_ticks
 from etalis.columnar.build import Builder
 from etalis.columnar.choice import choose, part_from, whole_engine
-from etalis.columnar.execute import MOST_ROUNDS, MOST_ROWS, PLACE, Component, Made, first_turns, row_of
+from etalis.columnar.execute import Component, Made
 from etalis.columnar.gates import gate_of
+from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Schedule, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order
 from etalis.columnar.recursion import Recursion
@@ -53,6 +54,7 @@ class ColumnRun:
         shared = Builder(choice.types, rules.conditions)
         heads = choice.heads
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
+        self._schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
         tied = [component for component in self._all if isinstance(component, Component)]
         self._shared = [] if engine is None else [Shared(component, rules) for component in tied]
         self._beside: dict[frozenset[int], Beside] = {}
@@ -60,6 +62,8 @@ class ColumnRun:
         self.components: Sequence[Component | Recursion] = self._all
         self.now = _LEAST
         self._run_beside()
+        if engine is None:
+            keep_ticks(rules, self.at_a_time)
 
     def _component(self, heads: Sequence[p.Head], numbers: Sequence[int], shared: Builder) -> Component | Recursion:
         types = self.choice.types
@@ -129,18 +133,18 @@ class ColumnRun:
     def admit(self, batch: Input) -> Iterator[Input]:
         """Yield the rows that are to be taken now, in order, at most `MOST_ROWS` at a time."""
         assert self._gate is not None
-        yield from _pieces(self._gate.admit(batch))
+        yield from self._schedule.pieces(self._gate.admit(batch))
 
     def remaining(self) -> Iterator[Input]:
         """Yield the rows that were held until now, in order."""
         held = None if self._gate is None else self._gate.release()
         if held is not None:
-            yield from _pieces(held)
+            yield from self._schedule.pieces(held)
 
-    def _take(self, batch: Input) -> Iterator[Event]:
-        found = [event for made in self.columns(batch) for event in self._events(*made)]
+    def _take(self, batch: Input, horizon: int | None = None) -> Iterator[Event]:
+        found = [event for made in self.columns(batch, horizon) for event in self._events(*made)]
         for number, (row, event) in enumerate(self._beside[self.at_a_time].take(batch)):
-            found.append(((row, event.end_time, MOST_ROUNDS, number), event))
+            found.append(((int(self._clock.rows[row]), event.end_time, MOST_ROUNDS, number), event))
         found.sort(key=lambda pair: pair[0])
         for _, event in found:
             yield event
@@ -149,15 +153,21 @@ class ColumnRun:
         """Take a batch, which was admitted, by the rules that run event at a time; return what it causes."""
         return [event for _, event in self._beside[self.at_a_time].take(batch)]
 
-    def columns(self, batch: Input) -> Iterator[tuple[Kind, Made]]:
-        """Take a batch of at most `MOST_ROWS` rows by the rules over columns; yield what is reported, by kind."""
+    def columns(self, batch: Input, horizon: int | None = None) -> Iterator[tuple[Kind, Made]]:
+        """Take a piece of a batch by the rules over columns; yield what is reported, by kind.
+
+        Time comes to the end of the last row, or to a horizon.
+        """
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
+        clock = self._clock = self._schedule.clock(batch, self.now if horizon is None else horizon)
+        if len(clock.moments):
+            self.now = max(self.now, int(clock.moments[-1]))
         received = {
-            kind: Rows(first_turns(r.rows), batch.start[r.rows], batch.end[r.rows], r.columns)
+            kind: Rows(first_turns(clock.rows[r.rows]), batch.start[r.rows], batch.end[r.rows], r.columns)
             for kind, r in batch.events.items()
         }
-        taken = Batch(received, self.now)
+        taken = Batch(received, self.now, clock)
         for component in self.components:
             for kind, made in component.take(taken).items():
                 reported = self.program.is_reported(*kind)
@@ -198,6 +208,10 @@ class ColumnRun:
         """End the stream; yield what that settles."""
         for piece in self.remaining():
             yield from self._take(piece)
+        if self.components:
+            for piece in self._schedule.rest():
+                yield from self._take(piece)
+            yield from self._take(NO_ROWS, END)
         yield from self.engine.close()
 
 
@@ -231,16 +245,6 @@ def _in_round(turn: int, start: int, kind: KindKey) -> tuple[Any, ...]:
     """Return what orders the events that one row causes: round, start, atom."""
     moment, place = divmod(turn, 1 << PLACE)
     return moment % MOST_ROUNDS, start, kind[1], kind[0], place
-
-
-def _pieces(batch: Input) -> Iterator[Input]:
-    """Yield a batch in pieces that are taken at a time."""
-    count = len(batch.end)
-    if count <= MOST_ROWS:
-        yield batch
-        return
-    for low in range(0, count, MOST_ROWS):
-        yield cut(batch, low, low + MOST_ROWS)
 
 
 __all__ = ["ColumnRun", "Input", "Received", "choose", "run_on", "warned"]

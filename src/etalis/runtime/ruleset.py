@@ -35,7 +35,7 @@ from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.entry import EntryWriter
 from etalis.runtime.heads import Heads
-from etalis.runtime.network import PlannedRule, Wiring
+from etalis.runtime.network import Entry, PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
 from etalis.runtime.state import NEVER, Made, Owner, Pending, Raw, State
 from etalis.runtime.store import Doubles, count_instances
@@ -117,7 +117,7 @@ class RuleSet:
         self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
         compiler = self.compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
         self.processors = compiler.processors()
-        self.ticks = self._compile_ticks(compiler)
+        self.ticks = self._compile_ticks(compiler, self.wiring.leaves)
         self.log = compiler.log()
         heads = [(r.head.event.name, len(r.head.event.args)) for r, _ in self.rules]
         self.listened = {*self.processors, *heads, *self.learned}
@@ -159,9 +159,13 @@ class RuleSet:
 
         return tell
 
-    def _compile_ticks(self, compiler: Compiler) -> list[tuple[int, Callable[[], None]]]:
+    def keep_ticks(self, leaves: Sequence[Entry]) -> None:
+        """Let the time points of some leaves happen, and no others."""
+        self.ticks = self._compile_ticks(self.compiler, leaves)
+
+    def _compile_ticks(self, compiler: Compiler, leaves: Sequence[Entry]) -> list[tuple[int, Callable[[], None]]]:
         found = []
-        for leaf in self.wiring.leaves:
+        for leaf in leaves:
             if isinstance(leaf.node, p.Tick):
                 code = Code([])
                 time = code.constant(leaf.node.time)
