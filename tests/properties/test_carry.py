@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from etalis.columnar.run import run_on
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
+from etalis.plan import algebra as p
 from etalis.runtime.engine import Engine
 from etalis.runtime.store import Newest, Token, members
 from etalis.temporal.event import Event
@@ -103,15 +104,26 @@ def check_held(found: Engine, expected: Engine) -> None:
     """What waits is what waits in an engine that took all rows by push, less what can match no more."""
     ours, theirs = found._rules.memory, expected._rules.memory
     assert ours.keys() == theirs.keys()
-    for key, part in ours.items():
-        if isinstance(part, dict):
-            for name, group in part.items():
-                assert not Counter(held(group)) - Counter(held(theirs[key].get(name, [])))
-                assert held(group) == sorted(held(group), key=lambda x: (x[-1], x[-2]))
-        elif isinstance(part, deque) and key[1].startswith("fifo"):
-            assert list(part) == sorted(part, key=lambda pair: pair[0])
-            side = ours[key[0], f"side{key[1][4:]}"]
-            assert not Counter((x[-1], k) for k, group in side.items() for x in held(group)) - Counter(part)
+    for entry in found._rules.wiring.entries:
+        for place in (0, 1) if isinstance(entry.node, p.Join) else ():
+            key = (entry.key, f"side{place}")
+            mine, wanted = ours.get(key, {}), theirs.get(key, {})
+            assert all(held(group) == sorted(held(group), key=rank) for group in mine.values())
+            keep = found._rules.compiler.retention(entry, place)
+            since = None if keep is None else found._state.now - keep
+            a, b = (Counter((k, x) for k, group in s.items() for x in held(group)) for s in (mine, wanted))
+            assert not a - b
+            if not any(isinstance(test, p.Goal) for test in entry.node.tests):  # else some match nothing
+                assert not [x for _, x in b - a if since is None or x[-1] >= since]
+            if keep is not None and keep >= 0:
+                fifo = ours[entry.key, f"fifo{place}"]
+                assert list(fifo) == sorted(fifo, key=lambda pair: pair[0])
+                assert not Counter((x[-1], k) for k, x in a.elements()) - Counter(fifo)
+
+
+def rank(instance: Any) -> tuple[int, int]:
+    """Return what orders the instances of a key."""
+    return instance[-1], instance[-2]
 
 
 def held(group: Any) -> list[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -88,22 +88,29 @@ def part_from(engine: Engine, choice: Choice, *, carried: bool) -> Choice:
         return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
     refused = [(part, reason) for part in choice.columnar for reason in _unshared(choice, part)] if carried else []
     left = {i for part, _ in refused for i in part} | set(choice.at_a_time)
-    readers = readers_of(engine._rules)
-    found = [(part, reason) for part, reason in refused]
-    while True:
-        more = [part for part in choice.columnar if not left & set(part) and _is_tied(part, left, readers)]
-        if not more:
-            break
-        left.update(i for part in more for i in part)
-        found += [(part, f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not") for part in more]
+    tied = tied_to(left, choice.columnar, readers_of(engine._rules))
+    left.update(i for part in tied for i in part)
     columnar = tuple(part for part in choice.columnar if not left & set(part))
-    reasons = choice.reasons + tuple(dict.fromkeys(reason for _, reason in found))
-    return replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=reasons)
+    reasons = [reason for _, reason in refused]
+    reasons += [f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied]
+    found = choice.reasons + tuple(dict.fromkeys(reasons))
+    return replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=found)
 
 
-def _is_tied(part: Sequence[int], left: set[int], readers: dict[int, set[int]]) -> bool:
-    """Tell whether rules share a part with others."""
-    return any(several & left and several & set(part) for several in readers.values())
+def tied_to(
+    left: Collection[int], parts: Iterable[tuple[int, ...]], readers: Mapping[int, set[int]]
+) -> list[tuple[int, ...]]:
+    """Return those of several parts, none of whose rules are left, that share parts of patterns with what is left."""
+    gone = set(left)
+    rest = [part for part in parts if not gone & set(part)]
+    found: list[tuple[int, ...]] = []
+    while True:
+        more = [part for part in rest if any(each & gone and each & set(part) for each in readers.values())]
+        if not more:
+            return found
+        found += more
+        gone.update(i for part in more for i in part)
+        rest = [part for part in rest if part not in more]
 
 
 def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:

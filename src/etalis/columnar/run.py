@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.batches import NO_ROWS, Input, Kind, Received, listed
-from etalis.columnar.beside import Beside, keep_ticks
+from etalis.columnar.beside import Beside, keep_ticks, readers_of
 from etalis.columnar.build import Builder
-from etalis.columnar.choice import choose, part_from, whole_engine
+from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
 from etalis.columnar.execute import Component, Made
 from etalis.columnar.gates import gate_of
 from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Schedule, first_turns, row_of
@@ -57,6 +57,7 @@ class ColumnRun:
         self._schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
         tied = [component for component in self._all if isinstance(component, Component)]
         self._shared = [] if engine is None else [Shared(component, rules) for component in tied]
+        self._loaded: list[Shared] = []
         self._beside: dict[frozenset[int], Beside] = {}
         self._gate = gate_of(self.engine) if choice.columnar else None
         self.components: Sequence[Component | Recursion] = self._all
@@ -96,18 +97,21 @@ class ColumnRun:
     @uncollected()
     def load(self) -> None:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
-        self.components = self._all
         self.now = max(self.engine._state.now, _LEAST)
         try:
             if self._gate is not None:
                 self._gate.load(self.choice.types)
-            found = [shared.component for shared in self._shared if _loads(shared)]
+            loaded = [shared for shared in self._shared if _loads(shared)]
         except UnfitError as error:
             _LOG.warning("event at a time: %s", error)
-            found = []
-        if self._gate is not None and not found:
+            loaded = []
+        over = [tuple(shared.component.numbers) for shared in loaded]
+        left = set(range(len(self.choice.heads))).difference(*over)
+        tied = tied_to(left, over, readers_of(self.engine._rules)) if len(loaded) < len(self._shared) else []
+        self._loaded = [shared for shared in loaded if tuple(shared.component.numbers) not in tied]
+        self.components = [shared.component for shared in self._loaded]
+        if self._gate is not None and not self.components:
             self._gate.save()
-        self.components = found
         self._run_beside()
 
     @uncollected()
@@ -117,9 +121,11 @@ class ColumnRun:
         if self._gate is not None and self.components:
             self._gate.save()
             state.now = max(state.now, self.now) if self.now > _LEAST else state.now
+        saved: set[int] = set()
+        for shared in self._loaded:
+            shared.save(saved)
         for shared in self._shared:
-            if shared.component in self.components:
-                shared.save()
+            shared.clear()
 
     def take(self, batch: Input) -> Iterator[Event]:
         """Take a batch and yield what it causes, in order."""

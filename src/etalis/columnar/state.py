@@ -274,13 +274,15 @@ class Shared:
             elif not _is_alike(first, link):
                 raise UnfitError("equal parts of rules hold different instances")
 
-    def save(self) -> None:
-        """Put the state back into the engine."""
-        saved: set[int] = set()
+    def save(self, saved: set[int]) -> None:
+        """Put the state back into the engine, but for parts that have been `saved`: components may share some."""
         for link in self.links:
             if _there(link) not in saved:
                 saved.add(_there(link))
                 link.save()
+
+    def clear(self) -> None:
+        """Keep nothing over columns."""
         for link in self.links:
             link.clear()
 

@@ -162,3 +162,23 @@ def test_all_rows_of_a_file_may_be_late() -> None:
     found = program.detect(table(stream), time="at", event="event", batch=30)
     assert found["start"].to_pylist() == [row[-2] for row in expected]
     assert found["end"].to_pylist() == [row[-1] for row in expected]
+
+
+@pytest.mark.parametrize("waiting", [5, "text"], ids=["columns", "event at a time"])
+def test_rules_that_share_a_part_stay_together(waiting: object) -> None:
+    program = etalis.compile("""
+        one(X) <- (a(X) seq b(X)) and c(_).
+        two(X) <- (a(X) seq b(X)) and d(Y) where Y \\= 4.
+        three(X) <- a(X) and e(X).
+    """)
+    one, other = (program.engine(policy="unrestricted") for _ in range(2))
+    for engine in (one, other):
+        list(engine.run([("d", waiting, 0), ("c", 1, 0), ("a", 1, 1), ("b", 1, 2)]))
+    given = {"event": ["a", "b", "c", "d", "e"], "at": [4, 5, 6, 7, 8], "x": [1, 1, 3, 4, 1]}
+    found = other.detect(pa.table(given), time="at", event="event")
+    assert [len(c.numbers) for c in other.over_columns[2].components] == ([1] if waiting == "text" else [1, 1, 1])
+    expected = list(one.run(zip(given["event"], given["x"], given["at"], strict=True)))
+    assert sorted(zip(*(found[c].to_pylist() for c in ("end", "start", "event")), strict=True)) == sorted(
+        (e.end, e.start, e.name) for e in expected
+    )
+    assert other.waiting() == one.waiting() - (waiting == 5)  # d(4) matches nothing
