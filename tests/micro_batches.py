@@ -42,11 +42,12 @@ class Stream:
             found.append((tag, event.start_time, event.end_time, rank, *slots))
         return found
 
-    def run(self, number: int, rows: Sequence[Row], *, clock: int | None = None) -> list[Any]:
-        """Run one micro-batch of all shards of all stages; return the results."""
+    def run(self, number: int, rows: Sequence[Row], *, clock: int | None = None, told: Sequence[str] = ()) -> list[Any]:
+        """Run one micro-batch of all shards of all stages, with other rows that all are told; return the results."""
         marks = {f"\0{i}": self._latest(rows, frame) for i, frame in enumerate(self.plan.frames)} | {"\0clock": clock}
         blanks = (None,) * (1 + len(self.plan.slots.types))
         marked = [(tag, time, time, *blanks) for tag, time in marks.items() if time is not None]
+        marked += [(tag, None, None, *blanks) for tag in told]
         handed: list[pa.Table] = []
         for stage, task in zip(self.plan.stages, self.tasks, strict=True):
             mine = [row for row in rows if len(self.plan.stages) == 1 or row[0] in stage.tags]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from copy import copy
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +22,7 @@ Texts: TypeAlias = Sequence[tuple[str, str]]  # name and text of each file
 
 
 def assemble(pipeline: Pipeline) -> tuple[Program | None, list[Problem]]:
-    """Return the program with its facts, if it can be run, and the problems found."""
+    """Return the program with its facts, but for those that are refreshed, if it can be run, and the problems found."""
     problems: list[Problem] = []
     texts = _read_files(pipeline, problems)
     facts = [
@@ -32,9 +33,13 @@ def assemble(pipeline: Pipeline) -> tuple[Program | None, list[Problem]]:
     program = _compile(pipeline, texts, problems)
     if program is None or problems:
         return None, problems
+    whole = copy(program)  # with those that are refreshed, which batches bring
+    whole.knowledge = program.knowledge.copied()
     for i, (table, rows) in enumerate(zip(pipeline.knowledge, facts, strict=True)):
-        _note(pipeline, i, problems, program.knowledge.load, (table.name, rows))
-    return (None, problems) if problems else (program, [_place(pipeline, p, texts) for p in program.problems])
+        _note(pipeline, i, problems, whole.knowledge.load, (table.name, rows))
+        if table.is_fixed and not problems:
+            program.knowledge.load((table.name, rows))
+    return (None, problems) if problems else (program, [_place(pipeline, p, texts) for p in whole.problems])
 
 
 def _read_files(pipeline: Pipeline, problems: list[Problem]) -> Texts:

@@ -129,6 +129,10 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
         if pipeline.dead_letters is not None:
             message = "dead letters are for streams, and this runs once"
             yield pipeline.problem("E705", message, ("dead_letters",), hint)
+        for i, table in enumerate(pipeline.knowledge):
+            if not table.is_fixed:
+                message = "knowledge is refreshed in streams, and this runs once"
+                yield pipeline.problem("E705", message, ("knowledge", i, "refreshed"), hint)
         for i, source in enumerate(pipeline.sources):
             if source.format in _STREAM_ONLY:
                 message = f"format {source.format} has no end, and this runs once"
@@ -144,6 +148,10 @@ def _stream_problems(pipeline: Pipeline) -> Iterator[Problem]:
     if pipeline.run.clock and pipeline.run.trigger == AVAILABLE_NOW:
         hint = 'leave it out, or say trigger = "10 seconds"'
         yield pipeline.problem("E705", "a clock has no end, and available_now has one", ("run", "clock"), hint)
+    for i, table in enumerate(pipeline.knowledge):
+        if not table.is_fixed and pipeline.run.reporting == "on_arrival":
+            message = "what is told on arrival cannot be judged again by facts that have changed"
+            yield pipeline.problem("E705", message, ("knowledge", i, "refreshed"), 'say refreshed = "start"')
     if pipeline.run.checkpoint is None:
         hint = 'say where state is kept through restarts: checkpoint = "folder"'
         yield pipeline.problem("E703", "a stream needs a checkpoint", ("run",), hint)

@@ -20,6 +20,7 @@ from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.startup import active_session, check_pyspark, session
+from etalis.spark.told import Columns
 from etalis.tables.schema import Given
 
 STATE = "etalis-state"
@@ -196,7 +197,11 @@ def run_stream(setup: Setup) -> bool:
 def _streaming(pipeline: Pipeline, state: str) -> dict[str, Any]:
     run = pipeline.run
     late = f"{state.removesuffix(STATE)}{LATE}" if pipeline.dead_letters is None else pipeline.dead_letters.path
-    return {"state": state, "lateness": run.lateness, "reporting": run.reporting, "idle": run.idle, "late": late}
+    tables = [table for table in pipeline.knowledge if not table.is_fixed]
+    knowledge = {table.name: Columns(table.path, table.columns or None) for table in tables}
+    refreshed = {table.name: table.refreshed for table in tables} or None
+    told = {"knowledge": knowledge, "refreshed": refreshed, "reporting": run.reporting}
+    return {**told, "state": state, "lateness": run.lateness, "idle": run.idle, "late": late}
 
 
 def _clock(setup: Setup) -> Any:

@@ -17,12 +17,15 @@ from etalis.formats.row import UNITS
 from etalis.language.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
-from etalis.spark.streaming import REPORTING, to_duration
+from etalis.spark.durations import to_duration
+from etalis.spark.refresh import BATCH
+from etalis.spark.streaming import REPORTING
 from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
 
 FILES = ("parquet", "orc", "json", "csv", "text")
 ONCE, AVAILABLE_NOW = "once", "available_now"
+START = "start"  # knowledge that is read once
 MODES = ("error", "append", "overwrite")
 
 
@@ -63,7 +66,11 @@ class KnowledgePart:
     name: str
     path: str
     columns: tuple[str | int, ...] = ()
-    refreshed: str = "start"
+    refreshed: str = START
+
+    @property
+    def is_fixed(self) -> bool:
+        return self.refreshed == START
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +233,13 @@ def _trigger(value: Any, folder: Path) -> str:
     return text
 
 
+def _refreshed(value: Any, folder: Path) -> str:
+    text = _text(value, folder)
+    if text not in (START, BATCH):
+        _duration(text, folder)
+    return text
+
+
 def _one_of(*names: str) -> Kind:
     def read(value: Any, _: Path) -> str:
         if value not in names:
@@ -259,6 +273,10 @@ _SINK = {
     "format": _one_of(*FILES[:-1], "console", "table", "kafka"), "path": PLACE, "table": TEXT, "servers": TEXT,
     "topic": TEXT, "event": TEXT, "envelope": YES_NO, "mode": _one_of(*MODES), "options": OPTIONS,
 }  # fmt: skip
+_KNOWLEDGE = {
+    "name": TEXT, "path": PLACE, "columns": Kind("a list of columns", _columns),
+    "refreshed": Kind('"start", "batch", or a text such as "30 seconds"', _refreshed),
+}  # fmt: skip
 _RUN = {
     "trigger": Kind('"once", "available_now", or a text such as "10 seconds"', _trigger), "checkpoint": PLACE,
     "lateness": DURATION, "reporting": _one_of(*REPORTING), "idle": DURATION, "clock": YES_NO,
@@ -267,11 +285,7 @@ _RUN = {
 SECTIONS: Mapping[str, tuple[type, bool, Mapping[str, Kind]]] = {
     "program": (ProgramPart, False, {"files": PLACES, "policy": _one_of(*POLICIES), "flags": FLAGS}),
     "source": (SourcePart, True, _SOURCE),
-    "knowledge": (
-        KnowledgePart,
-        True,
-        {"name": TEXT, "path": PLACE, "columns": Kind("a list of columns", _columns), "refreshed": _one_of("start")},
-    ),
+    "knowledge": (KnowledgePart, True, _KNOWLEDGE),
     "sink": (SinkPart, True, _SINK),
     "dead_letters": (LatePart, False, {"path": PLACE}),
     "run": (RunPart, False, _RUN),

@@ -15,10 +15,11 @@ from etalis.language.flags import settings
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
+from etalis.spark.refresh import find_tables
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
-from etalis.spark.streaming import Streaming, build_stream, plan_stream
-from etalis.spark.told import tell
+from etalis.spark.streaming import Streaming, build_stream, plan_stream, refreshing
+from etalis.spark.told import pack, tell
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
@@ -45,7 +46,7 @@ class SparkProgram:
         envelope: bool = False, knowledge: Mapping[str, Any] | None = None, contributors: bool = False,
         id: str | None = None, memory: int = USUAL_MEMORY, state: str | None = None,  # noqa: A002
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
-        late: str | None = None,
+        late: str | None = None, refreshed: Any = None,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
@@ -57,13 +58,18 @@ class SparkProgram:
         options, form = Options(time, event, order, unit, id), Form(select, envelope, contributors)
         if id is not None and not contributors:
             raise refuse("E605", "id names the rows that matches are made of", "give contributors=True as well")
-        streaming = Streaming(state, lateness, reporting, idle, clock, late)
+        streaming = Streaming(state, lateness, reporting, idle, clock, late, refreshed)
         if _is_streaming(frames, streaming):
             if contributors:
                 hint = "leave contributors out, or read a batch: spark.read"
                 raise refuse("E605", "a stream does not tell what its matches are made of", hint)
             make = partial(self._plan, given, options, form, policy, knowledge=knowledge)
-            return build_stream(frames, *plan_stream(self.program, streaming, make, shards), clock)
+            tables = find_tables(knowledge or {}, refreshed)
+            plan, tasks = plan_stream(self.program, streaming, make, shards)
+            if tables:
+                fixed = {name: x for name, x in (knowledge or {}).items() if name not in {t.name for t in tables}}
+                tasks = refreshing(tasks, pack(tell(self.program, fixed)))
+            return build_stream(frames, plan, tasks, clock, tables)
         plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True, memory=memory)
         if len(plan.stages) > 1:
             return finish(build_stages(frames, plan), plan)
@@ -140,7 +146,9 @@ def _is_streaming(frames: Sequence[Any], given: Streaming) -> bool:
         raise refuse("E601", "some DataFrames are streams, others are not", "read all of them with spark.readStream")
     if given.is_given and not any(streams):
         hint = "leave them out, or read the events with spark.readStream"
-        raise refuse("E605", "state, lateness, reporting, idle, clock and late are for streaming DataFrames", hint)
+        raise refuse(
+            "E605", "state, lateness, reporting, idle, clock, late and refreshed are for streaming DataFrames", hint
+        )
     return any(streams)
 
 

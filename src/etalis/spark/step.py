@@ -41,6 +41,7 @@ Write: TypeAlias = Callable[[Sequence[Event]], Iterable[Any]]  # events as rows 
 
 _EARLIEST = int(np.iinfo(np.int64).min)
 CLOCK = "clock"  # the mark of a stream that only tells the time
+VERSION = f"{NO_EVENT}facts:"  # what the tag of a row begins with that tells a version of facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class Shard:
     held: Any = None  # rows that are not settled, None before the first ones
     layouts: Layouts = ()
     counts: dict[str, int] = field(default_factory=lambda: {"rows": 0, "late": 0, "made": 0})
+    facts: str | None = None  # the version that it sees, where facts are refreshed
 
     def follow(self, marks: Mapping[str, int], stream: Stream) -> int:
         """Note how far the sources have come; return the watermark."""

@@ -7,10 +7,8 @@ each knows within the batch how far all sources have come. So nothing waits for 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +16,16 @@ from etalis.errors import ProgramError
 from etalis.language.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.batch import Plan, received, shuffle_keys, time_transport, wire_columns
+from etalis.spark.durations import to_duration
+from etalis.spark.refresh import Table, write_tables
 from etalis.spark.sharding import quoted
 from etalis.spark.staging import StagePlan
-from etalis.spark.step import CLOCK, Stream
+from etalis.spark.step import CLOCK, VERSION, Stream
 from etalis.spark.store import open_folder
+from etalis.spark.told import Told
 from etalis.spark.worker import Task, leave_equal_out, mark_time, run_stream
 from etalis.tables.schema import refuse
 from etalis.tables.sorting import END, START, TAG
-from etalis.temporal.interval import to_time
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -34,9 +34,6 @@ REPORTING = ("on_watermark", "on_arrival")
 SHARD = "_shard"
 _EXCLUDED = "spark.sql.adaptive.optimizer.excludedRules"
 _PROPAGATE_EMPTY = "org.apache.spark.sql.execution.adaptive.AQEPropagateEmptyRelation"
-_UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
-_UNITS |= {"day": 86_400 * 10**6, "us": 1, "ms": 10**3, "s": 10**6, "min": 60 * 10**6, "h": 3600 * 10**6}
-_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+?)s?\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +46,11 @@ class Streaming:
     idle: Any = None
     clock: Any = None
     late: str | None = None
+    refreshed: Any = None
 
     @property
     def is_given(self) -> bool:
-        return any(
-            each is not None for each in (self.state, self.lateness, self.reporting, self.idle, self.clock, self.late)
-        )
+        return any(getattr(self, each.name) is not None for each in fields(self))
 
 
 def stream_settings(program: Program, given: Streaming) -> tuple[Settings, int]:
@@ -82,22 +78,6 @@ def _one_shard(asked: int | None) -> int:
         hint = "leave out shards=, give heads the key, or report on_watermark"
         raise refuse("E608", "more than one shard, but equal events of several shards may be taken back", hint)
     return 1
-
-
-def to_duration(name: str, given: Any) -> int:
-    """Turn seconds, a timedelta or a text such as "10 minutes" into microseconds.
-
-    >>> to_duration("lateness", "10 minutes"), to_duration("lateness", 1.5)
-    (600000000, 1500000)
-    """
-    length = None
-    if isinstance(given, str) and (found := _DURATION.fullmatch(given)) and found[2].lower() in _UNITS:
-        length = round(float(found[1]) * _UNITS[found[2].lower()])
-    elif isinstance(given, int | float | timedelta) and not isinstance(given, bool):
-        length = to_time(given)
-    if length is None or length < 0:
-        raise refuse("E605", f"{name} is {given!r}", f'give seconds, a timedelta, or a text: {name}="10 minutes"')
-    return length
 
 
 def plan_stream(
@@ -135,6 +115,17 @@ def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...
     return tuple(tasks)
 
 
+def refreshing(tasks: Sequence[Task], told: Told) -> tuple[Task, ...]:
+    """Return tasks that know the host's facts but for those that are refreshed, which batches tell them."""
+    if tasks[0].stream.arrives:
+        hint = "leave refreshed out, or report on_watermark"
+        raise refuse("E605", "what is told on arrival cannot be judged again by facts that have changed", hint)
+    return tuple(
+        replace(task, stream=replace(task.stream, job=replace(task.stream.job, told=told)), refreshes=True)
+        for task in tasks
+    )
+
+
 def _staged(stream: Stream, plan: Plan, number: int) -> Stream:
     """Return what a shard of one stage of several needs to know; the first to read a row tells that it is late."""
     stage = plan.stages[number]
@@ -162,16 +153,22 @@ def _keep_empty_batches(spark: Any) -> None:
         spark.conf.set(_EXCLUDED, ",".join([*excluded, _PROPAGATE_EMPTY]))
 
 
-def build_stream(frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], clock: Any) -> Any:
+def build_stream(
+    frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], clock: Any, tables: Sequence[Table] = ()
+) -> Any:
     """Put the plan together: a streaming DataFrame that runs every shard of every stage of every micro-batch."""
     from pyspark.sql import functions as f
 
-    _keep_empty_batches(frames[0].sparkSession)
+    spark = frames[0].sparkSession
+    _keep_empty_batches(spark)
+    versions = _versions(spark, tables, tasks[0].root) if tables else None
     df: Any = None
     for stage, task in zip(plan.stages, tasks, strict=True):
         rows = [df, received(frames, plan, stage, is_first=df is None)]
         parts = [_placed(part, plan, stage) for part in rows if part is not None]
         parts += _all_marks(frames, plan, stage.sharding.shards, clock, parts[0].schema)
+        if versions is not None:
+            parts.append(_told_versions(versions, stage.sharding.shards, parts[0].schema))
         united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
         shuffled = united.repartitionById(stage.sharding.shards, f.col(SHARD)).drop(SHARD)
         df = shuffled.mapInArrow(partial(run_stream, task), task.ddl)
@@ -218,6 +215,26 @@ def _marks(df: Any, column: str, source: str, plan: Plan, shards: int, schema: A
     given = {TAG: f.col("tag"), START: f.col("time"), END: f.col("time"), SHARD: f.col("shard")}
     return marks.select(
         *(given.get(field.name, f.lit(None)).cast(field.dataType).alias(field.name) for field in schema)
+    )
+
+
+def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
+    """Return the stream of versions of facts."""
+    from etalis.spark.facts_source import FORMAT, FactsSource
+
+    spark.dataSource.register(FactsSource)
+    return spark.readStream.format(FORMAT).option("tables", write_tables(tables)).option("root", root).load()
+
+
+def _told_versions(versions: Any, shards: int, schema: Any) -> Any:
+    """Return versions of facts as rows among the others, one for each shard of a stage."""
+    from pyspark.sql import functions as f
+
+    tag = f.concat(f.lit(VERSION), f.col(versions.columns[0]))
+    every = f.explode(f.sequence(f.lit(0), f.lit(shards - 1)))
+    found = versions.select(tag.alias(TAG), every.alias(SHARD))
+    return found.select(
+        *((f.col(x.name) if x.name in (TAG, SHARD) else f.lit(None)).cast(x.dataType).alias(x.name) for x in schema)
     )
 
 

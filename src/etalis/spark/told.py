@@ -57,12 +57,39 @@ NOTHING = Told()
 def pack(program: Program) -> Told:
     """Return what the host told a program."""
     known = program.knowledge
-    written = tuple((name, arity, _write(rows, arity)) for (name, arity), rows in known.facts.items())
+    written = tuple((name, arity, write_relation(rows, arity)) for (name, arity), rows in known.facts.items())
+    return Told(make_facts(written) if written else None, tuple(known.functions.values()))
+
+
+def make_facts(relations: tuple[tuple[str, int, bytes], ...]) -> Facts:
+    """Return relations with the digest of their contents."""
     digest = blake2b()
-    for name, arity, data in written:
+    for name, arity, data in relations:
         digest.update(f"{len(name)}:{name}/{arity}:{len(data)}:".encode("utf-8", "surrogatepass"))
         digest.update(data)
-    return Told(Facts(written, digest.digest()) if written else None, tuple(known.functions.values()))
+    return Facts(relations, digest.digest())
+
+
+def add_facts(told: Told, more: Facts) -> Told:
+    """Return what was told, and some facts behind it."""
+    known = () if told.facts is None else told.facts.relations
+    return Told(make_facts((*known, *more.relations)), told.functions)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A file, and which of its columns, in which order."""
+
+    path: str
+    columns: tuple[str | int, ...] | None
+
+
+def read_source(source: Any) -> Rows:
+    """Read a table as facts; it may be a DataFrame of Spark."""
+    if isinstance(source, Columns):
+        return load_rows(source.path, source.columns)
+    is_spark = hasattr(source, "toArrow") and hasattr(source, "mapInArrow")
+    return load_rows(source.toArrow() if is_spark else source, None)
 
 
 def tell(program: Program, knowledge: Mapping[str, Any]) -> Program:
@@ -72,12 +99,12 @@ def tell(program: Program, knowledge: Mapping[str, Any]) -> Program:
     told = copy(program)
     told.knowledge = program.knowledge.copied()
     for name, source in knowledge.items():
-        is_spark = hasattr(source, "toArrow") and hasattr(source, "mapInArrow")
-        told.knowledge.load((name, load_rows(source.toArrow() if is_spark else source, None)))
+        told.knowledge.load((name, read_source(source)))
     return told
 
 
-def _write(rows: list[tuple[Term, ...]], arity: int) -> bytes:
+def write_relation(rows: list[tuple[Term, ...]], arity: int) -> bytes:
+    """Return facts of one relation as bytes."""
     columns = [write_column([row[i] for row in rows], _no_token) for i in range(arity)]
     forms = ",".join(form for form, _ in columns)
     table = pa.table([column for _, column in columns], names=[str(i) for i in range(arity)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -22,12 +22,14 @@ from etalis.errors import Problem, SnapshotError
 from etalis.runtime.order import Watermark
 from etalis.runtime.program import Program
 from etalis.runtime.relay import take_rules
+from etalis.spark.refresh import read_version
 from etalis.spark.shard import load, log_error, rare_collections
 from etalis.spark.stage_step import run_stage_batch
-from etalis.spark.step import Letters, Shard, Stream, describe_letters, run_batch
+from etalis.spark.step import VERSION, Letters, Shard, Stream, describe_letters, run_batch
 from etalis.spark.store import Place, Store, Version, open_folder, write_whole
+from etalis.spark.told import add_facts
 from etalis.tables.output import distinct, encode
-from etalis.tables.sorting import NO_EVENT
+from etalis.tables.sorting import NO_EVENT, TAG
 from etalis.temporal.event import Event
 
 LIVE = 4  # shards that a worker process keeps as they are, to spare reading them again
@@ -51,6 +53,7 @@ class Task:
     late: str
     manifest: Mapping[str, Any]
     columns: str  # of what is handed on, as Spark takes them
+    refreshes: bool = False  # whether batches tell the version of facts that they see
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -95,7 +98,12 @@ def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
     """Take the rows of a batch from the state before it, yield what they cause, and save the state after it."""
     store = Store(task.root)
     store.agree(turn.place, task.manifest, turn.batch)
+    version = None
+    if task.refreshes:
+        version, batches = _seen_version(store, turn, batches)
+        task = _informed(task, version)
     shard = _open_shard(store, task, turn)
+    shard.facts = version
     letters: list[Letters] = []
     with rare_collections():
         for made in _results(shard, task, batches, letters):
@@ -106,6 +114,31 @@ def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
     checksum = store.save(turn.place, turn.batch, _version(shard, turn))
     live_shards().put((task.root, turn.place), Live(turn.batch, checksum, task.stream, shard))
     store.prune(turn.place, turn.batch)
+
+
+def _seen_version(store: Store, turn: Turn, batches: Iterable[Any]) -> tuple[str, list[Any]]:
+    """Return the version of facts that a batch sees, and its rows: the one it is told, else that of the one before."""
+    told: str | None = None
+    rows = []
+    for batch in batches:
+        is_told = pc.fill_null(pc.starts_with(batch[TAG], VERSION), False)
+        found = batch.filter(is_told)
+        if found.num_rows:
+            told = found[TAG][0].as_py().removeprefix(VERSION)
+        rows.append(batch.filter(pc.invert(is_told)) if found.num_rows else batch)
+    if told is None:
+        told = store.header(turn.place, turn.batch - 1).get("facts") if turn.batch else None
+    if told is None:
+        hint = "begin anew with another checkpointLocation"
+        raise SnapshotError(Problem("E626", f"{turn.place} was told no version of the facts", hint=hint))
+    return told, rows
+
+
+def _informed(task: Task, version: str) -> Task:
+    """Return a task that knows the facts of a version beside its own."""
+    job = task.stream.job
+    told = add_facts(job.told, read_version(task.root, version))
+    return replace(task, stream=replace(task.stream, job=replace(job, told=told)))
 
 
 def _results(shard: Shard, task: Task, batches: Iterable[Any], letters: list[Letters]) -> Iterator[Any]:
@@ -189,6 +222,7 @@ def _version(shard: Shard, turn: Turn) -> Version:
         "began": shard.began,
         "layouts": shard.layouts,
         "counts": shard.counts,
+        "facts": shard.facts,
         "held": 0 if shard.held is None else shard.held.num_rows,
     }
     return Version(header, held, shard.engine.snapshot())

@@ -80,6 +80,17 @@ def test_nothing_is_wrong(folder: Path, text: str) -> None:
     assert read_pipeline(folder / "p.toml").sinks[0].path == str(folder / "out")
 
 
+@pytest.mark.parametrize("when", ["batch", "30 seconds"])
+def test_refreshed_knowledge_comes_with_batches(folder: Path, when: str) -> None:
+    """It is read and checked, and no warning says that nothing defines it; but a program that runs is told it later."""
+    text = STREAM.replace('"near.csv"\n', f'"near.csv"\nrefreshed = "{when}"\n')
+    checked = check_pipeline(write(folder, text))
+    assert checked.warnings == ()
+    assert not checked.program.knowledge.facts
+    (folder / "near.csv").unlink()
+    assert found(folder, text)[0].startswith("9 E401: cannot read")
+
+
 def test_all_that_is_wrong_in_the_file_itself(folder: Path) -> None:
     text = (
         GOOD.replace('event = "fraud"', 'evnt = "fraud"\nmode = "overwite"')
@@ -179,6 +190,18 @@ def test_what_does_not_fit(folder: Path, old: str, new: str, problem: str) -> No
         (GOOD + '[spark]\njars = "x.jar"\n', "17 E706: there is no file x.jar"),
         (GOOD + '[[sink]]\nformat = "csv"\npath = "out"\n', "16 E705: two sinks write to out (give each its own)"),
         (GOOD + '[[sink]]\nformat = "console"\nenvelope = true\n', "12 E705: some sinks have envelope = true"),
+        (
+            GOOD.replace('"near.csv"\n', '"near.csv"\nrefreshed = "batch"\n'),
+            "12 E705: knowledge is refreshed in streams, and this runs once",
+        ),
+        (
+            STREAM.replace('"near.csv"\n', '"near.csv"\nrefreshed = "often"\n'),
+            '12 E704: refreshed is "start", "batch", or a text such as "30 seconds", not \'often\'',
+        ),
+        (
+            STREAM.replace('"near.csv"\n', '"near.csv"\nrefreshed = "batch"\n') + 'reporting = "on_arrival"\n',
+            "12 E705: what is told on arrival cannot be judged again",
+        ),
         (GOOD + "x = = 1\n", "- E701: p.toml: not TOML: "),
     ],
 )
