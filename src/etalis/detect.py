@@ -151,12 +151,18 @@ def _open(source: Any, batch: int) -> _Source:
     if isinstance(source, str | Path):
         return _open_file(Path(source), batch)
     if isinstance(source, pa.Table):
-        return _Source(source.schema, lambda columns, _: source.select(columns).to_batches(max_chunksize=batch))
+        return _Source(source.schema, lambda columns, _: _cut(source.select(columns), batch))
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
         return _Source(reader.schema, lambda columns, _: (part.select(columns) for part in reader))
     hint = "give a path, or a table of Arrow, pandas, Polars or DuckDB"
     raise InputError(Problem("E401", f"{type(source).__name__} is no table", hint=hint))
+
+
+def _cut(table: pa.Table, batch: int) -> Iterator[pa.RecordBatch]:
+    """Yield a table a batch at a time; small chunks are put together, since each batch has a price of its own."""
+    for low in range(0, table.num_rows, batch):
+        yield from table.slice(low, batch).combine_chunks().to_batches()
 
 
 _FORMATS: Mapping[str, str] = {
@@ -196,8 +202,9 @@ def _arrived(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iter
         if not batch.num_rows:
             continue
         table = pa.Table.from_batches([batch])
-        start, end = (to_micros(table[name], unit) for name in (frame.times[0], frame.times[-1]))
-        if (start > end).any():
+        times = [to_micros(table[name], unit) for name in dict.fromkeys(frame.times)]
+        start, end = times[0], times[-1]
+        if start is not end and (start > end).any():
             raise InputError(Problem("E404", "a row ends before it starts", hint="swap start and end"))
         yield _Timed(table, start, end)
 
@@ -205,7 +212,8 @@ def _arrived(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iter
 def _sorted(rows: _Timed) -> _Timed:
     """Return a batch in order of (end, start, row)."""
     start, end = rows.start, rows.end
-    if not ((np.diff(end) < 0).any() or (start != end).any()):
+    lasts = start is not end and (start != end).any()
+    if not lasts and (end[1:] >= end[:-1]).all():
         return rows
     order = np.lexsort((start, end))
     return _Timed(rows.table.take(pa.array(order)), start[order], end[order])

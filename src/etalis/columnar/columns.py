@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 import pyarrow as pa
@@ -142,7 +142,7 @@ def concat(parts: Sequence[Column]) -> Column:
 def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
     """Return codes for several columns of texts that are equal for equal texts, and the texts they stand for."""
     first = columns[0].texts
-    if all(column.texts is first for column in columns):
+    if all(column.texts is first or column.texts.equals(first) for column in columns):
         return [column.data for column in columns], first
     together = pa.concat_arrays([column.texts for column in columns]).dictionary_encode()
     codes = together.indices.to_numpy(zero_copy_only=False).astype(np.int64)
@@ -167,7 +167,7 @@ def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[A
     """Return, per side, rows of numbers that are equal exactly where the sides' columns are, place by place."""
     parts: list[list[Integers]] = [[] for _ in sides]
     for columns in zip(*sides, strict=True):
-        for numbers, part in zip(_numbers(columns), parts, strict=True):
+        for numbers, part in zip(numbers_of(columns), parts, strict=True):
             part.extend(numbers)
     return [
         np.ascontiguousarray(np.stack(part, axis=1)) if part else np.zeros((count, 0), np.int64)
@@ -179,7 +179,7 @@ _MARKS = {"int": 1, "float": 2, "string": 3}
 _NULL = 0
 
 
-def _numbers(columns: Sequence[Column]) -> list[list[Integers]]:
+def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
     """Return the numbers that stand for values at one place of a key: a value and, where types differ, its type."""
     plain = len({column.type for column in columns}) == 1 and all(column.absent is None for column in columns)
     texts = [column for column in columns if column.type == "string"]
@@ -236,10 +236,87 @@ class Block:
         """Return the block for some of the instances."""
         return Block(self.columns, rows if self.rows is None else self.rows[rows])
 
+    def without(self, names: Iterable[str]) -> Block:
+        """Return the block without some of its columns."""
+        gone = set(names)
+        return Block({name: column for name, column in self.columns.items() if name not in gone}, self.rows)
+
     def column(self, name: str) -> Column:
         """Return a column, row by row of the instances."""
         column = self.columns[name]
         return column if self.rows is None else column.take(self.rows)
+
+
+class Picked(Sequence[Column]):
+    """Some rows of whole columns; a column is gathered when it is asked for."""
+
+    def __init__(self, whole: Sequence[Column], rows: Integers) -> None:
+        self.whole = whole
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    @overload
+    def __getitem__(self, place: int) -> Column: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Column]: ...
+    def __getitem__(self, place: int | slice) -> Column | Sequence[Column]:
+        """Return a column, or several, for these rows."""
+        if isinstance(place, slice):
+            return [column.take(self.rows).filled() for column in self.whole[place]]
+        return self.whole[place].take(self.rows).filled()
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """Two blocks below each other, which stay where they are, and the rows of both that instances refer to."""
+
+    above: Block
+    below: Block
+    count: int
+    rows: Integers | None = None
+    _places: list[Integers] = field(default_factory=list, compare=False)
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns of the lower block; those of the upper one have the same names."""
+        return self.below.columns
+
+    def take(self, rows: Integers) -> Stacked:
+        """Return the block for some of the instances."""
+        return Stacked(self.above, self.below, self.count, rows if self.rows is None else self.rows[rows])
+
+    def without(self, names: Iterable[str]) -> Stacked:
+        """Return the block without some of its columns."""
+        return Stacked(self.above, self.below.without(names), self.count, self.rows)
+
+    def column(self, name: str) -> Column:
+        """Return a column, row by row of the instances."""
+        above, below = self.above.columns[name], self.below.columns[name]
+        if self.rows is None or above.absent is not None or below.absent is not None or not len(below):
+            whole = concat([above, self.below.column(name)])
+            return whole if self.rows is None else whole.take(self.rows)
+        high, old, low = self._found()
+        texts = None
+        old_data, data = above.data, below.data
+        if above.type == "string":
+            (old_data, data), texts = unify([above, below])
+        found = data[high]
+        found[old] = old_data[low]
+        return Column(above.type, found, texts)
+
+    def _found(self) -> list[Integers]:
+        """Return where rows are in the lower block, which ones are in the upper one instead, and where there."""
+        if not self._places:
+            assert self.rows is not None
+            high = self.rows - self.count
+            old = np.flatnonzero(high < 0)
+            high[old] = 0
+            if self.below.rows is not None and len(self.below.rows):
+                high = self.below.rows[high]
+            self._places.extend((high, old, self.rows[old]))
+        return self._places
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +326,7 @@ class Instances:
     turn: Integers
     start: Integers
     end: Integers
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[Block | Stacked, ...] = ()
     gathered: dict[str, Column] = field(default_factory=dict, compare=False)
 
     @staticmethod
@@ -273,9 +350,7 @@ class Instances:
 
     def with_columns(self, columns: Mapping[str, Column]) -> Instances:
         """Return the instances with more columns, which hide those of the same names."""
-        kept = tuple(
-            Block({n: c for n, c in block.columns.items() if n not in columns}, block.rows) for block in self.blocks
-        )
+        kept = (block.without(columns) for block in self.blocks)
         return Instances(self.turn, self.start, self.end, (*kept, Block(columns)))
 
     def only(self, names: Iterable[str]) -> Instances:
@@ -290,15 +365,31 @@ def nothing(types: Mapping[str, str]) -> Instances:
     return Instances(none, none, none, (Block({name: from_values((), kind) for name, kind in types.items()}),))
 
 
+def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[Block | Stacked, ...]:
+    """Return the columns of old instances and new ones below each other, without moving them."""
+    if not len(old):
+        return new.blocks
+    if not len(new):
+        return old.blocks
+    blocks = []
+    left = dict.fromkeys(names)
+    for block in new.blocks:
+        mine = [name for name in left if name in block.columns]
+        for name in mine:
+            del left[name]
+        if isinstance(block, Block):
+            below = Block({name: block.columns[name] for name in mine}, block.rows)
+        else:
+            below = Block({name: new.column(name) for name in mine})
+        blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below, len(old)))
+    return tuple(blocks)
+
+
 def stack(parts: Sequence[Instances], names: Sequence[str]) -> Instances:
     """Return several instances below each other, with some of their columns."""
     filled = [part for part in parts if len(part)] or list(parts[-1:])
     if len(filled) == 1:
         return filled[0]
     columns = {name: concat([part.column(name) for part in filled]) for name in names}
-    return Instances(
-        np.concatenate([part.turn for part in filled]),
-        np.concatenate([part.start for part in filled]),
-        np.concatenate([part.end for part in filled]),
-        (Block(columns),),
-    )
+    turn, start, end = (np.concatenate([getattr(part, name) for part in filled]) for name in ("turn", "start", "end"))
+    return Instances(turn, start, end, (Block(columns),))

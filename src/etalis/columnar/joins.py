@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from etalis.columnar import kernels as k
-from etalis.columnar.columns import Column, Flags, Instances, Integers, key_rows, nothing, stack
+from etalis.columnar.columns import Column, Flags, Instances, Integers, nothing, stack, stack_blocks
 from etalis.columnar.conditions import Judge
 from etalis.columnar.operators import Absence, Batch, Operator, Tests
-from etalis.columnar.tables import Joining, Matching, choose
+from etalis.columnar.tables import Desk, Joining, Matching, choose, code_keys
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, window_of
 
@@ -42,6 +42,7 @@ class Join(Operator):
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
         marked = (LIMIT,) if gaps else ()
         self.names = ((*node.left.exports, *marked), node.right.exports)
+        self.desk = Desk()
         self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
 
     def take(self, batch: Batch) -> Instances:
@@ -50,9 +51,7 @@ class Join(Operator):
         self.tests.take(batch)
         if self.gaps:
             left = left.with_columns({LIMIT: Column("int", np.full(len(left), NO_LIMIT))})
-        old = [len(side) for side in self.waiting]
-        sides = [stack([a, b], names) for a, b, names in zip(self.waiting, (left, right), self.names, strict=True)]
-        found = self._pairs(sides, old, self._limits(batch, sides[0]))
+        found = self._joined(batch, left, right)
         for test in self.tests.tests:
             if isinstance(test, Absence):
                 test.forget(batch.now)
@@ -69,38 +68,63 @@ class Join(Operator):
                 rows = rows.take(np.flatnonzero(passes))
         return rows
 
+    def _joined(self, batch: Batch, *fresh: Instances) -> Instances:
+        """Join what waits and what is new, and keep what waits then."""
+        desk = self.desk
+        parts = [part for pair in zip(self.waiting, fresh, strict=True) for part in pair]
+        turn, start, end = (
+            desk.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "start", "end")
+        )
+        count = len(self.waiting[0]) + len(fresh[0])
+        sides = [
+            Instances(turn[part], start[part], end[part], stack_blocks(old, new, names))
+            for part, old, new, names in zip(
+                (slice(count), slice(count, None)), self.waiting, fresh, self.names, strict=True
+            )
+        ]
+        limit = self._limits(batch, sides[0])
+        keys = code_keys([[part.column(v) for v in self.key] for part in parts], list(map(len, parts)))
+        alive = desk.array("alive", len(turn), bool)
+        alive[:] = False
+        old = [len(side) for side in self.waiting]
+        alive[: old[0]] = True
+        alive[count : count + old[1]] = True
+        cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
+        joining = Joining(
+            self._searching, count, turn, start, end, limit, desk.below("keys", keys), alive, cursor, desk
+        )
+        found = self._pairs(sides, joining)
+        if self.gaps:
+            sides[0] = sides[0].with_columns({LIMIT: Column("int", limit)})
+        self._keep(sides, alive, end)
+        return found
+
     def _limits(self, batch: Batch, left: Instances) -> Integers:
         """Return up to where each left side can match: what blocks it has ended before anything that starts later."""
         if not self.gaps:
-            return np.full(len(left), NO_LIMIT)
+            return np.zeros(0, np.int64)
         limit = left.column(LIMIT).data.copy()
         for gap in self.gaps:
             gap.limit(batch, left, limit)
         return limit
 
-    def _pairs(self, sides: list[Instances], old: Sequence[int], limit: Integers) -> Instances:
-        left, right = sides
-        count = len(left)
-        keys = np.concatenate(key_rows([[side.column(v) for v in self.key] for side in sides], list(map(len, sides))))
-        turn, start, end = (
-            np.concatenate([getattr(left, name), getattr(right, name)]) for name in ("turn", "start", "end")
-        )
-        alive = np.zeros(len(turn), bool)
-        alive[: old[0]] = True
-        alive[count : count + old[1]] = True
-        late = bool(self.tests) and self.matching.consume
-        matching = self.matching.without_policy() if late else self.matching
-        cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
-        joining = Joining(matching, count, turn, start, end, limit, keys, alive, cursor)
+    @property
+    def _is_late(self) -> bool:
+        """Whether the policy chooses among pairs only after they are tested."""
+        return bool(self.tests) and self.matching.consume
+
+    @property
+    def _searching(self) -> Matching:
+        return self.matching.without_policy() if self._is_late else self.matching
+
+    def _pairs(self, sides: Sequence[Instances], joining: Joining) -> Instances:
+        """Return the pairs that pass the tests."""
         found: list[Instances] = []
         while not joining.is_over or not found:
             pairs = joining.pairs(PAIRS if self.tests else 1 << 62)
-            found.append(self._judged(sides, pairs, alive if late else None))
-            if late and not joining.is_over:
+            found.append(self._judged(sides, pairs, joining.alive if self._is_late else None))
+            if self._is_late and not joining.is_over:
                 joining.rebuild()
-        if self.gaps:
-            sides[0] = left.with_columns({LIMIT: Column("int", limit)})
-        self._keep(sides, alive, end)
         return found[0] if len(found) == 1 else stack(found, self.node.exports)
 
     def _judged(self, sides: Sequence[Instances], pairs: tuple[Any, Any, Any], alive: Flags | None) -> Instances:
@@ -121,6 +145,9 @@ class Join(Operator):
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
         """Return pairs of rows as instances."""
+        if self.matching.retain[1] == k.NEVER and self.node.relation.sequential and not self.marks:
+            blocks = (*(block.take(a) for block in sides[0].blocks), *(block.take(b) for block in sides[1].blocks))
+            return Instances(sides[1].turn[b], sides[0].start[a], sides[1].end[b], blocks)
         left, right = sides[0].take(a), sides[1].take(b)
         turn = np.where(arrived, right.turn, left.turn)
         match self.node.relation.occurs_on:

@@ -18,7 +18,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 ALL, EARLIEST, LATEST = 0, 1, 2
 ALWAYS, UNMATCHED, NEWEST = 0, 1, 2
 HULL, ON_A, ON_B = 0, 1, 2
-LESS, AT_MOST, EQUAL = 0, 1, 2
 FOR_EVER, NEVER = -2, -1
 LEFT, RIGHT, ARRIVED, CANDIDATE, USED, FOUND, MATCHED = range(7)  # places of a cursor
 NEXT = -2  # no arrival is under way
@@ -39,15 +38,17 @@ def stir(mixed: int, number: int) -> int:
 
 
 @kernel
-def point(which: int, a1: int, a2: int, b1: int, b2: int) -> int:
-    """Return an end point by its number."""
-    return a1 if which == 0 else a2 if which == 1 else b1 if which == 2 else b2
-
-
-@kernel
-def fits(operator: int, p: int, q: int) -> bool:
-    """Compare two end points."""
-    return p < q if operator == 0 else p <= q if operator == 1 else p == q
+def allows(relation: int, a1: int, a2: int, b1: int, b2: int) -> bool:
+    """Tell whether a relation holds, by its bits for <, =, > between a1 b1, a1 b2, a2 b1, a2 b2, a1 a2 and b1 b2."""
+    return (
+        (relation >> ((a1 >= b1) + (a1 > b1)))
+        & (relation >> (3 + (a1 >= b2) + (a1 > b2)))
+        & (relation >> (6 + (a2 >= b1) + (a2 > b1)))
+        & (relation >> (9 + (a2 >= b2) + (a2 > b2)))
+        & (relation >> (12 + (a1 >= a2)))
+        & (relation >> (15 + (b1 >= b2)))
+        & 1
+    ) == 1
 
 
 @kernel
@@ -62,7 +63,7 @@ def length(occurs_on: int, a1: int, a2: int, b1: int, b2: int) -> int:
 
 @kernel
 def join(
-    select: int, consume: bool, keep: int, comparisons: Any, occurs_on: int, window: int, retain0: int, retain1: int,
+    select: int, consume: bool, keep: int, relation: int, occurs_on: int, window: int, retain0: int, retain1: int,
     count0: int, turn: Any, start: Any, end: Any, limit: Any, keys: Any, alive: Any, table: Any, lists: Any,
     after: Any, before: Any, left: Any, right: Any, arrived: Any, cursor: Any,
 ) -> None:  # fmt: skip
@@ -70,13 +71,12 @@ def join(
 
     Instances arrive by turn, those of the left side first where turns are equal. What is `alive` waits, in lists, one
     per key and side, in order of (end, start, arrival), but for what has been waiting too long: `table` is an open
-    table of keys, each by an instance that owns it and its first part; `lists` has heads and tails of the left and the
-    right list by owner, `after` and `before` link them. A left one matches nothing that starts after its `limit`. Pairs
-    go to `left`, `right` and `arrived` (whether the right one came last). Stops when all have arrived, when the table
-    is half full, or when there is no room for a pair; goes on from the `cursor`.
+    table of keys, each with an instance that owns it; `lists` has heads and tails of the left and the right list by
+    owner, `after` and `before` link them. A left one matches nothing that starts after its `limit`, if there are
+    limits. Pairs go to `left`, `right` and `arrived` (whether the right one came last). Stops when all have arrived,
+    when the table is half full, or when there is no room for a pair; goes on from the `cursor`.
     """
     n = len(turn)
-    width = keys.shape[1]
     mask = len(table) // 2 - 1
     i = cursor[0]
     j = cursor[1]
@@ -85,6 +85,7 @@ def join(
     used = cursor[4]
     found = cursor[5]
     matched = cursor[6] == 1
+    limited = len(limit) > 0
     while True:
         resumes = y != -2
         if not resumes:
@@ -97,17 +98,9 @@ def join(
                 x = j
                 j += 1
         side = 0 if x < count0 else 1
-        mixed = 0x1E3779B97F4A7C15
-        for c in range(width):
-            mixed = stir(mixed, keys[x, c])
-        key = keys[x, 0] if width > 0 else 0
-        place = mixed & mask
-        while table[2 * place] >= 0:
-            c = 1
-            while c < width and keys[table[2 * place], c] == keys[x, c]:
-                c += 1
-            if table[2 * place + 1] == key and c >= width:
-                break
+        key = keys[x]
+        place = stir(0x1E3779B97F4A7C15, key) & mask
+        while table[2 * place] >= 0 and table[2 * place + 1] != key:
             place = (place + 1) & mask
         known = table[2 * place] >= 0
         owner = table[2 * place] if known else x
@@ -135,15 +128,13 @@ def join(
             y2 = end[y]
             if side == 0:
                 a1, a2, b1, b2 = x1, x2, y1, y2
-                good = b1 <= limit[x]
             else:
                 a1, a2, b1, b2 = y1, y2, x1, x2
-                good = b1 <= limit[y]
-            good = good and (window < 0 or length(occurs_on, a1, a2, b1, b2) <= window)
-            for r in range(comparisons.shape[0]):
-                p = point(comparisons[r, 0], a1, a2, b1, b2)
-                q = point(comparisons[r, 2], a1, a2, b1, b2)
-                good = good and fits(comparisons[r, 1], p, q)
+            good = allows(relation, a1, a2, b1, b2)
+            if window >= 0:
+                good = good and length(occurs_on, a1, a2, b1, b2) <= window
+            if limited:
+                good = good and b1 <= limit[x if side == 0 else y]
             following = before[y] if select == 2 else after[y]
             if good:
                 if found == len(left):
@@ -208,9 +199,7 @@ def join(
             gap = place
             place = (place + 1) & mask
             while table[2 * place] >= 0:
-                mixed = 0x1E3779B97F4A7C15
-                for c in range(width):
-                    mixed = stir(mixed, keys[table[2 * place], c])
+                mixed = stir(0x1E3779B97F4A7C15, table[2 * place + 1])
                 if ((place - mixed) & mask) >= ((place - gap) & mask):
                     table[2 * gap] = table[2 * place]
                     table[2 * gap + 1] = table[2 * place + 1]
@@ -232,21 +221,12 @@ def rebuild(
 ) -> int:
     """Put what waits into an empty table and its lists, in the order given; return how many keys there are."""
     mask = len(table) // 2 - 1
-    width = keys.shape[1]
     used = 0
     for at in range(len(waiting)):
         x = waiting[at]
-        mixed = 0x1E3779B97F4A7C15
-        for c in range(width):
-            mixed = stir(mixed, keys[x, c])
-        key = keys[x, 0] if width > 0 else 0
-        place = mixed & mask
-        while table[2 * place] >= 0:
-            c = 1
-            while c < width and keys[table[2 * place], c] == keys[x, c]:
-                c += 1
-            if table[2 * place + 1] == key and c >= width:
-                break
+        key = keys[x]
+        place = stir(0x1E3779B97F4A7C15, key) & mask
+        while table[2 * place] >= 0 and table[2 * place + 1] != key:
             place = (place + 1) & mask
         if table[2 * place] < 0:
             table[2 * place] = x
@@ -408,6 +388,24 @@ def first_after(group: Any, moment: Any, first: Any, end: Any, latest: Any, limi
                 a = middle + 1
         if a < first[g + 1] and end[a] < limit[q]:
             limit[q] = end[a]
+
+
+@kernel
+def sort_out(numbers: Any, first: Any, order: Any) -> None:
+    """Put the places of equal numbers together, in order; numbers below 0 are left out.
+
+    `first` holds zeros, two more than there are numbers; when done, number k stands from first[k] to first[k + 1].
+    """
+    for at in range(len(numbers)):
+        first[numbers[at] + 2] += 1
+    first[1] = 0
+    for k in range(2, len(first)):
+        first[k] += first[k - 1]
+    for at in range(len(numbers)):
+        k = numbers[at]
+        if k >= 0:
+            order[first[k + 1]] = at
+            first[k + 1] += 1
 
 
 @kernel

@@ -167,7 +167,7 @@ class Lowering:
         row[m.SELECT], row[m.CONSUME], row[m.KEEP] = how.select, how.consume, how.keep
         row[m.OCCURS], row[m.WITHIN] = how.occurs_on, how.window
         row[m.RETAIN], row[m.RETAIN_RIGHT] = how.retain
-        row[m.ROWS_OF] = self._put([len(how.comparisons), *how.comparisons.ravel().tolist()])
+        row[m.RELATION] = how.relation
         key = join_key(node)
         sides = []
         for place, child in enumerate((node.left, node.right)):

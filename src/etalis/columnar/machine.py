@@ -13,7 +13,7 @@ from typing import Any
 
 from numba import njit
 
-from etalis.columnar.kernels import ALL, HULL, LATEST, NEVER, NEWEST, ON_A, UNMATCHED, fits, kernel, length, point, stir
+from etalis.columnar.kernels import ALL, HULL, LATEST, NEVER, NEWEST, ON_A, UNMATCHED, allows, kernel, length, stir
 
 # What the machine knows between two calls, by place in `reg`.
 (
@@ -28,7 +28,7 @@ SOURCE, JOIN, FILTER, UNION = range(4)
 INPUT, HEAD, BLOCKER = range(3)
 (
     KIND, READER, READ_BY, PLACE, LIFT, TESTS, WIDTH, SELECT, CONSUME, KEEP, OCCURS, WITHIN, RETAIN, RETAIN_RIGHT,
-    ROWS_OF, KEY_OF, KEY_OF_RIGHT, MERGE, MERGE_RIGHT, CHECKS, MOVES, NODE_FIELDS,
+    RELATION, KEY_OF, KEY_OF_RIGHT, MERGE, MERGE_RIGHT, CHECKS, MOVES, NODE_FIELDS,
 ) = range(22)  # fmt: skip
 OF_ARRIVED, OF_WAITING, END_OF_LEFT, START_OF_RIGHT, NOTHING = range(5)  # where a merge takes a word from
 VALUE, PLACE_OF, NO_VALUE = range(3)  # what an attribute must equal
@@ -477,9 +477,7 @@ def matches(tape: Any, at: int, current: Any) -> bool:
 
 
 @part
-def next_candidate(
-    join: int, side: int, y: int, nodes: Any, tape: Any, flow: Any, depth: int, cells: Any, links: Any
-) -> int:
+def next_candidate(join: int, side: int, y: int, nodes: Any, flow: Any, depth: int, cells: Any, links: Any) -> int:
     """Return the first from `y` on that fits what has arrived, by relation and window."""
     a1 = b1 = flow[depth, C_START]
     a2 = b2 = flow[depth, C_END]
@@ -491,13 +489,7 @@ def next_candidate(
             a1 = cells[y, C_START]
             a2 = cells[y, C_END]
         good = nodes[join, WITHIN] < 0 or length(nodes[join, OCCURS], a1, a2, b1, b2) <= nodes[join, WITHIN]
-        at = nodes[join, ROWS_OF]
-        for _ in range(tape[at]):
-            p = point(tape[at + 1], a1, a2, b1, b2)
-            q = point(tape[at + 3], a1, a2, b1, b2)
-            good = good and fits(tape[at + 2], p, q)
-            at += 3
-        if good:
+        if good and allows(nodes[join, RELATION], a1, a2, b1, b2):
             break
         y = links[y, 1] if nodes[join, SELECT] == LATEST else links[y, 0]
     return y
@@ -642,7 +634,7 @@ def run(
         if mode == PROBE:
             join = frames[depth, F_JOIN]
             side = frames[depth, F_SIDE]
-            y = next_candidate(join, side, frames[depth, F_Y], nodes, tape, flow, depth, cells, links)
+            y = next_candidate(join, side, frames[depth, F_Y], nodes, flow, depth, cells, links)
             if y < 0:
                 b = frames[depth, F_BUCKET]
                 stay(join, side, b, nodes, reg, flow, depth, frames, cells, links, buckets, table)

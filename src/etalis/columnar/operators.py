@@ -13,7 +13,18 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, Instances, Integers, constant, key_rows, nothing, stack
+from etalis.columnar.columns import (
+    Block,
+    Column,
+    Flags,
+    Instances,
+    Integers,
+    Picked,
+    constant,
+    key_rows,
+    nothing,
+    stack,
+)
 from etalis.columnar.conditions import Judge
 from etalis.columnar.moments import Clock
 from etalis.columnar.tables import Blockers, Numbered
@@ -65,22 +76,26 @@ class Source(Operator):
         rows = batch.events.get(self.kind)
         if rows is None:
             return nothing(self.types)
-        named: dict[str, Column] = {}
+        named: dict[str, int] = {}
         kept: Flags | None = None
-        for arg, column in zip(self.args, rows.columns, strict=True):
+        for place, arg in enumerate(self.args):
             match arg:
                 case Var(name=name) if name not in named:
-                    named[name] = column
+                    named[name] = place
                     continue
                 case Var(name=name):
-                    other = named[name]
+                    other = rows.columns[named[name]]
                 case Const(value=value):
-                    other = constant(value, len(column))
+                    other = constant(value, len(rows.turn))
                 case _:
                     raise AssertionError("refused before")
-            fits = equal_values(column, other)
+            fits = equal_values(rows.columns[place], other)
             kept = fits if kept is None else kept & fits
-        found = Instances.of(rows.turn, rows.start, rows.end, named)
+        columns, at = rows.columns, None
+        if isinstance(rows.columns, Picked):
+            columns, at = rows.columns.whole, rows.columns.rows
+        block = Block({name: columns[place] for name, place in named.items()}, at)
+        found = Instances(rows.turn, rows.start, rows.end, (block,))
         return found if kept is None else found.take(np.flatnonzero(kept))
 
 

@@ -169,10 +169,12 @@ class ColumnRun:
         clock = self._clock = self._schedule.clock(batch, self.now if horizon is None else horizon)
         if len(clock.moments):
             self.now = max(self.now, int(clock.moments[-1]))
-        received = {
-            kind: Rows(first_turns(clock.rows[r.rows]), batch.start[r.rows], batch.end[r.rows], r.columns)
-            for kind, r in batch.events.items()
-        }
+        received = {}
+        for kind, r in batch.events.items():
+            start = batch.start[r.rows]
+            end = start if batch.start is batch.end else batch.end[r.rows]
+            row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
+            received[kind] = Rows(first_turns(row), start, end, r.columns)
         taken = Batch(received, self.now, clock)
         for component in self.components:
             for kind, made in component.take(taken).items():

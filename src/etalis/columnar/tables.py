@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar import kernels as k
-from etalis.columnar.columns import Flags, Integers
+from etalis.columnar.columns import Column, Flags, Integers, key_rows, numbers_of
 from etalis.plan.retention import retention
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
 _SELECT = {"all": k.ALL, "together": k.ALL, "earliest": k.EARLIEST, "latest": k.LATEST}
 _KEEP = {"always": k.ALWAYS, "unmatched": k.UNMATCHED, "newest": k.NEWEST}
-_POINTS = {"a1": 0, "a2": 1, "b1": 2, "b2": 3}
-_COMPARE = {"<": k.LESS, "<=": k.AT_MOST, "=": k.EQUAL}
+_PAIRS = (("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2"), ("a1", "a2"), ("b1", "b2"))  # three bits each
+_BITS = {"<": 0b001, "<=": 0b011, "=": 0b010}
+_SWAPPED = {"<": 0b100, "<=": 0b110, "=": 0b010}
 _OCCURS = {"hull": k.HULL, "a": k.ON_A, "b": k.ON_B}
 _SMALL = 256
+_PAIR = (("left", np.int64), ("right", np.int64), ("arrived", bool))
+
+
+class Desk:
+    """Arrays that serve one batch after the other: memory that is new costs more than what is done in it."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
+
+    def array(self, name: str, count: int, kind: type = np.int64) -> Any:
+        """Return an array that nobody needs any more when it is asked for again; what it holds is not defined."""
+        found = self.arrays.get(name)
+        if found is None or len(found) < count:
+            found = self.arrays[name] = np.empty(count + count // 4, kind)
+        return found[:count]
+
+    def below(self, name: str, parts: Sequence[Any]) -> Any:
+        """Return arrays of integers below each other."""
+        return np.concatenate(parts, out=self.array(name, sum(map(len, parts))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +49,7 @@ class Matching:
     select: int
     consume: bool
     keep: int
-    comparisons: Any
+    relation: int
     occurs_on: int
     window: int
     retain: tuple[int, int]
@@ -36,17 +57,26 @@ class Matching:
     @staticmethod
     def of(relation: Relation, policy: Policy, window: int | None) -> Matching:
         """Read the rows."""
-        rows = [(_POINTS[x], _COMPARE[op], _POINTS[y]) for x, op, y in relation.comparisons]
         left, right = (retention(relation, place, window) for place in (0, 1))
         return Matching(
-            _SELECT[policy.select], policy.consume, _KEEP[policy.keep], np.array(rows, np.int64).reshape(-1, 3),
+            _SELECT[policy.select], policy.consume, _KEEP[policy.keep], _relation(relation),
             _OCCURS[relation.occurs_on], -1 if window is None else window,
             (k.FOR_EVER if left is None else left, k.FOR_EVER if right is None else right),
         )  # fmt: skip
 
     def without_policy(self) -> Matching:
         """Return the one that finds every pair and consumes none."""
-        return Matching(k.ALL, False, k.ALWAYS, self.comparisons, self.occurs_on, self.window, self.retain)
+        return Matching(k.ALL, False, k.ALWAYS, self.relation, self.occurs_on, self.window, self.retain)
+
+
+def _relation(relation: Relation) -> int:
+    """Return what a relation allows, as bits (`kernels.allows`)."""
+    allowed = (1 << 3 * len(_PAIRS)) - 1
+    for x, operator, y in relation.comparisons:
+        pair, bits = ((x, y), _BITS[operator]) if (x, y) in _PAIRS else ((y, x), _SWAPPED[operator])
+        at = 3 * _PAIRS.index(pair)
+        allowed &= ~(0b111 << at) | bits << at
+    return allowed
 
 
 @dataclass(slots=True)
@@ -62,12 +92,13 @@ class Joining:
     keys: Any
     alive: Flags
     cursor: Any
+    desk: Desk
     table: Any = field(init=False)
     links: tuple[Any, Any, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         n = len(self.turn)
-        self.links = (np.empty(4 * n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64))
+        self.links = (self.desk.array("lists", 4 * n), self.desk.array("after", n), self.desk.array("before", n))
         self.rebuild()
 
     @property
@@ -98,22 +129,24 @@ class Joining:
         found: list[tuple[Any, Any, Any]] = []
         total = 0
         while not self.is_over and (total < most or self.is_torn):
-            out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, bool))
+            left, right, arrived = (self.desk.array(f"{name} {len(found)}", room, t) for name, t in _PAIR)
             self.cursor[k.FOUND] = 0
             k.join(
-                m.select, m.consume, m.keep, m.comparisons, m.occurs_on, m.window, *m.retain, self.count, self.turn,
-                self.start, self.end, self.limit, self.keys, self.alive, self.table, *self.links, *out, self.cursor,
+                m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, *m.retain, self.count, self.turn,
+                self.start, self.end, self.limit, self.keys, self.alive, self.table, *self.links, left, right, arrived,
+                self.cursor,
             )  # fmt: skip
             count = int(self.cursor[k.FOUND])
-            found.append((out[0][:count], out[1][:count], out[2][:count]))
+            found.append((left[:count], right[:count], arrived[:count]))
             total += count
             if not self.is_torn and not self.is_over:
                 self.rebuild()
         if len(found) == 1:
             return found[0]
         empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-        left, right, arrived = zip(empty, *found, strict=True)
-        return np.concatenate(left), np.concatenate(right), np.concatenate(arrived)
+        several = zip(empty, *found, strict=True)
+        left, right, arrived = (np.concatenate(parts) for parts in several)
+        return left, right, arrived
 
 
 def choose(matching: Matching, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags) -> Flags:
@@ -149,6 +182,19 @@ class Numbered:
         return group
 
 
+def code_keys(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Integers]:
+    """Return, per side, a number per row; numbers are equal exactly where the sides' columns are, place by place."""
+    if all(len(columns) == 1 for columns in sides):
+        alone = numbers_of([columns[0] for columns in sides])
+        if len(alone[0]) == 1:
+            return [numbers[0] for numbers in alone]
+    rows = key_rows(sides, counts)
+    if not rows[0].shape[1]:
+        return [np.zeros(count, np.int64) for count in counts]
+    group = Numbered(np.concatenate(rows)).group
+    return np.split(group, np.cumsum(counts)[:-1])
+
+
 class Blockers:
     """Occurrences of a negated pattern, which end in order, by key."""
 
@@ -174,3 +220,14 @@ def merge(a: Integers, b: Integers) -> Integers:
     order = np.empty(len(a) + len(b), np.int64)
     k.merge(a, b, order)
     return order
+
+
+def sort_out(numbers: Integers, count: int) -> list[Integers]:
+    """Return, for each number below `count`, the places where it stands.
+
+    >>> [places.tolist() for places in sort_out(np.array([1, 0, -1, 1]), 2)]
+    [[1], [0, 3]]
+    """
+    first, order = np.zeros(count + 2, np.int64), np.empty(len(numbers), np.int64)
+    k.sort_out(np.ascontiguousarray(numbers, np.int64), first, order)
+    return np.split(order[: first[count]], first[1:count])

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import Column, from_arrow, from_values
+from etalis.columnar.columns import Column, Picked, from_arrow, from_values
 from etalis.columnar.run import Input, Received
+from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
 from etalis.logic.term import order_key
@@ -29,20 +30,24 @@ _TRUTH = pa.array(["true", "false", "null"], pa.string())
 def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], numbers: Any) -> Input:
     """Return sorted rows as a batch; `numbers` says of which part each row is, None if all are of the first."""
     whole: dict[tuple[str, str], Column] = {}
+    if numbers is None:
+        return Input(start, end, {parts[0].kind: Received(np.arange(len(end)), _whole(table, parts[0], whole))})
     events: dict[Kind, Received] = {}
-    for number, part in enumerate(parts):
-        mine = np.arange(len(end)) if numbers is None else np.flatnonzero(numbers == number)
-        columns = []
-        for name, kind in zip(part.columns, part.types, strict=True):
-            if kind not in _FLAT:
-                columns.append(to_column(table[name].take(pa.array(mine)), kind, part.tag))
-                continue
-            if (name, kind) not in whole:
-                whole[name, kind] = to_column(table[name], kind, part.tag)
-            column = whole[name, kind]
-            columns.append(column if numbers is None else column.take(mine).filled())
-        events[part.kind] = Received(mine, columns)
+    for part, mine in zip(parts, sort_out(numbers, len(parts)), strict=True):
+        if _FLAT.issuperset(part.types):
+            events[part.kind] = Received(mine, Picked(_whole(table, part, whole), mine))
+        else:
+            rows = table.select(list(dict.fromkeys(part.columns))).take(pa.array(mine))
+            events[part.kind] = Received(mine, _whole(rows, part, {}))
     return Input(start, end, events)
+
+
+def _whole(table: Any, part: Part, known: dict[tuple[str, str], Column]) -> list[Column]:
+    """Return the columns of a part, read once for all parts that have them."""
+    for name, kind in zip(part.columns, part.types, strict=True):
+        if (name, kind) not in known:
+            known[name, kind] = to_column(table[name], kind, part.tag)
+    return [known[key] for key in zip(part.columns, part.types, strict=True)]
 
 
 def to_column(column: Any, kind: str, tag: str) -> Column:

@@ -210,9 +210,10 @@ def to_micros(column: Any, unit: str) -> Any:
         return numbers.astype(np.int64)
     if scale.denominator > 1:
         return _round(numbers, scale.denominator)
-    if (np.abs(numbers) > _LATEST // scale.numerator).any():
+    most = _LATEST // scale.numerator
+    if len(numbers) and not -most <= numbers.min() <= numbers.max() <= most:
         raise _too_far(unit)
-    return numbers.astype(np.int64) * scale.numerator
+    return np.multiply(numbers, scale.numerator, dtype=np.int64, casting="unsafe")
 
 
 def _round(numbers: Any, by: int) -> Any:
