@@ -1,4 +1,4 @@
-"""The command line: `etalis run`, `check`, `explain`, `compare`.
+"""The command line: `etalis run`, `detect`, `check`, `explain`, `compare`.
 
 Results go to standard output, everything else to standard error, so that results can be piped. Exit codes tell a script
 what went wrong: see `ExitCode` and docs/cli.md.
@@ -23,6 +23,7 @@ from rich.text import Text
 
 import etalis
 from etalis.cli_compare import compare
+from etalis.cli_detect import detect
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_pipeline import app as pipeline_app
 from etalis.cli_report import (
@@ -39,6 +40,7 @@ from etalis.cli_report import (
     load,
     read_program,
     report_conditions,
+    report_late,
     reporting,
     write_text,
 )
@@ -60,7 +62,6 @@ class Output(StrEnum):
 
 
 _STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
-_MOST_LATE = 10
 _REPORT_EVERY = 1_000
 
 app = typer.Typer(
@@ -72,6 +73,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(compare)
+app.command()(detect)
 app.add_typer(pipeline_app, name="pipeline")
 
 
@@ -271,19 +273,6 @@ def say_summary(tally: Tally, seconds: float) -> None:
     if sys.stderr.isatty():
         line = f"{count(tally.received, 'event')}, {count(tally.matched, 'match')}, {seconds:.2f} s"
         print(line, file=sys.stderr)
-
-
-def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) -> None:
-    """Store the events that came too late, or say which; without a file for them a script should know."""
-    if path is not None:
-        write_text("".join(letter.to_json() + "\n" for _, letter in late), path)
-    elif late:
-        for place, letter in late[:_MOST_LATE]:
-            where = "" if place is None else f"{place.source}:{place.line}:1: "
-            print(f"{where}{letter.name} came too late: {letter.reason}", file=sys.stderr)
-        hint = "use --sort, or set the flags out_of_order and ooo_window; --dead-letters keeps what is too late"
-        print(f"{count(len(late), 'event')} came too late\n  hint: {hint}", file=sys.stderr)
-        raise typer.Exit(ExitCode.INPUT)
 
 
 def main() -> None:

@@ -20,9 +20,12 @@ import etalis
 from etalis.cli_knowledge import Given
 from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError
 from etalis.formats import FORMATS, Item, Row
-from etalis.formats.row import UNITS
+from etalis.formats.row import UNITS, Place
+from etalis.runtime.order import DeadLetter
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
+
+_MOST_LATE = 10
 
 
 class ExitCode(IntEnum):
@@ -122,6 +125,19 @@ def count(number: int, noun: str) -> str:
 def in_time_order(items: Iterable[Item]) -> list[Item]:
     """Return all rows sorted by end and start; equal ones in their given order."""
     return sorted(items, key=lambda item: sort_key(item.event)[:2] if isinstance(item, Row) else (item.to, item.to))
+
+
+def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) -> None:
+    """Store the events that came too late, or say which; without a file for them a script should know."""
+    if path is not None:
+        write_text("".join(letter.to_json() + "\n" for _, letter in late), path)
+    elif late:
+        for place, letter in late[:_MOST_LATE]:
+            where = "" if place is None else f"{place.source}:{place.line}:1: "
+            print(f"{where}{letter.name} came too late: {letter.reason}", file=sys.stderr)
+        hint = "use --sort, or set the flags out_of_order and ooo_window; --dead-letters keeps what is too late"
+        print(f"{count(len(late), 'event')} came too late\n  hint: {hint}", file=sys.stderr)
+        raise typer.Exit(ExitCode.INPUT)
 
 
 def report_conditions(errors: Iterable[ConditionError]) -> None:

@@ -8,6 +8,7 @@ order in the table.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,18 +24,22 @@ from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.tables.cells import undeclared
 from etalis.tables.output import EVENT, ID, RULE, encode
 from etalis.tables.parts import Part
+from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sorting import to_micros
 
 if TYPE_CHECKING:
     from etalis.columnar.execute import Made
     from etalis.columnar.run import ColumnRun, Input, KindKey
+    from etalis.errors import ConditionError
     from etalis.plan.types import Types
     from etalis.runtime.engine import Engine
+    from etalis.runtime.order import DeadLetter
     from etalis.runtime.program import Program
     from etalis.temporal.event import Event
 
 BATCH = 1 << 18
+_LOG = logging.getLogger("etalis.columns")
 _NAMES: Mapping[str, str] = {
     "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
     "uint32": "bigint", "uint64": "bigint", "halffloat": "float", "float": "float", "double": "double",
@@ -46,23 +51,29 @@ _NAMES: Mapping[str, str] = {
 def detect(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     unit: str = "s", policy: str | None = None, select: str | None = None, envelope: bool = False,
-    batch: int = BATCH,
+    batch: int = BATCH, progress: bool | Tell = False, on_error: Callable[[ConditionError], object] | None = None,
+    on_dead_letter: Callable[[DeadLetter], object] | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events."""
     table = _open(source, batch)
     plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
     columns = _columns()
-    run = _Run(plan, columns.warned(columns.ColumnRun(program, _types(plan), policy=policy)))
+    made = columns.ColumnRun(program, _types(plan), policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
+    run = _Run(plan, columns.warned(made))
     rows = _scan(table, plan, known=not run.run.in_any_order)
     given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)
-    parts = [part for each in given for part in run.take(each)]
+    parts = _taken(run, given, progress)
     parts.extend(run.close())
+    late = run.run.engine.dead_letter_count
+    if late and on_dead_letter is None:
+        _LOG.warning("%d rows came too late: on_dead_letter= takes them", late)
     return pa.Table.from_batches(parts, schema=run.schema)
 
 
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     unit: str = "s", select: str | None = None, envelope: bool = False, batch: int = BATCH,
+    progress: bool | Tell = False,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
     program, rules = engine.program, engine._rules
@@ -76,10 +87,24 @@ def detect_on(
     rows = _arrived(_scan(table, plan, known=False), plan.frames[0], unit)
     run.run.load()
     try:
-        parts = [part for each in rows for part in run.take(each if run.run.in_any_order else _sorted(each))]
+        parts = _taken(run, rows if run.run.in_any_order else map(_sorted, rows), progress)
     finally:
         run.run.save()
     return pa.Table.from_batches(parts, schema=run.schema)
+
+
+def _taken(run: _Run, given: Iterable[_Timed], progress: bool | Tell) -> list[pa.RecordBatch]:
+    """Return what batches of rows cause; tell how far it is."""
+    parts: list[pa.RecordBatch] = []
+    rows = matches = 0
+    with following(progress) as tell:
+        for each in given:
+            found = list(run.take(each))
+            parts += found
+            rows += len(each.end)
+            matches += sum(part.num_rows for part in found)
+            tell(rows, matches)
+    return parts
 
 
 def explain(

@@ -24,6 +24,7 @@ from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
 from etalis.runtime.engine import Engine
+from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
 from etalis.runtime.state import Reported
 from etalis.temporal.event import Event
@@ -44,10 +45,14 @@ class ColumnRun:
     def __init__(
         self, program: Program, received: Types, *, policy: str | None = None,
         on_error: Callable[[ConditionError], object] | None = None, engine: Engine | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None,
     ) -> None:  # fmt: skip
         self.program = program
         self.received = received
-        self.engine = program.engine(policy=policy, on_error=on_error) if engine is None else engine
+        if engine is None:
+            self.engine = program.engine(policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
+        else:
+            self.engine = engine
         rules = self.engine._rules
         choice = choose(program, received, rules.settings.policy)
         self.choice = choice = part_from(self.engine, choice, carried=engine is not None)

@@ -182,3 +182,11 @@ def test_rules_that_share_a_part_stay_together(waiting: object) -> None:
         (e.end, e.start, e.name) for e in expected
     )
     assert other.waiting() == one.waiting() - (waiting == 5)  # d(4) matches nothing
+
+
+def test_progress_is_told() -> None:
+    engine = etalis.compile(TEXT).engine()
+    told: list[tuple[int, int]] = []
+    found = detected(engine, rows(50, 3), batch=20, progress=lambda *so_far: told.append(so_far))
+    assert [count for count, _ in told] == [20, 40, 50]
+    assert told[-1][1] == len(found)

@@ -1,0 +1,173 @@
+"""`etalis detect`: complex events in a table, over columns; with `--state` a run goes on where the last one ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time as clock
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_report import (
+    EventName,
+    Policy,
+    ProgramFile,
+    TimeColumn,
+    Unit,
+    count,
+    load,
+    report_conditions,
+    report_late,
+    reporting,
+)
+from etalis.errors import ConditionError, InputError, Problem
+from etalis.runtime.engine import Engine
+from etalis.runtime.order import DeadLetter
+from etalis.runtime.program import Program
+
+Source = Annotated[Path, typer.Argument(help="Table of events, or a folder of Parquet files.", exists=True)]
+End = Annotated[str | None, typer.Option(help="Column of the end, where --time names that of the start.")]
+Select = Annotated[str | None, typer.Option(help="The one kind of complex event to report.")]
+To = Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")]
+State = Annotated[Path | None, typer.Option(help="Go on from the snapshot in this file, then put the next one there.")]
+Late = Annotated[Path | None, typer.Option(help="Store events that came too late in this file, as JSON lines.")]
+
+
+def detect(
+    program: ProgramFile,
+    events: Source,
+    *,
+    policy: Policy = None,
+    event: EventName = None,
+    time: TimeColumn = None,
+    end: End = None,
+    unit: Unit = "s",
+    select: Select = None,
+    to: To = None,
+    state: State = None,
+    dead_letters: Late = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Say which rules run over columns, and stop.")] = False,
+    facts: Facts = None,
+    rdf: Rdf = None,
+    prefix: Prefix = None,
+    relation: Relation = None,
+    entailment: Entailment = None,
+    transitive: Transitive = None,
+) -> None:
+    """Find the complex events in a table, over columns; show them as JSON lines, or store them as a table."""
+    with reporting():
+        compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
+        columns: dict[str, Any] = {"time": time if time is None or end is None else (time, end)}
+        columns |= {"event": event, "unit": unit}
+        if explain:
+            print(import_module("etalis.detect").explain(compiled, events, policy=policy, **columns))
+            return
+        watch = Watch()
+        columns |= {"select": select, "progress": True}
+        started = clock.monotonic()
+        if state is None:
+            show(compiled.detect(events, **columns, policy=policy, **watch.options()), to, watch)
+        else:
+            engine = open_engine(compiled, state, policy, watch)
+            show(engine.detect(events, **columns), to, watch)
+            put(state, engine.snapshot())
+        if sys.stderr.isatty():
+            print(f"{count(watch.matches, 'match')}, {clock.monotonic() - started:.2f} s", file=sys.stderr)
+        report_late([(None, letter) for letter in watch.late], dead_letters)
+        report_conditions(watch.errors)
+
+
+@dataclass(slots=True)
+class Watch:
+    """What a run comes across."""
+
+    errors: list[ConditionError] = field(default_factory=list)
+    late: list[DeadLetter] = field(default_factory=list)
+    matches: int = 0
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of an engine that tell it."""
+        return {"on_error": self.errors.append, "on_dead_letter": self.late.append}
+
+
+def open_engine(program: Program, state: Path, policy: str | None, watch: Watch) -> Engine:
+    """Return an engine that goes on from a snapshot, a fresh one where there is none yet."""
+    if not state.exists():
+        return program.engine(policy=policy, **watch.options())
+    if policy is not None:
+        raise typer.BadParameter("the policy is that of the snapshot", param_hint="--policy")
+    return program.restore(state.read_bytes(), **watch.options())
+
+
+def put(path: Path, data: bytes) -> None:
+    """Store a snapshot, whole or not at all."""
+    beside = path.with_name(path.name + ".new")
+    try:
+        beside.write_bytes(data)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(Problem("E401", f"cannot write {path}: {error.strerror}", hint="check its name")) from None
+
+
+def show(found: Any, to: Path | None, watch: Watch) -> None:
+    """Store matches in a file, its ending tells the format, or print them."""
+    watch.matches = found.num_rows
+    if to is None:
+        for line in lines_of(found):
+            print(line)
+        return
+    write = WRITERS.get(to.suffix.lower())
+    if write is None:
+        raise InputError(Problem("E407", f"{to}: unknown format", hint=f"one of {', '.join(WRITERS)}"))
+    try:
+        write(found, to)
+    except OSError as error:
+        raise InputError(Problem("E401", f"cannot write {to}: {error.strerror}", hint="check its name")) from None
+
+
+def lines_of(found: Any) -> Iterator[str]:
+    """Yield rows as JSON objects."""
+    for batch in found.to_batches(max_chunksize=10_000):
+        for row in batch.to_pylist():
+            yield json.dumps(row, ensure_ascii=False, default=_to_text)
+
+
+def _to_text(value: Any) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _write_parquet(found: Any, to: Path) -> None:
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(found, to)
+
+
+def _write_arrow(found: Any, to: Path) -> None:
+    import pyarrow.feather
+
+    pyarrow.feather.write_feather(found, str(to))
+
+
+def _write_csv(found: Any, to: Path) -> None:
+    import pyarrow.csv
+
+    types = [f.with_type(f.type.value_type) if pyarrow.types.is_dictionary(f.type) else f for f in found.schema]
+    pyarrow.csv.write_csv(found.cast(pyarrow.schema(types)), to)
+
+
+def _write_lines(found: Any, to: Path) -> None:
+    with to.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines_of(found))
+
+
+WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
+    ".parquet": _write_parquet, ".arrow": _write_arrow, ".feather": _write_arrow, ".csv": _write_csv,
+    ".jsonl": _write_lines, ".ndjson": _write_lines,
+}  # fmt: skip
