@@ -106,6 +106,30 @@ def test_facts_are_read_again(spark: Any, tmp_path: Path) -> None:
     assert spark.read.parquet(str(sink)).count() == len(wanted)
 
 
+def test_dataframes_are_evaluated_again(spark: Any, tmp_path: Path) -> None:
+    feed, sink = Feed(tmp_path / "in"), tmp_path / "out"
+    current = [("basel", "low")]
+    found = etalis.compile("seen(Card, Risk) <- pay(Card, City) where risk(City, Risk).").on(spark).detect(
+        feed.frame(spark), time="ts", event="pay", shards=2, state=str(tmp_path / "state"),
+        knowledge={"risk": lambda: spark.createDataFrame(current, "city string, risk string")}, refreshed="batch",
+    )  # fmt: skip
+    feed.add((1, "c1", "basel"), (10, "c0", "nowhere"))
+    writer = found.writeStream.format("parquet").option("path", str(sink)).trigger(processingTime="200 milliseconds")
+    running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+
+    def risks() -> set[Any]:
+        return {(card, risk) for _, card, risk, _, _ in seen(spark, sink)}
+
+    wait(running, risks, {("c1", "low")})
+    current[:] = [("basel", "high"), ("bern", "low")]
+    versions = tmp_path / "state" / "facts"
+    feed.add((11, "c0", "nowhere"))  # when its batch has ended, the DataFrame is evaluated
+    wait(running, lambda: len(list(versions.iterdir())), 2)
+    feed.add((12, "c2", "basel"), (13, "c3", "bern"), (20, "c0", "nowhere"))
+    wait(running, risks, {("c1", "low"), ("c2", "high"), ("c3", "low")})
+    running.stop()
+
+
 def test_what_is_refused(spark: Any, tmp_path: Path) -> None:
     stream = Feed(tmp_path / "in").frame(spark)
     program = etalis.compile(TEXT).on(spark)

@@ -8,11 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import etalis
 from etalis.errors import InputError, SnapshotError
+from etalis.logic.loaders import load_rows
 from etalis.spark import refresh
+from etalis.spark.mirrors import Mirror
 from etalis.spark.refresh import KEPT, Watch, find_tables, read_version
 from etalis.spark.streaming import refreshing
 from etalis.spark.told import NOTHING, pack
@@ -133,6 +136,41 @@ def test_a_version_that_is_lost_or_damaged(tmp_path: Path, levels: Path) -> None
 def test_what_is_refused(knowledge: dict[str, Any], refreshed: Any, wrong: str) -> None:
     with pytest.raises(InputError, match=f"E605.*{wrong}"):
         find_tables(knowledge, refreshed)
+
+
+class Frame:
+    """Gives a table as a DataFrame does."""
+
+    def __init__(self, *rows: tuple[int, str]) -> None:
+        self.table = pa.table({"x": [x for x, _ in rows], "l": [level for _, level in rows]})
+
+    def toArrow(self) -> pa.Table:  # noqa: N802
+        return self.table
+
+
+def test_a_file_holds_what_a_dataframe_gives(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    now, path = 0.0, tmp_path / "level.arrow"
+    given = [
+        Frame((1, "low"), (2, "high")),
+        Frame((2, "high"), (1, "low")),
+        Frame((1, "high")),
+        None,
+        Frame((5, "low")),
+    ]
+    mirror = Mirror(lambda: given.pop(0), str(path), 30.0, lambda: now)
+    mirror.look()
+    first = path.read_bytes()
+    assert load_rows(path).rows == [(1, "low"), (2, "high")]
+    mirror.look_again()
+    assert len(given) == 4  # not due
+    for written in (first, None, None):
+        now += 30
+        mirror.look_again()
+        assert written in (None, path.read_bytes())  # another order is no change
+    assert load_rows(path).rows == [(1, "high")]
+    assert [record.message.splitlines()[-1] for record in caplog.records] == ["the facts stay as they were (E625)"]
+    mirror.look_again()  # due, since nothing was read
+    assert load_rows(path).rows == [(5, "low")]
 
 
 # shards

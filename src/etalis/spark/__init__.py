@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from etalis.language.flags import settings
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
+from etalis.spark.mirrors import mirror_frames
 from etalis.spark.refresh import find_tables
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
@@ -63,17 +64,24 @@ class SparkProgram:
             if contributors:
                 hint = "leave contributors out, or read a batch: spark.read"
                 raise refuse("E605", "a stream does not tell what its matches are made of", hint)
-            make = partial(self._plan, given, options, form, policy, knowledge=knowledge)
-            tables = find_tables(knowledge or {}, refreshed)
-            plan, tasks = plan_stream(self.program, streaming, make, shards)
-            if tables:
-                fixed = {name: x for name, x in (knowledge or {}).items() if name not in {t.name for t in tables}}
-                tasks = refreshing(tasks, pack(tell(self.program, fixed)))
-            return build_stream(frames, plan, tasks, clock, tables)
+            known = mirror_frames(self.spark, knowledge or {}, refreshed)
+            make = partial(self._plan, given, options, form, policy, knowledge=known)
+            return self._detect_stream(frames, streaming, make, shards, known)
         plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True, memory=memory)
         if len(plan.stages) > 1:
             return finish(build_stages(frames, plan), plan)
         return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
+
+    def _detect_stream(
+        self, frames: list[Any], given: Streaming, make: Callable[..., Plan], shards: int | None,
+        knowledge: Mapping[str, Any],
+    ) -> Any:  # fmt: skip
+        tables = find_tables(knowledge, given.refreshed)
+        plan, tasks = plan_stream(self.program, given, make, shards)
+        if tables:
+            fixed = {name: x for name, x in knowledge.items() if name not in {table.name for table in tables}}
+            tasks = refreshing(tasks, pack(tell(self.program, fixed)))
+        return build_stream(frames, plan, tasks, given.clock, tables)
 
     def errors(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,

@@ -45,25 +45,31 @@ class Table:
     every: float
 
 
-def find_tables(knowledge: Mapping[str, Any], refreshed: Any) -> tuple[Table, ...]:
-    """Return the tables that are read again: all, or those that `refreshed` names, each between batches or later."""
+def asked_tables(knowledge: Mapping[str, Any], refreshed: Any) -> dict[str, float]:
+    """Return which tables are read again, all or those that `refreshed` names, and after how many seconds at least."""
     if refreshed is None:
-        return ()
+        return {}
     asked = refreshed if isinstance(refreshed, Mapping) else dict.fromkeys(knowledge, refreshed)
     unknown = [name for name in asked if name not in knowledge]
     if unknown or not asked:
         which = f"{', '.join(unknown)}, not in knowledge" if unknown else "no table"
         hint = 'give the tables: knowledge={"near": "near.csv"}, refreshed="batch"'
         raise refuse("E605", f"refreshed names {which}", hint)
-    return tuple(_table(name, knowledge[name], when) for name, when in asked.items())
+    return {
+        name: 0.0 if when == BATCH else to_duration("refreshed", when) / MICROSECONDS for name, when in asked.items()
+    }
 
 
-def _table(name: str, source: Any, when: Any) -> Table:
-    every = 0.0 if when == BATCH else to_duration("refreshed", when) / MICROSECONDS
-    found = source if isinstance(source, Columns) else Columns(str(source), None)
+def find_tables(knowledge: Mapping[str, Any], refreshed: Any) -> tuple[Table, ...]:
+    """Return the tables that are read again."""
+    return tuple(_table(name, knowledge[name], every) for name, every in asked_tables(knowledge, refreshed).items())
+
+
+def _table(name: str, source: Any, every: float) -> Table:
     if not isinstance(source, Columns | str | os.PathLike):
-        hint = "give the path of a file, which is replaced when it changes"
+        hint = "give the path of a file, a DataFrame, or a function that returns one"
         raise refuse("E605", f"{name} is {type(source).__name__}, which cannot be read again", hint)
+    found = source if isinstance(source, Columns) else Columns(str(source), None)
     return Table(name, os.path.abspath(found.path), found.columns, read_source(found).arity, every)
 
 
