@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etalis.columnar import machine as m
+from etalis.columnar import tape as t
 from etalis.columnar.columns import type_of
 from etalis.columnar.words import Texts
 from etalis.language.lower import to_logic
@@ -17,12 +17,12 @@ from etalis.logic.inline import inline
 from etalis.plan import algebra as p
 
 _SUMS = {
-    "+": (m.ADD, m.ADD_R), "-": (m.SUB, m.SUB_R), "logic_add_2": (m.ADD, m.ADD_R),
-    "logic_subtract_2": (m.SUB, m.SUB_R), "logic_multiply_2": (m.MUL, m.MUL_R),
+    "+": (t.ADD, t.ADD_R), "-": (t.SUB, t.SUB_R), "logic_add_2": (t.ADD, t.ADD_R),
+    "logic_subtract_2": (t.SUB, t.SUB_R), "logic_multiply_2": (t.MUL, t.MUL_R),
 }  # fmt: skip
-_CHOICES = {"logic_min_2": m.LESSER, "logic_max_2": m.GREATER}
-_OF_ONE = {"logic_negate_1": (m.NEGATE, m.NEGATE_R), "logic_abs_1": (m.ABSOLUTE, m.ABSOLUTE_R)}
-_ORDER = {"<": (m.LESS, m.LESS_R), "<=": (m.AT_MOST, m.AT_MOST_R)}
+_CHOICES = {"logic_min_2": t.LESSER, "logic_max_2": t.GREATER}
+_OF_ONE = {"logic_negate_1": (t.NEGATE, t.NEGATE_R), "logic_abs_1": (t.ABSOLUTE, t.ABSOLUTE_R)}
+_ORDER = {"<": (t.LESS, t.LESS_R), "<=": (t.AT_MOST, t.AT_MOST_R)}
 _TURNED = {">": "<", ">=": "<="}
 
 
@@ -45,7 +45,7 @@ def encode(test: p.Goal, types: Mapping[str, str], slots: Mapping[str, int], tex
         writer.truth(found.node)
     except _NoCodeError:
         return None
-    return [*writer.code, m.END] if writer.most < m.CALC else None
+    return [*writer.code, t.END] if writer.most < t.CALC else None
 
 
 class _Writer:
@@ -66,20 +66,20 @@ class _Writer:
         """Write a test."""
         match node:
             case n.Truth(holds=holds):
-                self.put(m.CONST, m.TRUE if holds else m.FALSE, grows=1)
+                self.put(t.CONST, t.TRUE if holds else t.FALSE, grows=1)
             case n.Both(first=first, second=second):
-                self._decided(m.UNLESS, first, second)
+                self._decided(t.UNLESS, first, second)
             case n.Either(first=first, second=second):
-                self._decided(m.UNLESS_NOT, first, second)
+                self._decided(t.UNLESS_NOT, first, second)
             case n.Negated(node=inner):
                 self.truth(inner)
-                self.put(m.NOT, grows=0)
+                self.put(t.NOT, grows=0)
             case n.Branch():
                 self._branch(node)
             case n.Bind(name=name, value=value):
                 if self.value(value) != self.types[name]:
                     raise _NoCodeError
-                self.put(m.BIND, self.slots[name], grows=0)
+                self.put(t.BIND, self.slots[name], grows=0)
             case n.Infix(operator=operator, left=left, right=right) if operator in _TURNED:
                 self.truth(n.Infix(_TURNED[operator], right, left))
             case n.Infix(operator=operator, left=left, right=right) if operator in _ORDER:
@@ -87,9 +87,9 @@ class _Writer:
             case n.Infix(operator="==" | "!=" as operator, left=left, right=right):
                 self._same(left, right)
                 if operator == "!=":
-                    self.put(m.NOT, grows=0)
+                    self.put(t.NOT, grows=0)
             case n.Apply(function="logic_equal", args=(left, right)):
-                self._numbers((m.EQUAL, m.EQUAL_R), left, right, compares=True)
+                self._numbers((t.EQUAL, t.EQUAL_R), left, right, compares=True)
             case _:
                 raise _NoCodeError
 
@@ -102,10 +102,10 @@ class _Writer:
 
     def _branch(self, node: n.Branch) -> None:
         self.truth(node.test)
-        self.put(m.IF_NOT, 0, grows=-1)
+        self.put(t.IF_NOT, 0, grows=-1)
         to_otherwise = len(self.code) - 1
         self.truth(node.then)
-        self.put(m.JUMP, 0, grows=-1)
+        self.put(t.JUMP, 0, grows=-1)
         to_end = len(self.code) - 1
         self.code[to_otherwise] = len(self.code) - to_otherwise
         self.truth(node.otherwise)
@@ -116,13 +116,13 @@ class _Writer:
         kinds = self.value(left), self.value(right)
         if kinds[0] != kinds[1]:
             raise _NoCodeError
-        self.put(m.SAME_R if kinds[0] == "float" else m.SAME, grows=-1)
+        self.put(t.SAME_R if kinds[0] == "float" else t.SAME, grows=-1)
 
     def value(self, node: n.Node) -> str:
         """Write a value; return its type."""
         match node:
             case n.Local(name=name):
-                self.put(m.LOAD, self.slots[name], grows=1)
+                self.put(t.LOAD, self.slots[name], grows=1)
                 return self.types[name]
             case n.Constant(value=value):
                 kind = type_of(value)
@@ -130,7 +130,7 @@ class _Writer:
                     raise _NoCodeError
                 word = self.texts.word(value, kind)
                 assert word is not None
-                self.put(m.CONST, word, grows=1)
+                self.put(t.CONST, word, grows=1)
                 return kind
             case n.Infix(operator=name, left=left, right=right) if name in _SUMS:
                 return self._numbers(_SUMS[name], left, right, compares=False)
@@ -161,7 +161,7 @@ class _Writer:
         for node, kind in zip((left, right), kinds, strict=True):
             self._number(node)
             if real and kind == "int":
-                self.put(m.TO_REAL, grows=0)
+                self.put(t.TO_REAL, grows=0)
         self.put(ops[real], grows=-1)
         return "int" if compares or not real else "float"
 

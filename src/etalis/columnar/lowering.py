@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar import machine as m
+from etalis.columnar import tape as t
 from etalis.columnar.codes import encode
 from etalis.columnar.columns import Integers
 from etalis.columnar.tables import Matching
@@ -23,7 +23,7 @@ from etalis.plan.retention import join_key, window_of
 from etalis.plan.types import Types, variable_types
 
 Kind: TypeAlias = tuple[str, int]
-_WHERE = {"gap": m.GAP, "inside": m.INSIDE, "before": m.BEFORE}
+_WHERE = {"gap": t.GAP, "inside": t.INSIDE, "before": t.BEFORE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Lowering:
                     words += [-1, word]
                 case _:
                     raise AssertionError("refused before")
-        self._read(body, m.HEAD, len(self.heads), 0)
+        self._read(body, t.HEAD, len(self.heads), 0)
         self.heads.append((self.kinds.index(kind), number, self._put(words)))
 
     def table_of_kinds(self) -> Integers:
@@ -88,7 +88,7 @@ class Lowering:
         rows = np.zeros((len(self.kinds), 2 + most), np.int64)
         for row, kind in zip(rows, self.kinds, strict=True):
             row[:2] = self._list(self.leaves.get(kind, [])), kind[1]
-            row[2 : 2 + kind[1]] = [TYPES.get(t, m.NOTHING) for t in self.types[kind]]
+            row[2 : 2 + kind[1]] = [TYPES.get(type_, t.NOTHING) for type_ in self.types[kind]]
         return rows
 
     def _put(self, numbers: Sequence[int]) -> int:
@@ -100,85 +100,85 @@ class Lowering:
         return self._put([len(numbers), *numbers])
 
     def _read(self, child: int, reader: int, by: int, place: int) -> None:
-        self.nodes[child][m.READER], self.nodes[child][m.READ_BY], self.nodes[child][m.PLACE] = reader, by, place
+        self.nodes[child][t.READER], self.nodes[child][t.READ_BY], self.nodes[child][t.PLACE] = reader, by, place
 
     def _add(self, node: p.Node, depth: int) -> tuple[int, dict[str, int]]:
         """Write a node and all below it; return its row, and its slots by name."""
         self.depth = max(self.depth, depth + 1)
         known = {**variable_types(node, self.types), "$first": "int", "$last": "int"}
         number = len(self.nodes)
-        row = np.zeros(m.NODE_FIELDS, np.int64)
+        row = np.zeros(t.NODE_FIELDS, np.int64)
         self.nodes.append(row)
         slots = {name: i for i, name in enumerate(_layout(node))}
         self.width = max(self.width, len(slots))
-        row[m.WIDTH] = len(node.exports)
+        row[t.WIDTH] = len(node.exports)
         match node:
             case p.Source():
                 self._source(node, number)
             case p.Join():
                 self._join(node, number, slots, known, depth)
             case p.Filter(child=child):
-                row[m.KIND] = m.FILTER
+                row[t.KIND] = t.FILTER
                 self._lift(child, number, slots, depth)
             case p.Union(branches=branches):
-                row[m.KIND] = m.UNION
+                row[t.KIND] = t.UNION
                 for branch in branches:
                     self._lift(branch, number, slots, depth)
             case _:
                 raise AssertionError("refused before")
-        row[m.TESTS] = self._list([self._test(test, node, slots, known) for test in p.tests(node)])
+        row[t.TESTS] = self._list([self._test(test, node, slots, known) for test in p.tests(node)])
         return number, slots
 
     def _source(self, node: p.Source, number: int) -> None:
         row = self.nodes[number]
-        row[m.KIND] = m.SOURCE
+        row[t.KIND] = t.SOURCE
         kind = (node.name, len(node.args))
         first: dict[str, int] = {}
         checks: list[int] = []
-        for place, (arg, t) in enumerate(zip(node.args, self.types[kind], strict=True)):
+        for place, (arg, type_) in enumerate(zip(node.args, self.types[kind], strict=True)):
             match arg:
                 case Var(name=name) if name not in first:
                     first[name] = place
                 case Var(name=name):
-                    checks += [place, TYPES[t], m.PLACE_OF, first[name]]
+                    checks += [place, TYPES[type_], t.PLACE_OF, first[name]]
                 case Const(value=value):
-                    word = self.texts.word(value, t)
-                    if t == "float" and word == m.MINUS_ZERO:
+                    word = self.texts.word(value, type_)
+                    if type_ == "float" and word == t.MINUS_ZERO:
                         word = 0
-                    checks += [place, TYPES[t], *((m.NO_VALUE, 0) if word is None else (m.VALUE, word))]
+                    checks += [place, TYPES[type_], *((t.NO_VALUE, 0) if word is None else (t.VALUE, word))]
                 case _:
                     raise AssertionError("refused before")
-        row[m.CHECKS] = self._put([len(checks) // 4, *checks])
-        row[m.MOVES] = self._put([first[v] for v in node.exports])
+        row[t.CHECKS] = self._put([len(checks) // 4, *checks])
+        row[t.MOVES] = self._put([first[v] for v in node.exports])
         self.leaves.setdefault(kind, []).append(number)
 
     def _lift(self, child: p.Node, reader: int, slots: Mapping[str, int], depth: int) -> None:
         """Write a child whose instances its reader takes as its own, slot by slot."""
         number, below = self._add(child, depth)
-        self._read(number, m.INPUT, reader, 0)
-        self.nodes[number][m.LIFT] = self._list([below.get(v, 0) for v in slots])
+        self._read(number, t.INPUT, reader, 0)
+        self.nodes[number][t.LIFT] = self._list([below.get(v, 0) for v in slots])
 
     def _join(
         self, node: p.Join, number: int, slots: Mapping[str, int], known: Mapping[str, str], depth: int
     ) -> None:  # fmt: skip
         row = self.nodes[number]
         how = Matching.of(node.relation, node.policy, window_of(node.tests))
-        row[m.KIND] = m.JOIN
-        row[m.SELECT], row[m.CONSUME], row[m.KEEP] = how.select, how.consume, how.keep
-        row[m.OCCURS], row[m.WITHIN] = how.occurs_on, how.window
-        row[m.RETAIN], row[m.RETAIN_RIGHT] = how.retain
-        row[m.RELATION] = how.relation
+        row[t.KIND] = t.JOIN
+        row[t.SELECT], row[t.CONSUME], row[t.KEEP] = how.select, how.consume, how.keep
+        row[t.OCCURS], row[t.WITHIN] = how.occurs_on, how.window
+        row[t.RETAIN], row[t.RETAIN_RIGHT] = how.retain
+        row[t.RELATION] = how.relation
         key = join_key(node)
         sides = []
         for place, child in enumerate((node.left, node.right)):
             below, theirs = self._add(child, depth + 1)
-            self._read(below, m.INPUT, number, place)
+            self._read(below, t.INPUT, number, place)
             sides.append(theirs)
-            row[m.KEY_OF + place] = self._key(key, theirs, known)
+            row[t.KEY_OF + place] = self._key(key, theirs, known)
             types = tuple(known.get(v, "int") for v in child.exports)
             self.stores[number, place] = Store(child.exports, types, key)
         for place in (0, 1):
-            row[m.MERGE + place] = self._merge(node, place, slots, sides)
+            row[t.MERGE + place] = self._merge(node, place, slots, sides)
 
     def _key(self, key: Sequence[str], slots: Mapping[str, int], known: Mapping[str, str]) -> int:
         return self._put([len(key), *(x for v in key for x in (slots[v], TYPES[known[v]]))])
@@ -192,34 +192,34 @@ class Lowering:
             if node.relation.sequential and name in ("$first", "$last"):
                 sources = [i for i in sources if i == (name == "$last")]
             if sources:
-                moves += [m.OF_ARRIVED if sources[0] == place else m.OF_WAITING, sides[sources[0]][name]]
+                moves += [t.OF_ARRIVED if sources[0] == place else t.OF_WAITING, sides[sources[0]][name]]
             else:
-                moves += [{"$first": m.END_OF_LEFT, "$last": m.START_OF_RIGHT}.get(name, m.NOTHING), 0]
+                moves += [{"$first": t.END_OF_LEFT, "$last": t.START_OF_RIGHT}.get(name, t.NOTHING), 0]
         return self._put(moves)
 
     def _test(self, test: p.Test, node: p.Node, slots: Mapping[str, int], known: Mapping[str, str]) -> int:
         number = len(self.tests)
-        row = np.full(m.TEST_FIELDS, -1)
+        row = np.full(t.TEST_FIELDS, -1)
         self.tests.append(row)
         match test:
             case p.Window(duration=duration):
-                row[m.T_KIND], row[m.T_WINDOW] = m.WINDOW, duration
+                row[t.T_KIND], row[t.T_WINDOW] = t.WINDOW, duration
             case p.Goal():
                 code = encode(test, known, slots, self.texts)
-                row[m.T_KIND] = m.ASK if code is None else m.CODE
-                row[m.T_AT] = self._put(code or [])
+                row[t.T_KIND] = t.ASK if code is None else t.CODE
+                row[t.T_AT] = self._put(code or [])
                 self.questions[number] = Question(test, self.rule, slots, known)
             case p.Absent(kind=kind, node=absent, joined=joined, window=window):
                 keep = window if kind == "before" else window_of(p.tests(node))
-                row[m.T_KIND], row[m.T_WHERE] = m.ABSENT, _WHERE[kind]
-                row[m.T_STORE] = -2 - number
-                row[m.T_KEY] = self._key(joined, slots, known)
-                row[m.T_FIRST], row[m.T_LAST] = slots.get("$first", -1), slots.get("$last", -1)
-                row[m.T_WINDOW] = -1 if window is None else window
-                row[m.T_KEEP] = -1 if keep is None else keep
+                row[t.T_KIND], row[t.T_WHERE] = t.ABSENT, _WHERE[kind]
+                row[t.T_STORE] = -2 - number
+                row[t.T_KEY] = self._key(joined, slots, known)
+                row[t.T_FIRST], row[t.T_LAST] = slots.get("$first", -1), slots.get("$last", -1)
+                row[t.T_WINDOW] = -1 if window is None else window
+                row[t.T_KEEP] = -1 if keep is None else keep
                 below, theirs = self._add(absent, 1)
-                self._read(below, m.BLOCKER, number, 0)
-                self.nodes[below][m.LIFT] = self._key(joined, theirs, known)
+                self._read(below, t.BLOCKER, number, 0)
+                self.nodes[below][t.LIFT] = self._key(joined, theirs, known)
                 self.stores[-2 - number, 0] = Store(joined, tuple(known[v] for v in joined), joined)
             case _:
                 raise AssertionError("refused before")

@@ -10,14 +10,14 @@ import struct
 import numpy as np
 import pyarrow as pa
 
-from etalis.columnar import machine as m
+from etalis.columnar import tape as t
 from etalis.columnar.columns import Column, Integers, shrink, type_of
 from etalis.errors import EventError, Problem
 from etalis.logic.term import Value, real
 
-TYPES = {"int": m.WHOLE, "float": m.REAL, "string": m.TEXT}
+TYPES = {"int": t.WHOLE, "float": t.REAL, "string": t.TEXT}
 _NOT_A_NUMBER = 0x7FF8000000000000
-_NULLS = {"int": m.NULL, "float": _NOT_A_NUMBER}
+_NULLS = {"int": t.NULL, "float": _NOT_A_NUMBER}
 
 
 class Texts:
@@ -67,7 +67,7 @@ class Texts:
             case "string":
                 return self.known[word]
             case "int":
-                return "null" if word == m.NULL else word
+                return "null" if word == t.NULL else word
             case _:
                 number = struct.unpack("<d", struct.pack("<q", word))[0]
                 return real(number) if number == number else "null"
@@ -80,9 +80,9 @@ class Texts:
         if column.type == "float":
             data = column.data.view(np.int64)
             return data if column.absent is None else np.where(column.absent, _NOT_A_NUMBER, data)
-        if (column.data == m.NULL).any():
-            _whole(m.NULL)
-        return column.data if column.absent is None else np.where(column.absent, m.NULL, column.data)
+        if (column.data == t.NULL).any():
+            _whole(t.NULL)
+        return column.data if column.absent is None else np.where(column.absent, t.NULL, column.data)
 
     def column(self, words: Integers, kind: str) -> Column:
         """Return words as a column of a type."""
@@ -102,7 +102,7 @@ def _bits(value: float) -> int:
 
 
 def _whole(value: int) -> int:
-    if type_of(value) != "int" or value == m.NULL:
+    if type_of(value) != "int" or value == t.NULL:
         hint = "keep numbers within 64 bits, make them floats, or run the program event at a time"
         raise EventError(Problem("E607", f"{value} is an integer that columns cannot hold", hint=hint))
     return value
