@@ -264,10 +264,13 @@ class _Run:
         self.run = run
         self.parts = [Part(x.tag, x.kind, x.columns, x.attribute_types) for x in self.frame.layouts]
         self.made = frozenset(plan.job.made)
-        self.names = {
-            EVENT: pa.array(list(dict.fromkeys(name for (name, _), _ in self.output.kinds)), pa.string()),
-            RULE: pa.array(list(dict.fromkeys(head.label for head in self.run.choice.heads)), pa.string()),
+        self.labels = [head.label for head in run.choice.heads]
+        self.numbers = {
+            EVENT: _numbered(name for (name, _), _ in self.output.kinds),
+            RULE: _numbered(self.labels),
         }
+        self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
+        self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
         coded = pa.dictionary(pa.int32(), pa.string())
         plain = encode((), self.output).schema
         columns = [(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID]
@@ -288,7 +291,9 @@ class _Run:
     def _made(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what rows cause that all rules take over columns."""
         asked = dict(self.output.kinds)
-        found = [(kind, made, self._encoded(kind, made)) for kind, made in self.run.columns(batch) if kind in asked]
+        times: dict[int, Any] = {}
+        reported = [each for each in self.run.columns(batch) if each[0] in asked]
+        found = [(kind, made, self._encoded(kind, made, times)) for kind, made in reported]
         if len(found) == 1:
             yield found[0][2]
         elif found:
@@ -335,27 +340,69 @@ class _Run:
         known = np.array([tags.get(name, -1) for name in names], np.int64)
         return known[coded.indices.to_numpy(zero_copy_only=False)]
 
-    def _encoded(self, kind: Any, made: Made) -> pa.RecordBatch:
-        """Return derived events as rows of the results."""
+    def _encoded(self, kind: Any, made: Made, times: dict[int, Any]) -> pa.RecordBatch:
+        """Return derived events as rows of the results; `times` are those of other kinds of the same batch."""
         from etalis.tables.made import made_cells
 
-        labels = [head.label for head in self.run.choice.heads]
-        numbers = np.array([self.names[RULE].index(label).as_py() for label in labels], np.int32)
-        named = np.full(len(made), self.names[EVENT].index(kind[0]).as_py(), np.int32)
-        cells = made_cells(kind, made, self.output, labels, self.schema.names)
+        named = np.full(len(made), self.numbers[EVENT][kind[0]], np.int32)
+        cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
         cells[EVENT] = pa.DictionaryArray.from_arrays(named, self.names[EVENT])
-        cells[RULE] = pa.DictionaryArray.from_arrays(numbers[made.rule], self.names[RULE])
+        cells[RULE] = pa.DictionaryArray.from_arrays(self.rules[made.rule], self.names[RULE])
         arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Return a number for each name."""
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
 
 def _interleaved(found: Sequence[tuple[KindKey, Made, pa.RecordBatch]]) -> pa.RecordBatch:
     """Return events of several kinds in the order in which they were made."""
     from etalis.columnar.moments import PLACE
 
-    ranked = sorted(kind for kind, _, _ in found)
-    ranks = np.concatenate([np.full(len(made), (kind[1] << 32) + ranked.index(kind)) for kind, made, _ in found])
-    turn = np.concatenate([made.turn for _, made, _ in found])
-    start = np.concatenate([made.start for _, made, _ in found])
+    found = sorted(found, key=lambda each: (each[0][1], each[0][0]))
+    moments = [made.turn >> PLACE for _, made, _ in found]
+    parts = [part for _, _, part in found]
+    if _in_step([made for _, made, _ in found], moments):
+        return pa.RecordBatch.from_arrays(
+            [_braided(arrays) for arrays in zip(*parts, strict=True)], schema=parts[0].schema
+        )
+    ranks = np.repeat(np.arange(len(found)), [len(moment) for moment in moments])
+    turn, start = (np.concatenate([getattr(made, name) for _, made, _ in found]) for name in ("turn", "start"))
     order = pa.array(np.lexsort((turn, ranks, start, turn >> PLACE)))
-    return pa.Table.from_batches([part for _, _, part in found]).take(order).combine_chunks().to_batches()[0]
+    return pa.Table.from_batches(parts).take(order).combine_chunks().to_batches()[0]
+
+
+def _in_step(several: Sequence[Made], moments: Sequence[Any]) -> bool:
+    """Tell whether all kinds have one event each at the same moments, of the same starts."""
+    first = moments[0]
+    alike = all(
+        np.array_equal(first, moment) and np.array_equal(several[0].start, made.start)
+        for made, moment in zip(several[1:], moments[1:], strict=True)
+    )
+    return alike and bool((first[1:] > first[:-1]).all())
+
+
+def _braided(arrays: Sequence[Any]) -> Any:
+    """Return the first of each of several columns, then the second of each, and so on."""
+    kind = arrays[0].type
+    codes = [array.indices for array in arrays] if pa.types.is_dictionary(kind) else arrays
+    if (
+        any(array.null_count for array in arrays)
+        or not pa.types.is_primitive(codes[0].type)
+        or pa.types.is_boolean(kind)
+    ):
+        count = len(arrays[0])
+        order = np.arange(count * len(arrays)).reshape(len(arrays), count).T.reshape(-1)
+        return pa.concat_arrays(arrays).take(pa.array(order))
+    plain = codes[0].type if pa.types.is_integer(codes[0].type) or pa.types.is_floating(codes[0].type) else pa.int64()
+    columns = [code.view(plain).to_numpy() for code in codes]
+    if len({column.ctypes.data for column in columns}) == 1:
+        numbers = np.repeat(columns[0], len(columns))
+    elif pa.types.is_dictionary(kind) and all((column == column[0]).all() for column in columns):
+        numbers = np.tile(np.array([column[0] for column in columns]), len(columns[0]))
+    else:
+        numbers = np.stack(columns, axis=1).reshape(-1)
+    braided = pa.array(numbers).view(codes[0].type)
+    return pa.DictionaryArray.from_arrays(braided, arrays[0].dictionary) if pa.types.is_dictionary(kind) else braided

@@ -138,11 +138,13 @@ class Schedule:
             ticks.append(self.waiting.pop(0))
         times = np.array([tick.time for tick in ticks], np.int64)
         moments = self._moments(batch, times, horizon)
+        self.reached = max(self.reached, horizon)
+        if not ticks and not len(moments):
+            return Clock(horizon, np.arange(len(ends)), {}, moments, moments, self.steps, self.absences)
         before = np.searchsorted(times, ends, side="right") + self.steps * np.searchsorted(moments, ends)
         places = np.arange(len(ticks)) + np.searchsorted(ends, times) + self.steps * np.searchsorted(moments, times)
         rows = np.searchsorted(ends, moments, side="right") + np.searchsorted(times, moments, side="right")
         first = rows + self.steps * np.arange(len(moments))
-        self.reached = max(self.reached, horizon)
         return Clock(
             horizon, np.arange(len(ends)) + before, dict(zip(ticks, places.tolist(), strict=True)), moments, first,
             self.steps, self.absences,

@@ -61,10 +61,19 @@ def made_events(kind: Named, made: Made, labels: Sequence[str]) -> list[Event]:
 
 
 def made_cells(
-    kind: Named, made: Made, output: Output, labels: Sequence[str], wanted: Collection[str]
-) -> dict[str, Any]:
-    """Return the columns of results that derived events have, but for the names of their kind and rule."""
-    cells: dict[str, Any] = {START: moments(made.start, output), END: moments(made.end, output)}
+    kind: Named, made: Made, output: Output, labels: Sequence[str], wanted: Collection[str],
+    times: dict[int, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the columns of results that derived events have, but for the names of their kind and rule.
+
+    `times` holds what arrays of times that live as long have become, by their identity.
+    """
+    known = {} if times is None else times
+    cells: dict[str, Any] = {}
+    for name, moment in ((START, made.start), (END, made.end)):
+        if id(moment) not in known:
+            known[id(moment)] = moments(moment, output)
+        cells[name] = known[id(moment)]
     if output.envelope:
         cells[ARGS] = _joined("[", made.columns, "]", _to_json, len(made))
     for place, field in enumerate(dict(output.kinds)[kind]):
