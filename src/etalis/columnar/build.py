@@ -10,7 +10,7 @@ from etalis.columnar.deadlines import Ticker, Waiter
 from etalis.columnar.folds import build_fold
 from etalis.columnar.joins import Join
 from etalis.columnar.moments import Timer
-from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
+from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Source, Tests, Union
 from etalis.columnar.repetitions import Repeater, is_followed
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
@@ -41,7 +41,8 @@ class Builder:
             case p.Union(branches=branches):
                 return Union([self.build(branch, rule) for branch in branches], node.exports)
             case p.Filter(child=child):
-                return Filter(node, self.build(child, rule), Tests(self._tests(node, known, rule)))
+                outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
+                return Filter(outcome, self.build(child, rule))
             case p.Join(left=p.Repetition() as left) if is_followed(node):
                 return Repeater(left, node, self._inputs(rule, *p.children(left), node.right), known)
             case p.Join():

@@ -35,21 +35,23 @@ def put_in_order(rows: Any, group: Any, end: Any, start: Any, lists: Any, after:
 
 @kernel
 def repeat(
-    select: int, newest: bool, counts: bool, least: int, most: int, window: int, followed: bool, picks: int,
-    consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any, start: Any, end: Any, limit: Any,
+    alone: bool, select: int, newest: bool, counts: bool, least: int, most: int, window: int, followed: bool,
+    picks: int, consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any, start: Any, end: Any,
     group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any, counted: Any,
-    other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any, placed: Any,
+    listed: Any, other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any, placed: Any,
     left: Any, right: Any, first: Any, cursor: Any,
 ) -> None:  # fmt: skip
-    """Count elements after left sides, and match what follows, by turn.
+    """Count elements after left sides, or `alone`, and match what follows, by turn.
 
     All stand in one set of arrays: left sides, from `count0` on elements, from `count1` on followers. Left sides that
     wait are in `lists`, by `group`. Those with a match that waits for a follower are in `stores`, by `other`, the end
     of that match being `matched`; of them a follower `picks`, and consumes, as its policy says, and `latest` tells that
     the newest alone is held. A left side has counted `number` elements, the first of which began at `begun` and the
-    last of which ended at `counted`; without `counts` every element is a match. What is found, a left side with an
-    element or a follower, goes to `left`, `right` and `first`. Stops when there might be no room for it; goes on from
-    the `cursor`.
+    last of which ended at `counted`; without `counts` every element is a match. Alone, a left side is the first element
+    of a run, and takes its rank from the last. `listed` and `placed` tell by which row something came into the lists
+    and stores. What is found, a left side with an element or a follower, goes to `left`, `right` and `first` (where
+    counting began, or the end of the match that waited). Stops when there might be no room for it; goes on from the
+    `cursor`.
     """
     i = cursor[0]
     j = cursor[1]
@@ -94,6 +96,7 @@ def repeat(
                 lists[2 * g + 1] = x
             size[g] += 1
             waits[x] = 1
+            listed[x] = x
             continue
         if x >= count1:
             h = other[x]
@@ -102,12 +105,20 @@ def repeat(
             m += 1
             y = stores[2 * h + 1] if picks == 2 else stores[2 * h]
         else:
-            if not followed and found + size[g] > len(left):
+            if not followed and found + size[g] + 1 > len(left):
                 break
             j += 1
             y = lists[2 * g + 1] if select == 2 else lists[2 * g]
-        while y >= 0:
-            if x >= count1:
+        extended = False
+        while True:
+            opens = False
+            if y < 0:
+                if not alone or x >= count1 or extended:
+                    break
+                y = x
+                beyond = -1
+                opens = True
+            elif x >= count1:
                 beyond = preceding[y] if picks == 2 else following[y]
             else:
                 beyond = before[y] if select == 2 else after[y]
@@ -116,17 +127,19 @@ def repeat(
             unheld = False
             if x >= count1:
                 unheld = outer >= 0 and x2 - start[y] > outer
-                hit = not unheld and matched[y] < x1 and x1 <= limit[y]
+                hit = not unheld and matched[y] < x1
                 if hit:
                     left[found] = y
                     right[found] = x
+                    first[found] = matched[y]
                     found += 1
                     unheld = consume
                     gone = consume and waits[y] == 1
             elif window >= 0 and x2 - start[y] > window:
                 gone = True
-            elif end[y] < x1:
+            elif opens or (counted[y] if alone else end[y]) < x1:
                 hit = True
+                extended = True
                 complete = not counts
                 origin = x1
                 if counts and (number[y] == 0 or most < 0 or counted[y] < x1):
@@ -136,8 +149,9 @@ def repeat(
                     number[y] += 1
                     counted[y] = x2
                     complete = number[y] >= least
-                    if number[y] == most:
+                    if number[y] == most and not alone:
                         number[y] = 0
+                gone = alone and not opens
                 if complete and not followed:
                     left[found] = y
                     right[found] = x
@@ -198,7 +212,25 @@ def repeat(
                     lists[2 * group[y] + 1] = b
                 waits[y] = 0
                 size[group[y]] -= 1
-            if hit and (picks if x >= count1 else select) != 0:
+            if alone and hit and x < count1 and number[y] != most:
+                b = lists[2 * g + 1]
+                while b >= 0 and counted[b] == x2 and start[b] > start[y]:
+                    b = before[b]
+                a = lists[2 * g] if b < 0 else after[b]
+                after[y] = a
+                before[y] = b
+                if b >= 0:
+                    after[b] = y
+                else:
+                    lists[2 * g] = y
+                if a >= 0:
+                    before[a] = y
+                else:
+                    lists[2 * g + 1] = y
+                waits[y] = 1
+                listed[y] = x
+                size[g] += 1
+            if opens or (hit and (picks if x >= count1 else select) != 0):
                 break
             y = beyond
     cursor[0] = i

@@ -215,10 +215,10 @@ class Filtering:
 class Filter(Operator):
     """The matches of a child that pass the tests."""
 
-    def __init__(self, node: p.Filter, child: Operator, tests: Tests) -> None:
+    def __init__(self, outcome: Filtering, child: Operator) -> None:
+        self.outcome = outcome
         self.child = child
-        self.tests = tests
-        self.outcome = Filtering(node.tests, tests)
+        self.tests = outcome.tests
 
     def take(self, batch: Batch) -> Instances:
         """Return what passes."""

@@ -26,8 +26,7 @@ from etalis.temporal.relation import RELATIONS
 
 _UNBOUND = -1
 _STATE = {
-    "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$matched": k.NO_MATCH, "$placed": 0,
-    "$limit": (1 << 63) - 1,
+    "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$listed": 0, "$matched": k.NO_MATCH, "$placed": 0,
 }  # what a left side carries, as it is when it comes  # fmt: skip
 
 
@@ -43,20 +42,22 @@ def is_followed(node: p.Node) -> bool:
 
 def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
     """Yield what keeps a repetition from columns."""
-    if node.left is None:
-        yield "a repetition that stands alone has no kernel yet"
-        return
+    base = node.element if node.left is None else node.left
+    bounds = _bounds(node)
     if node.policy.select == "together":
         yield "a repetition has no kernel yet under the policy cumulative"
     readers = [count_leaves(part) for part in (*p.children(node), *(() if follower is None else (follower.right,)))]
     if node.policy.keep == "newest" and len(set().union(*readers)) < sum(map(len, readers)):
         yield "one event comes to both sides of an operator that keeps the newest only"
-    if not set(node.shared) <= set(node.left.exports) & sure(node.left):
+    if not set(node.shared) <= set(base.exports) & sure(base):
         yield "a repetition is grouped by what its left side does not tell"
-    if _bounds(node) is None:
+    if bounds is None:
         yield "a repetition is counted by a variable"
-    elif node.policy.name == "unrestricted" and (_bounds(node) != (1, _UNBOUND) or "$last" in node.exports):
-        yield "a repetition that is counted has no kernel yet under the policy unrestricted"
+    elif node.policy.name == "unrestricted":
+        if node.left is None:
+            yield "a repetition that stands alone has no kernel yet under the policy unrestricted"
+        elif bounds != (1, _UNBOUND) or "$last" in node.exports:
+            yield "a repetition that is counted has no kernel yet under the policy unrestricted"
     tests = (*node.tests, *(() if follower is None else follower.tests))
     if not all(isinstance(test, p.Window) for test in tests):
         yield "a test on a repetition has no kernel yet"
@@ -74,12 +75,11 @@ def _bounds(node: p.Repetition) -> tuple[int, int] | None:
 
 
 class Repeater(Operator):
-    """Left sides with elements after them; with a follower, once per left side and follower."""
+    """Left sides, or first elements, with elements after them; with a follower, once per left side and follower."""
 
     def __init__(
         self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str]
     ) -> None:
-        assert node.left is not None
         bounds = _bounds(node)
         assert bounds is not None
         self.node = node
@@ -91,7 +91,8 @@ class Repeater(Operator):
         self.matching = Matching.of(RELATIONS["seq"], node.policy, self.window)
         follows = node.policy if follower is None else follower.policy
         self.following = Matching.of(RELATIONS["seq"], follows, self.outer)
-        self.names = (*(v for v in node.left.exports if v != "$token"), *_STATE)
+        exports = node.shared if node.left is None else (v for v in node.left.exports if v != "$token")
+        self.names = (*exports, *_STATE)
         self.waiting = nothing({v: types.get(v, "int") for v in self.names})
 
     def take(self, batch: Batch) -> Instances:
@@ -106,54 +107,66 @@ class Repeater(Operator):
 
     def _matches(self, left: Instances, others: Sequence[Instances], state: Mapping[str, Integers]) -> Instances:
         """Let the kernel run, and put what it finds together."""
-        lists = _Lists.of([left, others[0]], self.node.shared)
-        lists.put(np.flatnonzero(state["$waits"]), left.end, left.start)
-        stores = _Lists.of([left, *others[1:]], () if self.follower is None else join_key(self.follower))
+        alone = self.node.left is None
+        elements, followers = ([], others) if alone else (others[:1], others[1:])
+        lists = _Lists.of([left, *elements], self.node.shared)
+        waiting = np.flatnonzero(state["$waits"])
+        lists.put(waiting[np.argsort(state["$listed"][waiting])], state["$counted"] if alone else left.end, left.start)
+        stores = _Lists.of([left, *followers], () if self.follower is None else join_key(self.follower))
         held = np.flatnonzero(state["$matched"] != k.NO_MATCH)
         stores.put(held[np.argsort(state["$placed"][held])], state["$matched"], left.start)
+        old, count = len(self.waiting), len(left)
+        last = np.array([old, count, count]) if alone else np.array([count, count, count])
+        last[1:] += sum(map(len, elements))
+        last[2:] += sum(map(len, followers))
+        cursor = np.array([old, last[0], last[1], 0])
         found: list[tuple[Any, Any, Any]] = []
-        last = np.cumsum([len(left), *map(len, others), 0])[:3]
-        cursor = np.array([len(self.waiting), *last[:2], 0])
-        room = int(last[-1]) + 1
+        room = int(last[2]) + 1
         while not found or (cursor[: k.FOUND] < last).any():
-            found.append(self._run([left, *others], state, lists, stores, cursor, room))
-            room = max(room, int(lists.size.max(initial=0)), int(stores.size.max(initial=0)))
+            found.append(self._run([left, *others], state, (lists, stores), last, cursor, room))
+            room = max(room, int(lists.size.max(initial=0)) + 1, int(stores.size.max(initial=0)))
         return self._instances(left, others, *map(np.concatenate, zip(*found, strict=True)))
 
     def _run(
-        self, sides: Sequence[Instances], state: Mapping[str, Integers], lists: _Lists, stores: _Lists, cursor: Any,
-        room: int,
+        self, sides: Sequence[Instances], state: Mapping[str, Integers], lists: tuple[_Lists, _Lists], last: Integers,
+        cursor: Any, room: int,
     ) -> tuple[Any, Any, Any]:  # fmt: skip
-        """Return the next matches: left sides, elements or followers, and where counting began."""
+        """Return the next matches: left sides, elements or followers, and where counting began or a match ended."""
         turn, start, end = (np.concatenate([getattr(s, n) for s in sides]) for n in ("turn", "start", "end"))
-        low, high = len(sides[0]), len(sides[0]) + len(sides[1])
+        count, high = len(sides[0]), int(last[1])
         none = np.zeros(len(turn), np.int64)
-        group = np.concatenate([lists.group, none[high:]])
-        other = np.concatenate([stores.group[:low], none[low:high], stores.group[low:]])
+        group = np.concatenate([lists[0].group, none[high:]])
+        other = np.concatenate([lists[1].group[:count], none[count:high], lists[1].group[count:]])
         out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
         cursor[k.FOUND] = 0
         k.repeat(
-            self.matching.select, self.matching.keep == NEWEST, self.node.policy.name != "unrestricted",
-            self.least, self.most, _number(self.window), self.follower is not None,
-            self.following.select, self.following.consume, self.following.keep == NEWEST, _number(self.outer),
-            low, high, turn, start, end, state["$limit"], group, *lists.links,
-            state["$waits"], state["$number"], state["$begun"], state["$counted"],
-            other, *stores.links, state["$matched"], state["$placed"], *out, cursor,
+            self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
+            self.node.policy.name != "unrestricted", self.least, self.most, _number(self.window),
+            self.follower is not None, self.following.select, self.following.consume, self.following.keep == NEWEST,
+            _number(self.outer), int(last[0]), high, turn, start, end, group, *lists[0].links,
+            state["$waits"], state["$number"], state["$begun"], state["$counted"], state["$listed"], other,
+            *lists[1].links, state["$matched"], state["$placed"], *out, cursor,
         )  # fmt: skip
-        count = int(cursor[k.FOUND])
-        return out[0][:count], out[1][:count], out[2][:count]
+        found = int(cursor[k.FOUND])
+        return out[0][:found], out[1][:found], out[2][:found]
 
     def _instances(self, left: Instances, others: Sequence[Instances], a: Any, b: Any, first: Any) -> Instances:
-        mine = left.take(a)
-        marks = {"$first": mine.column("$first") if "$first" in self.names else Column("int", mine.end)}
+        """Return what was found as instances: from the start of a left side to the end of what came last."""
+        alone = self.node.left is None
+        mine, moment = left.take(a), Column("int", first)
         if self.follower is None:
-            element = others[0].take(b - len(left))
-            marks["$last"] = Column("int", first)
-            return Instances(element.turn, mine.start, element.end, mine.blocks).with_columns(marks)
-        then = others[1].take(b - len(left) - len(others[0]))
+            element = left.take(b) if alone else others[0].take(b - len(left))
+            found = Instances(element.turn, mine.start, element.end, mine.blocks)
+            return found if alone else found.with_columns({"$first": self._end_of(mine), "$last": moment})
+        then = others[-1].take(b - len(left) - sum(map(len, others[:-1])))
         has_last = "$last" in self.follower.right.exports
-        marks["$last"] = then.column("$last") if has_last else Column("int", then.start)
+        last = then.column("$last") if has_last else Column("int", then.start)
+        marks = {"$first": moment if alone else self._end_of(mine), "$last": last}
         return Instances(then.turn, mine.start, then.end, (*mine.blocks, *then.blocks)).with_columns(marks)
+
+    def _end_of(self, left: Instances) -> Column:
+        """Return where the first part of left sides ended."""
+        return left.column("$first") if "$first" in self.names else Column("int", left.end)
 
     def _keep(self, left: Instances, state: Mapping[str, Integers], now: int) -> None:
         """Keep left sides that wait, or have a match that does."""
@@ -164,8 +177,9 @@ class Repeater(Operator):
             held &= left.start >= now - self.outer
         state["$waits"][:] = waits
         state["$matched"][~held] = k.NO_MATCH
-        places = np.argsort(state["$placed"], kind="stable")
-        state["$placed"][places] = np.arange(len(places))
+        for name in ("$listed", "$placed"):  # as numbers that come before the rows of any later batch
+            order = np.argsort(state[name], kind="stable")
+            state[name][order] = np.arange(len(order)) - len(order)
         columns = {name: Column("int", data) for name, data in state.items()}
         self.waiting = left.with_columns(columns).take(np.flatnonzero(waits | held)).only(self.names)
 
