@@ -286,7 +286,9 @@ class _Run:
             return
         for piece in self.run.admit(batch):
             yield from self._made(piece)
-        self.run.settle()
+        settled = self.run.settle()
+        if settled:
+            yield self._encode_events(settled)
 
     def _made(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what rows cause that all rules take over columns."""

@@ -122,10 +122,15 @@ class Schedule:
             else:
                 yield _moment(due[self.size])
 
-    def rest(self) -> Iterator[Input]:
-        """Yield what lets time pass until one more piece has turns for all that is due."""
-        while len(due := self._due()) > self.size:
+    def rest(self, horizon: int = END) -> Iterator[Input]:
+        """Yield what lets time pass until one more piece has turns for all that is due before a horizon."""
+        while len(due := self._due()) > self.size and due[self.size] < horizon:
             yield _moment(due[self.size])
+
+    @property
+    def may_fall_due(self) -> bool:
+        """Whether something may happen by itself, when time passes."""
+        return bool(self.steps or self.waiting)
 
     def _due(self) -> Integers:
         return _distinct([timer.due() for timer in self.timers])

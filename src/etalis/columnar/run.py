@@ -203,10 +203,18 @@ class ColumnRun:
             yield (int(row_of(turn)), end, *_in_round(turn, start, kind)), Event((end, start, kinds[rule], *args))
 
     def settle(self) -> list[Event]:
-        """Let time pass as far as what has come allows; return what that settles event at a time."""
+        """Let time pass as far as what has come allows; return what that settles."""
         assert self._gate is not None
         settled = self._gate.settled
-        return [] if settled is None else self._beside[self.at_a_time].pass_time(settled)
+        if settled is None:
+            return []
+        found: list[Event] = []
+        if self._schedule.may_fall_due:
+            horizon = max(min(settled + 1, END), -END)
+            for piece in self._schedule.rest(horizon):
+                found += self._take(piece)
+            found += self._take(NO_ROWS, horizon)
+        return found + self._beside[self.at_a_time].pass_time(settled)
 
     def _one_by_one(self, batch: Input) -> Iterator[Event]:
         """Take a batch event at a time by all rules."""
