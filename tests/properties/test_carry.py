@@ -26,9 +26,11 @@ from properties.test_engine import MOST
 
 pytestmark = pytest.mark.property
 
-KEPT = replace(
-    FLAT, kinds=(*["event"] * 4, *["binary"] * 5, "or", "within", "where", "cnot", "cnot", "fnot", "sub_rule")
-)
+PARTS = (
+    *["event"] * 4, *["binary"] * 5, "or", "within", "where", "cnot", "cnot", "fnot", "sub_rule", "not_within",
+    "not_within",
+)  # fmt: skip
+KEPT = replace(FLAT, kinds=PARTS, alarms=True)
 KNOWN = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 2): ("int", "int"), ("n", 0): ()}  # if nothing of it comes
 WAYS = ("push", "columns", "restored")
 
@@ -104,6 +106,10 @@ def check_held(found: Engine, expected: Engine) -> None:
     """What waits is what waits in an engine that took all rows by push, less what can match no more."""
     ours, theirs = found._rules.memory, expected._rules.memory
     assert ours.keys() == theirs.keys()
+    a, b = (
+        Counter((due, since, payload) for due, since, _, _, payload, _ in x._state.timers) for x in (found, expected)
+    )
+    assert a == b
     for entry in found._rules.wiring.entries:
         for place in (0, 1) if isinstance(entry.node, p.Join) else ():
             key = (entry.key, f"side{place}")

@@ -55,6 +55,7 @@ class Beside:
         self.engine = engine
         self.processors = _processors(engine._rules, set(rules))
         self.kinds = list(self.processors)
+        self.is_timed = any(map(_is_timed, (head for i, head in enumerate(_heads(engine._rules)) if i in set(rules))))
 
     def take(self, batch: Input) -> list[Found]:
         """Take the rows of a batch, in order; return what they cause."""
@@ -78,8 +79,8 @@ class Beside:
     def _rows(self, batch: Input) -> Iterable[tuple[int, Kind | None, tuple[Any, ...]]]:
         """Return the rows that these rules read and the last one; all of them, where time alone makes things happen."""
         mine: dict[int, tuple[int, Kind | None, tuple[Any, ...]]] = {row[0]: row for row in listed(batch, self.kinds)}
-        rules, last = self.engine._rules, len(batch.end) - 1
-        if rules.has_timers or rules.ticks:
+        last = len(batch.end) - 1
+        if self.is_timed:
             return [mine.get(row, (row, None, ())) for row in range(last + 1)]
         return list(mine.values()) if last < 0 or last in mine else [*mine.values(), (last, None, ())]
 
@@ -93,6 +94,15 @@ class Beside:
         finally:
             rules.processors = whole
         return [Event(raw) for raw in out]
+
+
+def _heads(rules: RuleSet) -> list[p.Head]:
+    return [planned.head for planned, _ in rules.rules]
+
+
+def _is_timed(head: p.Head) -> bool:
+    """Tell whether time alone makes things happen in a rule."""
+    return head.alarm is not None or any(isinstance(node, p.Deadline | p.Tick) for node in p.walk(head.body))
 
 
 def _processors(rules: RuleSet, wanted: set[int]) -> dict[Kind, Callable[[Raw], None]]:

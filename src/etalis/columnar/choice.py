@@ -20,7 +20,7 @@ from etalis.runtime.state import NEVER
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
 
-_UNSHARED = {p.Tick: "time points", p.Repetition: "repetitions", p.Fold: "aggregates", p.Deadline: "deadlines"}
+_UNSHARED = {p.Tick: "time points", p.Repetition: "repetitions", p.Fold: "aggregates"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,6 @@ def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:
         yield f"rule {choice.heads[part[0]].label}: what recursion keeps is not shared with a running engine yet"
     for i in part:
         kinds = {type(node) for node in p.walk(choice.heads[i].body)}
-        if choice.heads[i].alarm is not None:
-            yield f"rule {choice.heads[i].label}: alarms that are set are not shared with a running engine yet"
         for kind, what in _UNSHARED.items():
             if kind in kinds:
                 yield f"rule {choice.heads[i].label}: what {what} keep is not shared with a running engine yet"

@@ -52,9 +52,9 @@ class Component:
         assert ordered is not None
         self.numbers = tuple(numbers)
         made = {made_kind(head) for head in heads}
-        self.steps: list[tuple[Kind, list[_Maker | _Alarms], Latest]] = []
+        self.steps: list[tuple[Kind, list[_Maker | Alarms], Latest]] = []
         for group in ordered:
-            makers: list[_Maker | _Alarms] = []
+            makers: list[_Maker | Alarms] = []
             for i in group:
                 read = [kind for kind in read_kinds(heads[i].body) if kind in made]
                 builder = shared if len(read) < 2 else Builder(types, shared.conditions, shared.timers)
@@ -64,7 +64,7 @@ class Component:
                 if alarm is None:
                     makers.append(maker)
                 else:
-                    makers.append(alarms := _Alarms(alarm, maker))
+                    makers.append(alarms := Alarms(alarm, maker))
                     shared.timers.append(alarms)
             kind = made_kind(heads[group[0]])
             self.steps.append((kind, makers, Latest(types[kind])))
@@ -124,7 +124,7 @@ class _Maker:
                 raise AssertionError("refused before")
 
 
-class _Alarms:
+class Alarms:
     """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come."""
 
     def __init__(self, alarm: Alarm, maker: _Maker) -> None:

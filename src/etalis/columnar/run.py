@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,7 +18,7 @@ from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Schedule, first_tur
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order
 from etalis.columnar.recursion import Recursion
-from etalis.columnar.state import Shared, uncollected
+from etalis.columnar.ties import Shared, uncollected
 from etalis.columnar.typed import UnfitError
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
@@ -115,6 +115,8 @@ class ColumnRun:
         tied = tied_to(left, over, readers_of(self.engine._rules)) if len(loaded) < len(self._shared) else []
         self._loaded = [shared for shared in loaded if tuple(shared.component.numbers) not in tied]
         self.components = [shared.component for shared in self._loaded]
+        for shared in self._loaded:
+            shared.take_over()
         if self._gate is not None and not self.components:
             self._gate.save()
         self._run_beside()
@@ -126,7 +128,7 @@ class ColumnRun:
         if self._gate is not None and self.components:
             self._gate.save()
             state.now = max(state.now, self.now) if self.now > _LEAST else state.now
-        saved: set[int] = set()
+        saved: set[Hashable] = set()
         for shared in self._loaded:
             shared.save(saved)
         for shared in self._shared:

@@ -7,33 +7,36 @@ what is put back is what it would hold, less what can be part of no later match.
 
 from __future__ import annotations
 
-import gc
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from etalis.columnar.build import Once
 from etalis.columnar.columns import Column, Instances, key_rows, nothing
-from etalis.columnar.execute import Component, Latest, Made
+from etalis.columnar.deadlines import Waiter
+from etalis.columnar.execute import Latest, Made
 from etalis.columnar.joins import LIMIT, NO_LIMIT, Join
-from etalis.columnar.operators import Absence, Filter, Operator, Source, Union
+from etalis.columnar.operators import Absence
 from etalis.columnar.tables import Blockers as ByKey
 from etalis.columnar.tables import Numbered
 from etalis.columnar.typed import UnfitError, to_column, to_integers
-from etalis.plan import algebra as p
-from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.blockers import Blockers
-from etalis.runtime.network import Entry, PlannedRule
-from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.snapshot_stores import Tokens, table_columns, table_content
 from etalis.runtime.state import Made as Noted
 from etalis.runtime.state import State
 
 Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An absence after the left side of a join, and what the engine has noted for it, by variables in its order."""
+
+    absence: Absence
+    blockers: Blockers
+    joined: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,22 @@ class Side:
     keys: tuple[str, ...]
     values: tuple[str, ...]
     types: Mapping[str, str]
-    gaps: tuple[tuple[Absence, Blockers], ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.join), self.place
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.store)
+
+    def is_like(self, other: Side) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        pairs = zip(self.gaps, other.gaps, strict=True)
+        return self.store == other.store and all(a.blockers.groups == b.blockers.groups for a, b in pairs)
 
     def load(self) -> None:
         """Let wait over columns what waits in the engine."""
@@ -60,7 +78,7 @@ class Side:
             raise UnfitError("what waits has compound terms")
         named = dict(zip((*self.keys, *self.values), columns if width else columns[1:], strict=False))
         found = {name: to_column(values, self.types[name]) for name, values in named.items()}
-        rows = _by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
+        rows = by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
         rows = self.join.passing(self.place, rows)
         if self.gaps:
             rows = rows.with_columns({LIMIT: Column("int", self._limits(rows))})
@@ -68,10 +86,10 @@ class Side:
 
     def _limits(self, rows: Instances) -> Any:
         limit = np.full(len(rows), NO_LIMIT)
-        for absence, blockers in self.gaps:
-            noted = read_blockers(absence, blockers)
+        for gap in self.gaps:
+            noted = read_blockers(gap.blockers, {v: self.types[v] for v in gap.joined})
             if len(noted) and len(rows):
-                mine, asked = absence.keys(noted, rows)
+                mine, asked = gap.absence.keys(noted, rows)
                 ByKey(mine, noted.start, noted.end).lower(limit, asked, rows.end)
         return limit
 
@@ -81,8 +99,8 @@ class Side:
         self.store.clear()
         if self.fifo is not None:
             self.fifo.clear()
-        for _, blockers in self.gaps:
-            _empty(blockers)
+        for gap in self.gaps:
+            _empty(gap.blockers)
         if not len(rows):
             return
         if self.fifo is not None:
@@ -94,14 +112,14 @@ class Side:
         given += [rows.start.tolist(), rows.end.tolist()]
         note = {"form": "instances", "key": width if width > 1 else 0}
         self.store.update(table_content(note, given, Tokens(0)))
-        for absence, blockers in self.gaps:
-            self._save_limits(rows, absence, blockers)
+        for gap in self.gaps:
+            self._save_limits(rows, gap)
 
     def clear(self) -> None:
         """Let nothing wait over columns."""
         self.join.waiting[self.place] = nothing(self.types)
 
-    def _save_limits(self, rows: Instances, absence: Absence, blockers: Blockers) -> None:
+    def _save_limits(self, rows: Instances, gap: Gap) -> None:
         """Note what has blocked left sides: one that began just after each of them ended, and ended at its limit.
 
         Of left sides with the same shared values, one that ended later was blocked no earlier, so none of them is
@@ -111,10 +129,10 @@ class Side:
         blocked = np.flatnonzero(limit < NO_LIMIT)
         order = blocked[np.lexsort((rows.end[blocked], limit[blocked]))]
         noted = Instances(rows.turn[order], rows.end[order] + 1, limit[order], rows.take(order).blocks)
-        write_blockers(absence, blockers, noted)
+        write_blockers(gap.blockers, gap.joined, noted)
 
 
-def _by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
+def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
     """Return instances in the order in which they ended, those of one key as they stood."""
     order = np.argsort(end, kind="stable")
     return Instances.of(np.zeros(len(end), np.int64), start, end, columns).take(order)
@@ -142,8 +160,8 @@ def _empty(blockers: Blockers) -> None:
     blockers.fifo.clear()
 
 
-def read_blockers(absence: Absence, blockers: Blockers) -> Instances:
-    """Return what an engine has noted for an absence; a start stands for the latest so far."""
+def read_blockers(blockers: Blockers, types: Mapping[str, str]) -> Instances:
+    """Return what an engine has noted for an absence, by the variables it shares; a start is the latest so far."""
     keys: list[Any] = []
     ends: list[int] = []
     starts: list[int] = []
@@ -151,16 +169,14 @@ def read_blockers(absence: Absence, blockers: Blockers) -> Instances:
         keys += [key] * len(group)
         ends += [end for end, _ in group]
         starts += [start for _, start in group]
-    width = len(absence.joined)
-    columns = [keys] if width == 1 else list(zip(*keys, strict=True)) if keys else [()] * width
-    types = {name: absence.blockers.column(name).type for name in absence.joined}
-    found = {name: to_column(values, types[name]) for name, values in zip(absence.joined, columns, strict=True)}
-    return _by_end(to_integers(starts), to_integers(ends), found)
+    columns = [keys] if len(types) == 1 else list(zip(*keys, strict=True)) if keys else [()] * len(types)
+    found = {name: to_column(values, types[name]) for name, values in zip(types, columns, strict=True)}
+    return by_end(to_integers(starts), to_integers(ends), found)
 
 
-def write_blockers(absence: Absence, blockers: Blockers, rows: Instances) -> None:
+def write_blockers(blockers: Blockers, names: Iterable[str], rows: Instances) -> None:
     """Note in an engine, which has noted nothing, what may block; rows come in the order in which they ended."""
-    columns = [rows.column(name).values() for name in absence.joined]
+    columns = [rows.column(name).values() for name in names]
     keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)) or [()] * len(rows)
     groups, watched = blockers.groups, blockers.watched
     for key, start, end in zip(keys, rows.start.tolist(), rows.end.tolist(), strict=True):
@@ -177,20 +193,34 @@ def write_blockers(absence: Absence, blockers: Blockers, rows: Instances) -> Non
 
 @dataclass(frozen=True, slots=True)
 class Blocking:
-    """What an absence has noted, here and in the engine."""
+    """What an absence has noted, here and in the engine; `types` are those of the variables it shares."""
 
-    absence: Absence
+    absence: Absence | Waiter
     blockers: Blockers
     types: Mapping[str, str]
 
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.absence), "blockers"
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.blockers)
+
+    def is_like(self, other: Blocking) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        return self.blockers.groups == other.blockers.groups
+
     def load(self) -> None:
         """Take what the engine has noted."""
-        self.absence.blockers = read_blockers(self.absence, self.blockers)
+        self.absence.blockers = read_blockers(self.blockers, self.types)
 
     def save(self) -> None:
         """Put back what is noted."""
         _empty(self.blockers)
-        write_blockers(self.absence, self.blockers, self.absence.blockers)
+        write_blockers(self.blockers, self.types, self.absence.blockers)
 
     def clear(self) -> None:
         """Note nothing over columns."""
@@ -208,6 +238,20 @@ class Making:
     noted: Noted
     arity: int
     state: State
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.latest)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.noted)
+
+    def is_like(self, other: Making) -> bool:
+        """There is but one part for each kind of event."""
+        return self.noted is other.noted
 
     def load(self) -> None:
         """Take what the engine has made at the present moment."""
@@ -233,153 +277,3 @@ class Making:
     def clear(self) -> None:
         """Remember nothing over columns."""
         self.latest.made = None
-
-
-Link: TypeAlias = Side | Blocking | Making
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep the cyclic collector from walking millions of instances while they are moved: none is part of a circle."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-class Shared:
-    """The rules of a component, and how what they keep is tied to an engine."""
-
-    def __init__(self, component: Component, rules: RuleSet) -> None:
-        self.component = component
-        self.links: list[Link] = []
-        for kind, makers, latest in component.steps:
-            self.links.append(Making(latest, rules.heads.made[kind], kind[1], rules.state))
-            for maker in makers:
-                planned = rules.rules[maker.number][0]
-                entry, names = root_of(planned, rules)
-                self.links.extend(_tie(maker.operator, entry, names, rules))
-        self.links.sort(key=lambda link: isinstance(link, Blocking))  # these ask what waits
-
-    def load(self) -> None:
-        """Take the state from the engine; refuse what columns cannot hold, and equal parts with different contents."""
-        loaded: dict[tuple[int, int], Link] = {}
-        for link in self.links:
-            first = loaded.setdefault(_here(link), link)
-            if first is link:
-                link.load()
-            elif not _is_alike(first, link):
-                raise UnfitError("equal parts of rules hold different instances")
-
-    def save(self, saved: set[int]) -> None:
-        """Put the state back into the engine, but for parts that have been `saved`: components may share some."""
-        for link in self.links:
-            if _there(link) not in saved:
-                saved.add(_there(link))
-                link.save()
-
-    def clear(self) -> None:
-        """Keep nothing over columns."""
-        for link in self.links:
-            link.clear()
-
-
-def _here(link: Link) -> tuple[int, int]:
-    """Return what tells the operator that keeps something from others."""
-    match link:
-        case Side(join=join, place=place):
-            return id(join), place
-        case Blocking(absence=absence):
-            return id(absence), 0
-        case Making(latest=latest):
-            return id(latest), 0
-
-
-def _there(link: Link) -> int:
-    """Return what tells the part of an engine's state from others."""
-    match link:
-        case Side(store=store):
-            return id(store)
-        case Blocking(blockers=blockers):
-            return id(blockers)
-        case Making(noted=noted):
-            return id(noted)
-
-
-def _is_alike(a: Link, b: Link) -> bool:
-    match a, b:
-        case Side(), Side():
-            pairs = zip(a.gaps, b.gaps, strict=True)
-            return a.store == b.store and all(x.groups == y.groups for (_, x), (_, y) in pairs)
-        case Blocking(), Blocking():
-            return a.blockers.groups == b.blockers.groups
-        case _:
-            return True
-
-
-def root_of(planned: PlannedRule, rules: RuleSet) -> tuple[Entry, Names]:
-    """Return the entry of a rule's whole body, and the names that the rule has for its variables."""
-    for entry in rules.wiring.entries:
-        for reader in entry.readers:
-            if reader.kind == "head" and reader.target is planned:
-                return entry, reader.renames
-    raise AssertionError("a rule reads its body")
-
-
-def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
-    """Yield the links of an operator and of those below it."""
-    match operator:
-        case Once(operator=inner):
-            yield from _tie(inner, entry, names, rules)
-        case Source():
-            pass
-        case Union(branches=branches):
-            for place, branch in enumerate(branches):
-                yield from _tie(branch, *_below(entry, "input", place, names), rules)
-        case Filter(child=child, tests=tests):
-            yield from _tie(child, *_below(entry, "input", 0, names), rules)
-            for place, absence in enumerate(t for t in tests.tests if isinstance(t, Absence)):
-                yield from _tie_absence(absence, entry, place, names, rules)
-        case Join():
-            yield from _tie_join(operator, entry, names, rules)
-        case _:
-            raise AssertionError("refused before")
-
-
-def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
-    compiler, memory = rules.compiler, rules.memory
-    absent = [t for t in p.tests(join.node) if isinstance(t, p.Absent)]
-    places = {id(test): place for place, test in enumerate(absent)}
-    gaps = tuple((gap, memory[entry.key, f"blockers{places[id(gap.test)]}"]) for gap in join.gaps)
-    for place in (0, 1):
-        if compiler.retention(entry, place) != NEVER_STORED:
-            keys = tuple(names.get(v, v) for v in compiler.keys(entry))
-            values = tuple(names.get(v, v) for v in compiler.columns(entry, place))
-            types = {v: join.waiting[place].column(v).type for v in join.names[place]}
-            store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
-            yield Side(join, place, store, fifo, keys, values, types, () if place else gaps)
-        yield from _tie(join.inputs[place], *_below(entry, "input", place, names), rules)
-    for absence in join.tests.tests:
-        if isinstance(absence, Absence):
-            yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
-    for gap in join.gaps:
-        yield from _tie(gap.operator, *_below(entry, "negated", places[id(gap.test)], names), rules)
-
-
-def _tie_absence(absence: Absence, entry: Entry, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
-    types = {v: absence.blockers.column(v).type for v in absence.joined}
-    yield Blocking(absence, rules.memory[entry.key, f"blockers{place}"], types)
-    yield from _tie(absence.operator, *_below(entry, "negated", place, names), rules)
-
-
-def _below(entry: Entry, kind: str, place: int, names: Names) -> tuple[Entry, Names]:
-    """Return an input of an entry, and the rule's names for its variables."""
-    child = (entry.inputs if kind == "input" else entry.negated)[place]
-    for reader in child.readers:
-        if reader.kind == kind and reader.target is entry and reader.place == place:
-            known = {v: reader.renames.get(v, v) for v in (*child.node.exports, *reader.renames)}
-            return child, {v: names.get(n, n) for v, n in known.items()}
-    raise AssertionError("an input is read by its parent")

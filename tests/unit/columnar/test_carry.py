@@ -21,6 +21,13 @@ late(Id, Item, W) <- ((order(Id, Item) seq sent(Id, W)) cnot cancel(Id)) within 
 twice(Id) <- late(Id, _, _) and late(Id, _, _).
 calm(Id, W) <- sent(Id, W) fnot cancel(Id).
 """
+TIMED = (
+    TEXT
+    + """
+silent(Id) <- order(Id, _) seq (not sent(Id, _) within 7).
+exceptionAlarm(remind(Id), 5) <- order(Id, x).
+"""
+)
 MIXED = TEXT + "many(Id, N) <- order(Id, _) seq aggregate(count, sent(Id, _), N).\n"
 
 
@@ -57,12 +64,19 @@ def pushed(engine: etalis.Engine, stream: list[tuple[Any, ...]]) -> list[tuple[A
 
 def detected(engine: etalis.Engine, stream: list[tuple[Any, ...]], **options: Any) -> list[tuple[Any, ...]]:
     found = engine.detect(table(stream), time="at", event="event", **options).to_pylist()
-    heads = {"late": ("Id", "Item", "W"), "twice": ("Id",), "calm": ("Id", "W"), "many": ("Id", "N")}
+    heads = {
+        "late": ("Id", "Item", "W"),
+        "twice": ("Id",),
+        "calm": ("Id", "W"),
+        "many": ("Id", "N"),
+        "silent": ("Id",),
+        "remind": ("Id",),
+    }
     return [(r["event"], *(r[name] for name in heads[r["event"]]), r["start"], r["end"]) for r in found]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("text", [TEXT, MIXED], ids=["columns", "mixed"])
+@pytest.mark.parametrize("text", [TEXT, TIMED, MIXED], ids=["columns", "timed", "mixed"])
 def test_pushes_and_batches_go_on_from_each_other(text: str, policy: str) -> None:
     program = etalis.compile(text)
     stream = rows(400, 5)
@@ -77,7 +91,8 @@ def test_pushes_and_batches_go_on_from_each_other(text: str, policy: str) -> Non
     assert sorted(found) == sorted(expected)
     assert other.waiting() <= one.waiting()
     assert other.now == one.now
-    if text == TEXT and policy != "snoop_recent":  # in which order two parts report one moment is left open
+    assert len(other._state.timers) == len(one._state.timers)
+    if text != MIXED and policy != "snoop_recent":  # in which order two parts report one moment is left open
         assert found == expected
 
 
@@ -134,7 +149,7 @@ def test_callbacks_are_called() -> None:
 LATE = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 6).\n"
 
 
-@pytest.mark.parametrize("text", [TEXT, MIXED], ids=["columns", "mixed"])
+@pytest.mark.parametrize("text", [TEXT, TIMED, MIXED], ids=["columns", "timed", "mixed"])
 @pytest.mark.parametrize("late", [5, 12])
 def test_late_rows_are_held_as_by_push(text: str, late: int) -> None:
     program = etalis.compile(LATE + text)

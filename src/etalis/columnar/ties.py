@@ -1,0 +1,177 @@
+"""Which part of an engine's state belongs to which operator over columns, rule by rule.
+
+Operators and the engine's entries (`runtime.network`) come from the same nodes of the plan, so both are walked side by
+side; variables of an entry that rules share have other names in each of them.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from etalis.columnar.build import Once
+from etalis.columnar.deadlines import Waiter
+from etalis.columnar.execute import Alarms, Component
+from etalis.columnar.joins import Join
+from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
+from etalis.columnar.state import Blocking, Gap, Making, Names, Side
+from etalis.columnar.timing import Deadlines, Ringing
+from etalis.columnar.typed import UnfitError
+from etalis.plan import algebra as p
+from etalis.plan.retention import NEVER_STORED
+from etalis.runtime.network import Entry, PlannedRule
+from etalis.runtime.ruleset import RuleSet
+
+Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Keep the cyclic collector from walking millions of instances while they are moved: none is part of a circle."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class Shared:
+    """The rules of a component, and how what they keep is tied to an engine."""
+
+    def __init__(self, component: Component, rules: RuleSet) -> None:
+        self.component = component
+        self.links: list[Link] = []
+        for kind, makers, latest in component.steps:
+            self.links.append(Making(latest, rules.heads.made[kind], kind[1], rules.state))
+            for maker in makers:
+                planned = rules.rules[maker.number][0]
+                if isinstance(maker, Alarms):
+                    self.links.append(Ringing(maker, rules.heads.rings[planned.number], rules.state, latest.types))
+                entry, names = root_of(planned, rules)
+                self.links.extend(_tie(maker.operator, entry, names, rules))
+        self.links.sort(key=lambda link: isinstance(link, Blocking))  # these ask what waits
+
+    def load(self) -> None:
+        """Read the state of the engine; refuse what columns cannot hold, and equal parts with different contents."""
+        loaded: dict[Hashable, Link] = {}
+        for link in self.links:
+            first = loaded.setdefault(link.here, link)
+            if first is link:
+                link.load()
+            elif not first.is_like(link):  # type: ignore[arg-type]  # links of one operator are of one kind
+                raise UnfitError("equal parts of rules hold different instances")
+
+    def take_over(self) -> None:
+        """Keep the engine from doing what is now done over columns when its time has come."""
+        for link in self.links:
+            if isinstance(link, Deadlines | Ringing):
+                link.take_over()
+
+    def save(self, saved: set[Hashable]) -> None:
+        """Put the state back into the engine, but for parts that have been `saved`: components may share some."""
+        for link in self.links:
+            if link.there not in saved:
+                saved.add(link.there)
+                link.save()
+
+    def clear(self) -> None:
+        """Keep nothing over columns."""
+        for link in self.links:
+            link.clear()
+
+
+def root_of(planned: PlannedRule, rules: RuleSet) -> tuple[Entry, Names]:
+    """Return the entry of a rule's whole body, and the names that the rule has for its variables."""
+    for entry in rules.wiring.entries:
+        for reader in entry.readers:
+            if reader.kind == "head" and reader.target is planned:
+                return entry, reader.renames
+    raise AssertionError("a rule reads its body")
+
+
+def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    """Yield the links of an operator and of those below it."""
+    match operator:
+        case Once(operator=inner):
+            yield from _tie(inner, entry, names, rules)
+        case Source():
+            pass
+        case Union(branches=branches):
+            for place, branch in enumerate(branches):
+                yield from _tie(branch, *_below(entry, "input", place, names), rules)
+        case Filter(child=child, tests=tests):
+            yield from _tie(child, *_below(entry, "input", 0, names), rules)
+            yield from _tie_tests(tests, entry, names, rules)
+        case Waiter():
+            yield from _tie_waiter(operator, entry, names, rules)
+        case Join():
+            yield from _tie_join(operator, entry, names, rules)
+        case _:
+            raise AssertionError("refused before")
+
+
+def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    compiler, memory = rules.compiler, rules.memory
+    absent = [t for t in p.tests(join.node) if isinstance(t, p.Absent)]
+    places = {id(test): place for place, test in enumerate(absent)}
+    noted = [(gap, places[id(gap.test)]) for gap in join.gaps]
+    gaps = tuple(Gap(gap, memory[entry.key, f"blockers{i}"], _joined(entry, i, names)) for gap, i in noted)
+    for place in (0, 1):
+        if compiler.retention(entry, place) != NEVER_STORED:
+            keys = tuple(names.get(v, v) for v in compiler.keys(entry))
+            values = tuple(names.get(v, v) for v in compiler.columns(entry, place))
+            types = {v: join.waiting[place].column(v).type for v in join.names[place]}
+            store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
+            yield Side(join, place, store, fifo, keys, values, types, () if place else gaps)
+        yield from _tie(join.inputs[place], *_below(entry, "input", place, names), rules)
+    for absence in join.tests.tests:
+        if isinstance(absence, Absence):
+            yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
+    for gap in join.gaps:
+        yield from _tie(gap.operator, *_below(entry, "negated", places[id(gap.test)], names), rules)
+
+
+def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    place = len(entry.negated) - 1
+    left, own = waiter.pending, waiter.blockers
+    values = tuple(names.get(v, v) for v in p.children(entry.node)[0].exports)
+    owner = rules.memory[entry.key, "operator"]
+    yield Deadlines(waiter, owner, rules.state, {v: left.column(v).type for v in values})
+    types = {v: own.column(v).type for v in _joined(entry, place, names)}
+    yield Blocking(waiter, rules.memory[entry.key, f"blockers{place}"], types)
+    yield from _tie(waiter.left, *_below(entry, "input", 0, names), rules)
+    yield from _tie(waiter.absent, *_below(entry, "negated", place, names), rules)
+    yield from _tie_tests(waiter.outcome.tests, entry, names, rules)
+
+
+def _tie_tests(tests: Tests, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    for place, absence in enumerate(t for t in tests.tests if isinstance(t, Absence)):
+        yield from _tie_absence(absence, entry, place, names, rules)
+
+
+def _tie_absence(absence: Absence, entry: Entry, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
+    types = {v: absence.blockers.column(v).type for v in _joined(entry, place, names)}
+    yield Blocking(absence, rules.memory[entry.key, f"blockers{place}"], types)
+    yield from _tie(absence.operator, *_below(entry, "negated", place, names), rules)
+
+
+def _joined(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
+    """Return the variables that an absence shares, as the rule calls them, in the order of the engine's keys."""
+    absent: list[p.Absent | p.Deadline] = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
+    if isinstance(entry.node, p.Deadline):
+        absent.append(entry.node)
+    return tuple(names.get(v, v) for v in absent[place].joined)
+
+
+def _below(entry: Entry, kind: str, place: int, names: Names) -> tuple[Entry, Names]:
+    """Return an input of an entry, and the rule's names for its variables."""
+    child = (entry.inputs if kind == "input" else entry.negated)[place]
+    for reader in child.readers:
+        if reader.kind == kind and reader.target is entry and reader.place == place:
+            known = {v: reader.renames.get(v, v) for v in (*child.node.exports, *reader.renames)}
+            return child, {v: names.get(n, n) for v, n in known.items()}
+    raise AssertionError("an input is read by its parent")
