@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sorting import to_micros
+from etalis.tables.sources import Source, ahead, open_source
 
 if TYPE_CHECKING:
     from etalis.columnar.execute import Made
@@ -51,18 +51,19 @@ _NAMES: Mapping[str, str] = {
 def detect(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     unit: str = "s", policy: str | None = None, select: str | None = None, envelope: bool = False,
-    batch: int = BATCH, progress: bool | Tell = False, on_error: Callable[[ConditionError], object] | None = None,
+    batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
+    on_error: Callable[[ConditionError], object] | None = None,
     on_dead_letter: Callable[[DeadLetter], object] | None = None,
 ) -> pa.Table:  # fmt: skip
-    """Return the complex events in a table of events."""
-    table = _open(source, batch)
+    """Return the complex events in a table of events; with more than one of `threads`, it is read in another one."""
+    table = open_source(source, batch, threads)
     plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
     columns = _columns()
     made = columns.ColumnRun(program, _types(plan), policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
     run = _Run(plan, columns.warned(made))
     rows = _scan(table, plan, known=not run.run.in_any_order)
     given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)
-    parts = _taken(run, given, progress)
+    parts = _taken(run, given, threads, progress)
     parts.extend(run.close())
     late = run.run.engine.dead_letter_count
     if late and on_dead_letter is None:
@@ -73,35 +74,36 @@ def detect(
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     unit: str = "s", select: str | None = None, envelope: bool = False, batch: int = BATCH,
-    progress: bool | Tell = False,
+    threads: int = 2, progress: bool | Tell = False,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
     program, rules = engine.program, engine._rules
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
-    table = _open(source, batch)
+    table = open_source(source, batch, threads)
     options, form = Options(time, event, None, unit), Form(select, envelope)
     plan = _plan(program, table, options, form, rules.settings.policy)
     run = _Run(plan, _columns().run_on(engine, _types(plan)))
     rows = _arrived(_scan(table, plan, known=False), plan.frames[0], unit)
     run.run.load()
     try:
-        parts = _taken(run, rows if run.run.in_any_order else map(_sorted, rows), progress)
+        parts = _taken(run, rows if run.run.in_any_order else map(_sorted, rows), threads, progress)
     finally:
         run.run.save()
     return pa.Table.from_batches(parts, schema=run.schema)
 
 
-def _taken(run: _Run, given: Iterable[_Timed], progress: bool | Tell) -> list[pa.RecordBatch]:
+def _taken(run: _Run, given: Iterable[_Timed], threads: int, progress: bool | Tell) -> list[pa.RecordBatch]:
     """Return what batches of rows cause; tell how far it is."""
     parts: list[pa.RecordBatch] = []
     rows = matches = 0
+    batches = map(run.read, given)
     with following(progress) as tell:
-        for each in given:
-            found = list(run.take(each))
+        for batch in ahead(batches) if threads > 1 else batches:
+            found = list(run.take(batch))
             parts += found
-            rows += len(each.end)
+            rows += len(batch.end)
             matches += sum(part.num_rows for part in found)
             tell(rows, matches)
     return parts
@@ -112,7 +114,7 @@ def explain(
     unit: str = "s", policy: str | None = None,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why."""
-    plan = _plan(program, _open(source, BATCH), Options(time, event, None, unit), Form(), policy)
+    plan = _plan(program, open_source(source, BATCH, 1), Options(time, event, None, unit), Form(), policy)
     found: str = _columns().ColumnRun(program, _types(plan), policy=policy).choice.describe()
     return found
 
@@ -131,12 +133,12 @@ def _types(plan: Plan) -> Types:
     return {layout.kind: layout.attribute_types for layout in plan.frames[0].layouts}
 
 
-def _plan(program: Program, table: _Source, options: Options, form: Form, policy: str | None) -> Plan:
+def _plan(program: Program, table: Source, options: Options, form: Form, policy: str | None) -> Plan:
     given = Given({field.name: _type_name(field.type) for field in table.schema})
     return plan_detection(program, [given], options, form, policy=policy, shards=1, usual=1)
 
 
-def _scan(table: _Source, plan: Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
+def _scan(table: Source, plan: Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
     """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
     frame = plan.frames[0]
     needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
@@ -161,55 +163,6 @@ def _type_name(kind: pa.DataType) -> str:
     if pa.types.is_struct(kind):
         return f"struct<{','.join(f'{field.name}:{_type_name(field.type)}' for field in kind)}>"
     return _NAMES.get(str(kind), str(kind))
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """A table: its columns, and how some of them are read, for rows that pass a filter where that is cheap."""
-
-    schema: pa.Schema
-    scan: Callable[[list[str], Any], Iterable[pa.RecordBatch]]
-
-
-def _open(source: Any, batch: int) -> _Source:
-    """Return a table, wherever it is."""
-    if isinstance(source, str | Path):
-        return _open_file(Path(source), batch)
-    if isinstance(source, pa.Table):
-        return _Source(source.schema, lambda columns, _: _cut(source.select(columns), batch))
-    if hasattr(source, "__arrow_c_stream__"):
-        reader = pa.RecordBatchReader.from_stream(source)
-        return _Source(reader.schema, lambda columns, _: (part.select(columns) for part in reader))
-    hint = "give a path, or a table of Arrow, pandas, Polars or DuckDB"
-    raise InputError(Problem("E401", f"{type(source).__name__} is no table", hint=hint))
-
-
-def _cut(table: pa.Table, batch: int) -> Iterator[pa.RecordBatch]:
-    """Yield a table a batch at a time; small chunks are put together, since each batch has a price of its own."""
-    for low in range(0, table.num_rows, batch):
-        yield from table.slice(low, batch).combine_chunks().to_batches()
-
-
-_FORMATS: Mapping[str, str] = {
-    ".parquet": "parquet", ".arrow": "feather", ".feather": "feather", ".csv": "csv", ".jsonl": "json",
-    ".ndjson": "json", ".json": "json",
-}  # fmt: skip
-
-
-def _open_file(path: Path, batch: int) -> _Source:
-    from pyarrow import dataset
-
-    if not path.exists():
-        raise InputError(Problem("E401", f"{path}: no such file", hint="check the path"))
-    form = "parquet" if path.is_dir() else _FORMATS.get(path.suffix.lower())
-    if form is None:
-        raise InputError(Problem("E407", f"{path}: unknown format", hint=f"one of {', '.join(_FORMATS)}, or a folder"))
-    files = sorted(map(str, path.rglob("*.parquet"))) if path.is_dir() else str(path)
-    try:
-        found = dataset.dataset(files, format=form)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(Problem("E402", f"{path}: not {form}: {error}")) from None
-    return _Source(found.schema, lambda columns, rows: found.to_batches(columns=columns, filter=rows, batch_size=batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,9 +229,8 @@ class _Run:
         columns = [(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID]
         self.schema = pa.schema(columns)
 
-    def take(self, rows: _Timed) -> Iterator[pa.RecordBatch]:
+    def take(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes."""
-        batch = self._input(rows)
         if self.run.at_a_time or self.output.envelope:
             events = list(self.run.take(batch))
             if events:
@@ -322,7 +274,8 @@ class _Run:
             columns.append(column)
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def _input(self, rows: _Timed) -> Input:
+    def read(self, rows: _Timed) -> Input:
+        """Return rows as a batch over columns."""
         from etalis.tables.intake import read_batch
 
         return read_batch(rows.table, rows.start, rows.end, self.parts, self._numbers(rows.table))

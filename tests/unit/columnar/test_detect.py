@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
@@ -19,6 +20,7 @@ import pytest
 import etalis
 from etalis.detect import explain
 from etalis.errors import InputError
+from etalis.tables.sources import open_source
 
 pytestmark = pytest.mark.fast
 
@@ -172,3 +174,38 @@ def test_kernels_run_as_plain_python() -> None:
         cwd=Path(__file__).parents[3],
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_kinds_made_at_the_same_moments_come_in_the_order_of_an_engine() -> None:
+    text = "z(I, X) <- a(I, X) seq b(I, _). y(I) <- a(I, X) seq b(I, _). x(X, I) <- a(I, X) seq b(I, _)."
+    rows = [("a", 1, "p"), ("b", 1, "q"), ("a", 2, "r"), ("a", 2, "s"), ("b", 2, "t"), ("b", 2, "u")]
+    kinds, ids, texts = zip(*rows, strict=True)
+    table = pa.table({"ts": range(len(rows)), "type": kinds, "i": ids, "x": texts})
+    program = etalis.compile(text, event_consumption_policy="chronological")
+    engine = program.engine()
+    pushed = [event.name for kind, i, x, t in zip(kinds, ids, texts, range(len(rows)), strict=True)
+              for event in engine.push(kind, i, x, at=t)]  # fmt: skip
+    assert pushed == ["y", "x", "z"] * 3
+    assert program.detect(table, time="ts", event="type")["event"].to_pylist() == pushed
+
+
+def test_reading_ahead_gives_the_same_rows_and_errors() -> None:
+    program = etalis.compile("d(X) <- a(X) seq b(X).")
+    table = pa.table({"ts": [1, 2, 3, 4], "type": ["a", "b", "a", "b"], "x": [1, 1, 2, 2]})
+    alone, ahead = (program.detect(table, time="ts", event="type", batch=1, threads=n) for n in (1, 2))
+    assert ahead.equals(alone)
+    assert ahead["X"].to_pylist() == [1, 2]
+    unsorted = table.take([3, 2, 1, 0])
+    with pytest.raises(InputError, match="end before"):
+        program.detect(unsorted, time="ts", event="type", batch=1)
+
+
+def test_row_groups_without_a_known_event_are_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "events.parquet"
+    table = pa.table({"ts": [1, 2, 3, 4], "type": ["a", "b", "zz", "zz"], "x": ["p", "p", "q", None]})
+    pyarrow.parquet.write_table(table, path, row_group_size=2)
+    program = etalis.compile("d(X) <- a(X) seq b(X).")
+    source = open_source(path, 100, 1)
+    read = source.scan(["type"], pc.field("type").isin(["a", "b"]))
+    assert [batch.num_rows for batch in read if batch.num_rows] == [2]
+    assert program.detect(path, time="ts", event="type")["X"].to_pylist() == ["p"]
