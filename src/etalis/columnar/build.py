@@ -39,7 +39,7 @@ class Builder:
             case p.Source():
                 return Source(node, {v: known[v] for v in node.exports})
             case p.Union(branches=branches):
-                return Union([self.build(branch, rule) for branch in branches], node.exports)
+                return Union(node, self._inputs(rule, *branches), known)
             case p.Filter(child=child):
                 outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
                 return Filter(outcome, self.build(child, rule))

@@ -123,6 +123,13 @@ def constant(value: Value, count: int) -> Column:
     return Column(kind, np.full(count, value, np.int64 if kind == "int" else np.float64))
 
 
+def nulls(kind: str, count: int) -> Column:
+    """Return a column of nulls."""
+    if kind == "string":
+        return constant("null", count)
+    return Column(kind, np.zeros(count, np.int64 if kind == "int" else np.float64), None, np.ones(count, bool))
+
+
 def concat(parts: Sequence[Column]) -> Column:
     """Return columns of one type below each other."""
     filled = [part for part in parts if len(part)] or list(parts[:1])

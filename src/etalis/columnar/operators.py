@@ -7,6 +7,7 @@ where the batches are cut, since kernels take instances by turn and nothing look
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -23,6 +24,7 @@ from etalis.columnar.columns import (
     constant,
     key_rows,
     nothing,
+    nulls,
     stack,
 )
 from etalis.columnar.conditions import Judge
@@ -226,17 +228,57 @@ class Filter(Operator):
 
 
 class Union(Operator):
-    """Whatever any branch matches, by turn."""
+    """Whatever any branch matches, by turn; what one event matches in several ways, with equal bindings, once.
 
-    def __init__(self, branches: Sequence[Operator], exports: Sequence[str]) -> None:
+    Variables that a branch does not bind, which then only heads read, are null.
+    """
+
+    def __init__(self, node: p.Union, branches: Sequence[Operator], types: Mapping[str, str]) -> None:
         self.branches = branches
-        self.exports = exports
+        self.exports = node.exports
+        self.doubles = find_doubles(node)
+        self.unbound = [{v: types[v] for v in node.exports if v not in b.exports} for b in node.branches]
 
     def take(self, batch: Batch) -> Instances:
         """Return the matches of all branches in order."""
         parts = [branch.take(batch) for branch in self.branches]
-        filled = [part for part in parts if len(part)]
+        for place, missing in enumerate(self.unbound):
+            if missing:
+                parts[place] = parts[place].with_columns({v: nulls(t, len(parts[place])) for v, t in missing.items()})
+        filled = [place for place, part in enumerate(parts) if len(part)]
         if len(filled) < 2:
-            return filled[0] if filled else parts[0]
-        together = stack(filled, self.exports)
-        return together.take(np.argsort(together.turn, kind="stable"))
+            return parts[filled[0]] if filled else parts[0]
+        together = stack([parts[place] for place in filled], self.exports)
+        order = np.argsort(together.turn, kind="stable")
+        if any(self.doubles[place] for place in filled):
+            doubles = np.concatenate([np.full(len(parts[place]), self.doubles[place]) for place in filled])
+            order = order[self._once(together.take(order), doubles[order])]
+        return together.take(order)
+
+    def _once(self, rows: Instances, doubles: Flags) -> Flags:
+        """Tell which matches are not those of an event that has matched with the same bindings."""
+        asked = np.flatnonzero(doubles)
+        some = rows.take(asked)
+        sides = [Column("int", some.turn), *(some.column(v) for v in self.exports if v[0] != "$")]
+        doubles[asked[Numbered(key_rows([sides], [len(asked)])[0]).first]] = False
+        return ~doubles
+
+
+def find_doubles(node: p.Union) -> list[bool]:
+    """Tell of each branch whether an event that it matches may match another one too."""
+    kinds = [single_kinds(branch) for branch in node.branches]
+    several = Counter(kind for some in kinds for kind in some)
+    return [any(several[kind] > 1 for kind in some) for some in kinds]
+
+
+def single_kinds(node: p.Node) -> set[Kind]:
+    """Return the kinds of event that a part matches as single events, perhaps under conditions."""
+    match node:
+        case p.Source(name=name, args=args):
+            return {(name, len(args))}
+        case p.Filter(child=child):
+            return single_kinds(child)
+        case p.Union(branches=branches):
+            return set().union(*map(single_kinds, branches))
+        case _:
+            return set()

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from etalis.columnar.columns import FLAT
 from etalis.columnar.folds import needed_columns
 from etalis.columnar.moments import MOST_DELAYS, alarm_delay, depths, find_sums
+from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
@@ -127,13 +128,14 @@ def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
     if not FLAT.issuperset(types[made_kind(head)]):
         yield "an attribute of its head has no flat type"
     followers = {id(n.left): n for n in p.walk(head.body) if isinstance(n, p.Join) and is_followed(n)}
+    loose = _loose(head)
     for node in p.walk(head.body):
-        yield from _node(node, types, followers.get(id(node)))
+        yield from _node(node, types, followers.get(id(node)), loose)
     known = variable_types(head.body, types)
     for name in sorted(v.name for v in head.event.args if isinstance(v, Var)):
         if known.get(name) not in FLAT:
             yield f"{name} has no flat type"
-        elif name not in sure(head.body) and not _is_bound(head.body, name):
+        elif name not in sure(head.body) and not _is_bound(head.body, name) and name not in loose:
             yield f"{name} may be unbound"
 
 
@@ -156,6 +158,10 @@ def _recursive_obstacles(head: p.Head, types: Types) -> Iterator[str]:
                 continue
         for name in sorted(name for name, kinds in several.items() if len(kinds) > 1):
             yield f"it is recursive, and {name} has values of several types"
+        if isinstance(node, p.Union) and any(find_doubles(node)):
+            yield "it is recursive, and one event may match two alternatives"
+        if isinstance(node, p.Union) and any(set(node.exports) > set(branch.exports) for branch in node.branches):
+            yield "it is recursive, and a variable may be unbound"
         if isinstance(node, p.Join) and node.policy.select == "together":
             yield "it is recursive, and recursion has no kernel for the policy cumulative"
         known = variable_types(node, types)
@@ -199,16 +205,41 @@ def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
                 yield f"{where} has a compound term, or an integer beyond 64 bits"
 
 
-def _node(node: p.Node, types: Types, follower: p.Join | None) -> Iterator[str]:
+def _loose(head: p.Head) -> set[str]:
+    """Return the variables that nothing but the head reads: where these have no value, it is null."""
+    read: set[str] = set()
+    for node in p.walk(head.body):
+        for test in p.tests(node):
+            match test:
+                case p.Goal(inputs=inputs, outputs=outputs):
+                    read.update(inputs, outputs)
+                case p.Absent(joined=names) | p.Action(inputs=names):
+                    read.update(names)
+                case _:
+                    pass
+        match node:
+            case p.Join(left=left, right=right):
+                read.update(set(left.exports) & set(right.exports))
+            case p.Union(exports=exports) if any(find_doubles(node)):
+                read.update(exports)
+            case p.Fold() | p.Repetition() | p.Deadline():
+                read.update(name for child in p.children(node) for name in child.exports)
+            case _:
+                pass
+    return {v.name for v in head.event.args if isinstance(v, Var)} - read
+
+
+def _node(node: p.Node, types: Types, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
     if any(v in ("$parts", "$ids") for v in node.exports):
         yield "its parts are asked for"
     if "$token" in node.exports and follower is None:
         yield "what a repetition counts after may be consumed elsewhere"
     known = variable_types(node, types)
-    vague = [v for v in node.exports if v[0] != "$" and (v not in sure(node) and not _is_bound(node, v))]
+    named = [v for v in node.exports if v[0] != "$"]
+    vague = [v for v in named if v not in sure(node) and not _is_bound(node, v) and v not in loose]
     if vague:
         yield f"{vague[0]} may be unbound"
-    coarse = [v for v in node.exports if v[0] != "$" and known.get(v) not in FLAT]
+    coarse = [v for v in named if known.get(v) not in FLAT]
     if coarse:
         yield f"{coarse[0]} has no flat type"
     match node:
@@ -230,10 +261,6 @@ def _node(node: p.Node, types: Types, follower: p.Join | None) -> Iterator[str]:
         case p.Deadline(absent=absent, joined=joined):
             if not set(joined) <= sure(absent) & sure(node.left):
                 yield "an absence shares a variable that may be unbound"
-        case p.Union(branches=branches):
-            leaves = [set(count_leaves(branch)) for branch in branches]
-            if len(set().union(*leaves)) < sum(map(len, leaves)):
-                yield "one event may match two alternatives"
         case _:
             pass
     for test in p.tests(node):
