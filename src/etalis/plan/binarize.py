@@ -233,7 +233,9 @@ def _finish(draft: Draft, need: frozenset[str], c: Context) -> p.Node:
     parts = draft.parts
     match draft.form:
         case "source":
-            source = p.Source(draft.data["name"], draft.data["args"], _order(draft, need_below))
+            args = draft.data["args"]
+            bound = [v for v in _order(draft, need_below) if v[0] == "$" or v in term_variables(*args)]
+            source = p.Source(draft.data["name"], args, tuple(bound))
             return p.Filter(source, tests, exports) if tests else source
         case "tick":
             tick = p.Tick(
