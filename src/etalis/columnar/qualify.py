@@ -18,6 +18,7 @@ from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
+from etalis.plan.retention import join_key
 from etalis.plan.sharing import count_leaves
 from etalis.plan.types import Types, variable_types
 from etalis.temporal.aggregate import FOLDS
@@ -273,6 +274,9 @@ def _join(node: p.Join) -> Iterator[str]:
         yield "a condition on times has no kernel yet under the policy cumulative"
     if node.optional:
         yield "a part is optional"
+    shared = {v for v in set(node.left.exports) & set(node.right.exports) if v[0] != "$"}
+    for name in sorted(shared.difference(join_key(node))):
+        yield f"{name}, which both sides of an operator share, may be unbound"
     if node.policy.keep == "newest" and set(count_leaves(node.left)) & set(count_leaves(node.right)):
         yield "one event comes to both sides of an operator that keeps the newest only"
 
