@@ -214,6 +214,7 @@ class Lowering:
                 row[t.T_KIND], row[t.T_WHERE] = t.ABSENT, _WHERE[kind]
                 row[t.T_STORE] = -2 - number
                 row[t.T_KEY] = self._key(joined, slots, known)
+                row[t.T_OWN] = self._key(joined, {v: i for i, v in enumerate(joined)}, known)
                 row[t.T_FIRST], row[t.T_LAST] = slots.get("$first", -1), slots.get("$last", -1)
                 row[t.T_WINDOW] = -1 if window is None else window
                 row[t.T_KEEP] = -1 if keep is None else keep

@@ -6,7 +6,7 @@ those of the engine. What waits stays in `cells`, in lists by store and key (`wa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from etalis.columnar.moments import PLACE
 from etalis.columnar.operators import Batch
 from etalis.columnar.qualify import made_kind, read_kinds
 from etalis.columnar.rounds import note_all
-from etalis.columnar.stores import spread
+from etalis.columnar.stores import list_rows, put_rows, spread, sweep
 from etalis.columnar.words import TYPES, Texts
 from etalis.errors import LimitError
 from etalis.plan import algebra as p
@@ -31,6 +31,7 @@ from etalis.temporal.event import Kind as EventKind
 
 Kind: TypeAlias = tuple[str, int]
 _FIRST = 1 << 10
+_SPARE = 1 << 12
 
 
 class Recursion:
@@ -55,6 +56,9 @@ class Recursion:
             number: conditions.prepare(q.goal, q.goal.outputs, q.rule) for number, q in self.questions.items()
         }
         self.stores = lowering.stores
+        self.constants = len(self.texts.known)
+        self.left = (0, self.constants)  # how many rows and texts were left when last looked at
+        self.spare = _SPARE
         of_kinds = lowering.table_of_kinds()
         self.plan = (
             np.array(lowering.nodes),
@@ -88,7 +92,9 @@ class Recursion:
         first = int(self.reg[t.EVENTS])
         while (why := self._run()) != t.DONE:
             self._help(why)
-        return self._result(first)
+        found = self._result(first)
+        self._tidy()
+        return found
 
     def _given(self, batch: Batch) -> Any:
         """Return the events of a batch that rules read, in order, as rows of words."""
@@ -190,6 +196,64 @@ class Recursion:
                 turn, start, end, rule = (mine[:, i].copy() for i in (t.E_TURN, t.E_START, t.E_END, t.E_RULE))
                 found[kind] = Made(turn, start, end, rule, columns)
         return found
+
+    def _tidy(self) -> None:
+        """Let go what has waited too long, and texts that nobody has, once twice as many are there as were left."""
+        if self.reg[t.LIVE] > 2 * self.left[0] + self.spare:
+            nodes, tests = self.plan[:2]
+            sweep(self.reg[t.NOW], nodes, tests, self.reg, self.cells, self.links, self.buckets, self.table)
+            self.left = int(self.reg[t.LIVE]), self.left[1]
+        if len(self.texts.known) > 2 * self.left[1] + self.spare:
+            self._forget_texts()
+            self.left = self.left[0], len(self.texts.known)
+
+    def waiting(self) -> dict[tuple[int, int], Any]:
+        """Return what waits, by store and side: rows of start, end and what it holds, those of a key in order."""
+        listed = np.empty((int(self.reg[t.LIVE]), 3), np.int64)
+        list_rows(self.reg, self.links, self.buckets, listed)
+        found = {}
+        for (number, side), store in self.stores.items():
+            mine = listed[(self.buckets[listed[:, 1], t.B_STORE] == number) & (listed[:, 2] == side)]
+            rows = self.cells[mine[:, 0], : t.C_WORDS + len(store.names)]
+            if number < 0:  # what blocks has its latest start so far, and its key in the bucket
+                rows[:, t.C_START] = self.cells[mine[:, 0], t.C_WORDS]
+                rows[:, t.C_WORDS :] = self.buckets[mine[:, 1], t.B_KEY : t.B_KEY + len(store.key)]
+            found[number, side] = rows
+        return found
+
+    def wait(self, rows: Mapping[tuple[int, int], Any]) -> None:
+        """Let rows wait instead of those that do."""
+        self.reg[[t.FREE_ROW, t.FREE_BUCKET]] = -1
+        self.reg[[t.ROWS, t.BUCKETS, t.KEYS, t.LIVE]] = 0
+        total = sum(map(len, rows.values()))
+        while len(self.cells) <= total:
+            self._help(t.MORE_ROWS)
+        while len(self.buckets) <= total:
+            self._help(t.MORE_BUCKETS)
+        self.table.fill(-1)
+        nodes, tests, _, _, tape = self.plan
+        state = (self.reg, self.key, self.cells, self.links, self.buckets, self.table)
+        for (store, side), mine in rows.items():
+            put_rows(store, side, mine, nodes, tests, tape, *state)
+
+    def _forget_texts(self) -> None:
+        """Number texts anew: those of the program, and of what waits or was made at this stamp."""
+        waiting = self.waiting()
+        made = self.order[self.reg[t.SINCE] : self.reg[t.EVENTS]]
+        latest = self.events[made]
+        tables = [(rows, t.C_WORDS, self.stores[key].types) for key, rows in waiting.items()]
+        for number, kind in enumerate(self.kinds):
+            of_kind = np.flatnonzero(latest[:, t.E_KIND] == number)
+            tables.append((latest[of_kind], t.E_WORDS, self.types[kind]))
+        columns = [rows[:, first + i] for rows, first, types in tables for i, k in enumerate(types) if k == "string"]
+        moved = self.texts.keep(np.unique(np.concatenate([np.arange(self.constants), *columns])))
+        for column in columns:
+            column[:] = moved[column]
+        for number in range(len(self.kinds)):
+            latest[latest[:, t.E_KIND] == number] = tables[len(waiting) + number][0]
+        self.events[made] = latest
+        self.wait(waiting)
+        self.ranks = np.zeros(0, np.int64)
 
 
 def _longer(array: Any) -> Any:

@@ -23,16 +23,19 @@ from etalis.columnar.tape import (
     FREE_ROW,
     GAP,
     INSIDE,
+    KEY_OF,
     KEYS,
     LIVE,
     MINUS_ZERO,
     REAL,
+    RETAIN,
     ROWS,
     SEED,
     T_FIRST,
     T_KEEP,
     T_KEY,
     T_LAST,
+    T_OWN,
     T_STORE,
     T_WHERE,
     T_WINDOW,
@@ -224,3 +227,53 @@ def spread(buckets: Any, table: Any) -> None:
             while table[place] >= 0:
                 place = (place + 1) & mask
             table[place] = b
+
+
+@entry
+def sweep(now: int, nodes: Any, tests: Any, reg: Any, cells: Any, links: Any, buckets: Any, table: Any) -> None:
+    """Drop what has waited too long, and buckets that nothing is left in."""
+    for b in range(reg[BUCKETS]):
+        store = buckets[b, B_STORE]
+        if store == -1:
+            continue
+        for side in range(2):
+            at = B_LISTS + 2 * side
+            keep = nodes[store, RETAIN + side] if store >= 0 else tests[-2 - store, T_KEEP]
+            while keep >= 0 and buckets[b, at] >= 0 and cells[buckets[b, at], C_END] < now - keep:
+                unlink(buckets[b, at], b, at, reg, links, buckets)
+        if buckets[b, B_LISTS] < 0 and buckets[b, B_LISTS + 2] < 0:
+            drop_bucket(b, reg, buckets, table)
+
+
+@entry
+def list_rows(reg: Any, links: Any, buckets: Any, found: Any) -> None:
+    """List all rows that wait, those of a list in order: the row, its bucket, its side."""
+    at = 0
+    for b in range(reg[BUCKETS]):
+        if buckets[b, B_STORE] == -1:
+            continue
+        for side in range(2):
+            x = buckets[b, B_LISTS + 2 * side]
+            while x >= 0:
+                found[at, 0] = x
+                found[at, 1] = b
+                found[at, 2] = side
+                at += 1
+                x = links[x, 0]
+
+
+@entry
+def put_rows(
+    store: int, side: int, rows: Any, nodes: Any, tests: Any, tape: Any, reg: Any, key: Any, cells: Any, links: Any,
+    buckets: Any, table: Any,
+) -> None:  # fmt: skip
+    """Let rows wait in a store, for which there is room; those of one key come in order."""
+    for row in range(len(rows)):
+        if store < 0:
+            block(-2 - store, tests[-2 - store, T_OWN], tests, tape, reg, rows, row, key, cells, links, buckets, table)
+            continue
+        b = locate(store, nodes[store, KEY_OF + side], True, tape, rows, row, reg, key, buckets, table)
+        x = new_row(reg, links)
+        for c in range(rows.shape[1]):
+            cells[x, c] = rows[row, c]
+        link(x, b, B_LISTS + 2 * side, cells, links, buckets)
