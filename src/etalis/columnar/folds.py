@@ -24,7 +24,7 @@ from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import RELATIONS
 
-_OPENER = "$opener"
+OPENER = "$opener"
 
 
 class Elements(Operator):
@@ -134,7 +134,7 @@ class Openers(Operator):
         numbers = self.number + np.arange(len(rows))
         self.number += len(rows)
         self.latest = rows
-        return rows.with_columns({_OPENER: Column("int", numbers)})
+        return rows.with_columns({OPENER: Column("int", numbers)})
 
     def starting(self, names: Sequence[str]) -> Instances:
         """Return the latest openers as matches of the aggregate."""
@@ -154,20 +154,21 @@ class Folder(Operator):
     ) -> None:  # fmt: skip
         assert node.opener is not None
         self.openers = openers
+        self.elements = elements
         self.outcome = outcome
         self.has_start = FOLDS[node.kind].at_opener and node.at_opener <= set(node.opener.exports)
         self.names = (*needed_columns(node), "$first", "$last")
         self.join = _pairing(node, (openers, elements), aggregate, types)
         own = {v: types[v] for v in node.groups if v not in node.opener.exports}
-        self.running = Running(aggregate, {_OPENER: "int", **own})
+        self.running = Running(aggregate, {OPENER: "int", **own})
 
     def take(self, batch: Batch) -> Instances:
         """Return the values that openers start with, and those they reach in a batch."""
         pairs = self.join.take(batch)
         start = pairs.column("$last").data
         value, least = self.running.take(Instances(pairs.turn, start, pairs.end, pairs.blocks))
-        waiting = self.join.waiting[0].column(_OPENER).data
-        self.running.keep(np.isin(self.running.elements.column(_OPENER).data, waiting))
+        waiting = self.join.waiting[0].column(OPENER).data
+        self.running.keep(np.isin(self.running.elements.column(OPENER).data, waiting))
         rows = pairs.with_columns({"$last": Column("int", least)}).only(self.names)
         if self.has_start and self.openers.latest:
             opened = self.openers.starting(self.names)
@@ -194,7 +195,7 @@ def _pairing(node: p.Fold, inputs: tuple[Operator, Operator], aggregate: Aggrega
     """Return the join of openers and elements: by their common groups, within the window, nothing consumed."""
     assert node.opener is not None
     own = {} if aggregate.type is None else {VALUE: aggregate.type}
-    left = replace(node.opener, exports=(*node.opener.exports, _OPENER))
+    left = replace(node.opener, exports=(*node.opener.exports, OPENER))
     right = replace(node.element, exports=(*node.groups, *own))
     windows = tuple(test for test in node.tests if isinstance(test, p.Window))
     exports = (*left.exports, *right.exports, "$first", "$last")

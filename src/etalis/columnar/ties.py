@@ -7,24 +7,28 @@ side; variables of an entry that rules share have other names in each of them.
 from __future__ import annotations
 
 import gc
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
 from etalis.columnar.build import Once
 from etalis.columnar.deadlines import Waiter
 from etalis.columnar.execute import Alarms, Component
+from etalis.columnar.folded import Elements, Openers
+from etalis.columnar.folds import Folder, Slider
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
 from etalis.columnar.state import Blocking, Gap, Making, Names, Side
 from etalis.columnar.timing import Deadlines, Ringing
 from etalis.columnar.typed import UnfitError
 from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
+from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.network import Entry, PlannedRule
 from etalis.runtime.ruleset import RuleSet
 
-Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing
+Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers
 
 
 @contextmanager
@@ -106,6 +110,10 @@ def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iter
         case Filter(child=child, tests=tests):
             yield from _tie(child, *_below(entry, "input", 0, names), rules)
             yield from _tie_tests(tests, entry, names, rules)
+        case Slider():
+            yield from _tie_slider(operator, entry, names, rules)
+        case Folder():
+            yield from _tie_folder(operator, entry, names, rules)
         case Waiter():
             yield from _tie_waiter(operator, entry, names, rules)
         case Join():
@@ -122,8 +130,7 @@ def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterato
     gaps = tuple(Gap(gap, memory[entry.key, f"blockers{i}"], _joined(entry, i, names)) for gap, i in noted)
     for place in (0, 1):
         if compiler.retention(entry, place) != NEVER_STORED:
-            keys = tuple(names.get(v, v) for v in compiler.keys(entry))
-            values = tuple(names.get(v, v) for v in compiler.columns(entry, place))
+            keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
             types = {v: join.waiting[place].column(v).type for v in join.names[place]}
             store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
             yield Side(join, place, store, fifo, keys, values, types, () if place else gaps)
@@ -138,7 +145,7 @@ def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterato
 def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     place = len(entry.negated) - 1
     left, own = waiter.pending, waiter.blockers
-    values = tuple(names.get(v, v) for v in p.children(entry.node)[0].exports)
+    values = _called(p.children(entry.node)[0].exports, names)
     owner = rules.memory[entry.key, "operator"]
     yield Deadlines(waiter, owner, rules.state, {v: left.column(v).type for v in values})
     types = {v: own.column(v).type for v in _joined(entry, place, names)}
@@ -146,6 +153,38 @@ def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> I
     yield from _tie(waiter.left, *_below(entry, "input", 0, names), rules)
     yield from _tie(waiter.absent, *_below(entry, "negated", place, names), rules)
     yield from _tie_tests(waiter.outcome.tests, entry, names, rules)
+
+
+def _tie_slider(slider: Slider, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    node, rows = entry.node, slider.total.elements
+    assert isinstance(node, p.Fold)
+    value = _called(term_variables(*(() if node.value is None else (node.value,))), names)
+    types = {v: rows.column(v).type for v in slider.total.names}
+    groups, exports = _called(node.groups, names), _called(node.element.exports, names)
+    theirs = rules.memory[entry.key, "operator"]
+    yield Elements(slider, theirs, rules.state, value[0] if value else None, groups, exports, types)
+    yield from _tie(slider.elements.operator, *_below(entry, "input", 0, names), rules)
+    yield from _tie_tests(slider.outcome.outcome.tests, entry, names, rules)
+
+
+def _tie_folder(folder: Folder, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    node, waiting, reached = entry.node, folder.join.waiting[0], folder.running.elements
+    assert isinstance(node, p.Fold)
+    assert node.opener is not None
+    firm = [v for v in node.groups if v in node.opener.exports and v in sure(node.opener) and v in sure(node.element)]
+    groups, exports = _called(node.groups, names), _called(node.opener.exports, names)
+    types = {v: waiting.column(v).type for v in folder.join.names[0]}
+    totals = {v: reached.column(v).type for v in folder.running.names}
+    theirs = rules.memory[entry.key, "operator"]
+    yield Openers(folder, theirs, exports, groups, _called(firm, names), types, totals)
+    yield from _tie(folder.openers.operator, *_below(entry, "input", 0, names), rules)
+    yield from _tie(folder.elements.operator, *_below(entry, "input", 1, names), rules)
+    yield from _tie_tests(folder.outcome.outcome.tests, entry, names, rules)
+
+
+def _called(variables: Iterable[str], names: Names) -> tuple[str, ...]:
+    """Return how the rule calls the variables of an entry."""
+    return tuple(names.get(v, v) for v in variables)
 
 
 def _tie_tests(tests: Tests, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
@@ -164,7 +203,7 @@ def _joined(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
     absent: list[p.Absent | p.Deadline] = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
     if isinstance(entry.node, p.Deadline):
         absent.append(entry.node)
-    return tuple(names.get(v, v) for v in absent[place].joined)
+    return _called(absent[place].joined, names)
 
 
 def _below(entry: Entry, kind: str, place: int, names: Names) -> tuple[Entry, Names]:

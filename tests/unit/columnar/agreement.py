@@ -6,7 +6,9 @@ from collections import Counter
 
 import etalis
 from etalis.columnar.events import find_types, gather
-from etalis.columnar.run import ColumnRun
+from etalis.columnar.run import ColumnRun, run_on
+from etalis.plan.types import Types
+from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
 
 
@@ -23,4 +25,21 @@ def check(text: str, events: list[Event], policy: str | None = None) -> bool:
         found.extend(run.close())
         assert found == pushed, f"{text} under {policy}, {size} rows at a time"
         assert Counter(map(str, run.errors)) == Counter(map(str, engine.errors))
+    check_carried(program.engine(policy=policy), events, types, pushed)
     return not run.at_a_time
+
+
+def check_carried(engine: Engine, events: list[Event], types: Types, expected: list[Event]) -> None:
+    """Take some stretches over columns and the others by push, with one engine, and compare."""
+    found: list[Event] = []
+    for number, low in enumerate(range(0, len(events), 5)):
+        part = events[low : low + 5]
+        if number % 3 == 1:
+            found += [e for event in part for e in engine.push(event.name, *event.args, at=(event.start, event.end))]
+            continue
+        run = run_on(engine, types)
+        run.load()
+        found += run.take(gather(part, types))
+        run.save()
+    found += engine.close()
+    assert Counter(found) == Counter(expected), f"{engine.program.rules} go on from columns"
