@@ -195,10 +195,13 @@ def depths(heads: Sequence[p.Head]) -> dict[Kind, int]:
     """Return how many things may have to fall due, one after the other, before an event of each kind is made."""
     found: dict[Kind, int] = {}
     for _ in heads:
+        before = dict(found)
         for head in heads:
             kind = (head.event.name, len(head.event.args))
             depth = _depth(head.body, found) + (head.alarm is not None)
             found[kind] = max(depth, found.get(kind, 0))
+        if found == before:
+            break
     return found
 
 

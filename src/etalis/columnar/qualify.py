@@ -78,15 +78,15 @@ def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Types, is
             more.append(f"rule {heads[numbers[0]].label}: it is recursive, and max_derivations is too large")
         reasons += more
     else:
-        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine)]
+        is_long, depth = len(find_sums(mine)) > MOST_DELAYS, depths(mine)
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, is_long, depth)]
     return Component(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
-def _timing(head: p.Head, heads: Sequence[p.Head]) -> Iterator[str]:
-    """Yield what keeps a rule from columns of all that happens by itself."""
-    if len(find_sums(heads)) > MOST_DELAYS:
+def _timing(head: p.Head, is_long: bool, depth: Mapping[Kind, int]) -> Iterator[str]:
+    """Yield what keeps a rule from columns of all that happens by itself; `is_long` if too many delays follow."""
+    if is_long:
         yield "too many delays follow on each other"
-    depth = depths(heads)
     waiting = [node for node in p.walk(head.body) if isinstance(node, p.Deadline)]
     if len({node.duration for node in waiting}) < len(waiting):
         yield "absences with equal deadlines stand beside each other"

@@ -112,8 +112,14 @@ def _divide(heads: Sequence[p.Head], units: Sequence[_Unit]) -> list[list[int]]:
 
 def _with_keys(heads: Sequence[p.Head], units: Sequence[_Unit], waiting: Sequence[_Unit]) -> list[_Unit]:
     """Choose units that can run now, each group of them parted by a key."""
-    chosen: list[_Unit] = []
+    ready: list[_Unit] = []
     for unit in units:
+        if _is_ready(unit, waiting, ready):
+            ready.append(unit)
+    if _has_keys(heads, ready):  # and so have fewer of them
+        return ready
+    chosen: list[_Unit] = []
+    for unit in ready:
         if _is_ready(unit, waiting, chosen) and _has_keys(heads, [*chosen, unit]):
             chosen.append(unit)
     return chosen
@@ -130,7 +136,8 @@ def _without_keys(units: Sequence[_Unit], waiting: Sequence[_Unit], chosen: Sequ
 
 def _is_ready(unit: _Unit, waiting: Sequence[_Unit], chosen: Sequence[_Unit]) -> bool:
     """Tell whether all that a unit reads is there: made before, or made by those chosen to run with it."""
-    return not any(unit.read & other.made for other in waiting if other is not unit and other not in chosen)
+    together = {id(unit), *map(id, chosen)}
+    return not any(unit.read & other.made for other in waiting if id(other) not in together)
 
 
 def _has_keys(heads: Sequence[p.Head], units: Sequence[_Unit]) -> bool:
