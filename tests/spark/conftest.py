@@ -16,6 +16,7 @@ OPTIONS = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # sessions of tests are short
     "spark.sql.shuffle.partitions": "3",
     "spark.sql.session.timeZone": "Europe/Zurich",
     "spark.log.level": "ERROR",

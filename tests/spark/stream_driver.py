@@ -24,6 +24,7 @@ OPTIONS = {
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
     "spark.task.maxFailures": "8",
+    "spark.locality.wait": "0s",
     "spark.log.level": "ERROR",
 }
 

@@ -32,6 +32,7 @@ from etalis.temporal.event import Event, sort_key, to_plain
 HERE = Path(__file__).parent
 VICTIMS = ("driver", "executor", "worker")
 PATIENCE = 120  # seconds without any progress
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"  # what lives for seconds is not worth optimizing
 Row = tuple[str, int, int, int]
 
 
@@ -77,26 +78,25 @@ class Cluster:
         self.environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_NO_DAEMONIZE": "1"}
         self.environment |= {"PYTHONPATH": os.pathsep.join(paths), "SPARK_LOCAL_IP": "127.0.0.1"}
         self.environment |= {"SPARK_WORKER_DIR": str(folder / "work"), "SPARK_LOCAL_DIRS": str(folder / "local")}
+        self.environment |= {"JAVA_TOOL_OPTIONS": BRIEF, "SPARK_DAEMON_MEMORY": "256m"}
         self.running: list[subprocess.Popen[str]] = []
         options = ("--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        self.master, self.address = self._start("master.Master", options, r"Starting Spark master at (spark://\S+)")
-        self.workers = [self.start_worker(), self.start_worker()]
+        self.master, log = self._start("master.Master", options)
+        self.address = wait_for(log, r"Starting Spark master at (spark://\S+)")
+        self.workers = self.start_workers(2)
 
-    def start_worker(self) -> subprocess.Popen[str]:
+    def start_workers(self, count: int) -> list[subprocess.Popen[str]]:
+        """Start workers, all at once, and wait until the master knows them."""
         options = ("--host", "127.0.0.1", "-c", "1", "-m", "600m", "--webui-port", "0", self.address)
-        return self._start("worker.Worker", options, r"(Successfully registered with master)")[0]
+        started = [self._start("worker.Worker", options) for _ in range(count)]
+        for _, log in started:
+            wait_for(log, r"(Successfully registered with master)")
+        return [process for process, _ in started]
 
-    def _start(self, name: str, options: tuple[str, ...], said: str) -> tuple[subprocess.Popen[str], str]:
-        """Start a process and wait until it says that it is there."""
+    def _start(self, name: str, options: tuple[str, ...]) -> tuple[subprocess.Popen[str], Path]:
         command = [self.spark_class, f"org.apache.spark.deploy.{name}", *options]
         log = self.folder / f"{name} {len(self.running)}.log"
-        process = self._run(command, log, self.folder)
-        pause = threading.Event()
-        for _ in range(PATIENCE * 50):
-            if found := re.search(said, log.read_text()):
-                return process, found[1]
-            pause.wait(0.02)
-        raise AssertionError(f"{name} did not start:\n{log.read_text()}")
+        return self._run(command, log, self.folder), log
 
     def _run(self, command: list[str], log: Path, folder: Path) -> subprocess.Popen[str]:
         with log.open("a") as file:
@@ -113,6 +113,16 @@ class Cluster:
     def stop(self) -> None:
         for process in self.running:
             kill_group(process)
+
+
+def wait_for(log: Path, said: str) -> str:
+    """Wait until a process says something; return the part of it that is asked for."""
+    pause = threading.Event()
+    for _ in range(PATIENCE * 50):
+        if found := re.search(said, log.read_text()):
+            return found[1]
+        pause.wait(0.02)
+    raise AssertionError(f"nothing said {said}:\n{log.read_text()}")
 
 
 def kill_group(process: subprocess.Popen[str]) -> None:
@@ -144,15 +154,15 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 
 
 def kill(victim: str, cluster: Cluster, driver: subprocess.Popen[str], chance: random.Random) -> None:
-    place = chance.randrange(2)
     if victim == "driver":
         kill_group(driver)
         return
+    place = chance.choice([i for i, worker in enumerate(cluster.workers) if executors(worker)])
     for executor in executors(cluster.workers[place]):
         os.kill(executor, signal.SIGKILL)
     if victim == "worker":
         kill_group(cluster.workers[place])
-        cluster.workers[place] = cluster.start_worker()
+        (cluster.workers[place],) = cluster.start_workers(1)
 
 
 def wait_for_batch(home: Path, batch: int, driver: subprocess.Popen[str]) -> bool:
