@@ -44,11 +44,11 @@ class Builder:
                 outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
                 return Filter(outcome, self.build(child, rule))
             case p.Join(left=p.Repetition() as left) if is_followed(node):
-                return Repeater(left, node, self._inputs(rule, *p.children(left), node.right), known)
+                return self._repeater(left, node, known, rule)
             case p.Join():
                 return self._join(node, known, rule)
             case p.Repetition():
-                return Repeater(node, None, self._inputs(rule, *p.children(node)), known)
+                return self._repeater(node, None, known, rule)
             case p.Fold(element=element):
                 inputs = self._inputs(rule, *p.children(node))
                 inside = {**known, **variable_types(element, self.types)}
@@ -64,6 +64,19 @@ class Builder:
                 return waiter
             case _:
                 assert_never(node)
+
+    def _repeater(self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str) -> Repeater:
+        """Sort the tests on a repetition, or on what follows it: a limit of left sides, and on what is found."""
+        inputs = self._inputs(rule, *p.children(node), *(() if follower is None else (follower.right,)))
+        gaps: list[Absence] = []
+        tests: list[Judge | Absence] = []
+        consumes = follower is not None and follower.policy.name != "unrestricted"
+        for test in self._tests(node if follower is None else follower, known, rule):
+            if consumes and isinstance(test, Absence):
+                gaps.append(test)
+            else:
+                tests.append(test)
+        return Repeater(node, follower, inputs, known, gaps, Tests(tests))
 
     def _inputs(self, rule: str, *nodes: p.Node) -> list[Operator]:
         return [self.build(node, rule) for node in nodes]

@@ -140,7 +140,7 @@ class Join(Operator):
             chosen = np.flatnonzero(choose(self.matching, pairs, passes, alive)[passing])
             passing, matches = passing[chosen], matches.take(chosen)
         if self.node.policy.select == "together" and len(matches):
-            return _together(matches, np.where(arrived, b, a)[passing])
+            return together(matches, np.where(arrived, b, a)[passing])
         return matches
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
@@ -176,7 +176,7 @@ class Join(Operator):
             self.waiting[place] = side.take(np.flatnonzero(waits)).only(self.names[place])
 
 
-def _together(matches: Instances, arrival: Integers) -> Instances:
+def together(matches: Instances, arrival: Integers) -> Instances:
     """Return one match per arrival: the latest of its matches, from the earliest start on."""
     first = np.flatnonzero(np.concatenate([[True], arrival[1:] != arrival[:-1]]))
     latest = matches.take(np.append(first[1:], len(arrival)) - 1)

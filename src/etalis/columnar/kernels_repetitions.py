@@ -37,21 +37,23 @@ def put_in_order(rows: Any, group: Any, end: Any, start: Any, lists: Any, after:
 def repeat(
     alone: bool, select: int, newest: bool, counts: bool, least: int, most: int, window: int, followed: bool,
     picks: int, consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any, start: Any, end: Any,
-    group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any, counted: Any,
-    listed: Any, other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any, placed: Any,
-    left: Any, right: Any, first: Any, cursor: Any,
+    limit: Any, group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any,
+    counted: Any, listed: Any, other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any,
+    placed: Any, left: Any, right: Any, first: Any, cursor: Any,
 ) -> None:  # fmt: skip
     """Count elements after left sides, or `alone`, and match what follows, by turn.
 
     All stand in one set of arrays: left sides, from `count0` on elements, from `count1` on followers. Left sides that
     wait are in `lists`, by `group`. Those with a match that waits for a follower are in `stores`, by `other`, the end
     of that match being `matched`; of them a follower `picks`, and consumes, as its policy says, and `latest` tells that
-    the newest alone is held. A left side has counted `number` elements, the first of which began at `begun` and the
-    last of which ended at `counted`; without `counts` every element is a match. Alone, a left side is the first element
-    of a run, and takes its rank from the last. `listed` and `placed` tell by which row something came into the lists
-    and stores. What is found, a left side with an element or a follower, goes to `left`, `right` and `first` (where
-    counting began, or the end of the match that waited). Stops when there might be no room for it; goes on from the
-    `cursor`.
+    the newest alone is held. Nothing follows that starts after the `limit` of a left side.
+
+    A left side has counted `number` elements, the first of which began at `begun` and the last of which ended at
+    `counted`; without `counts` every element is a match. Alone, a left side is the first element of a run, and takes
+    its rank from the last. `listed` and `placed` tell by which row something came into the lists and stores.
+
+    What is found, a left side with an element or a follower, goes to `left`, `right` and `first` (where counting began,
+    or the end of the match that waited). Stops when there might be no room for it; goes on from the `cursor`.
     """
     i = cursor[0]
     j = cursor[1]
@@ -127,7 +129,7 @@ def repeat(
             unheld = False
             if x >= count1:
                 unheld = outer >= 0 and x2 - start[y] > outer
-                hit = not unheld and matched[y] < x1
+                hit = not unheld and matched[y] < x1 and x1 <= limit[y]
                 if hit:
                     left[found] = y
                     right[found] = x

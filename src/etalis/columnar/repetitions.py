@@ -14,8 +14,9 @@ import numpy as np
 
 from etalis.columnar import kernels_repetitions as k
 from etalis.columnar.columns import Column, Instances, Integers, key_rows, nothing, stack
+from etalis.columnar.joins import together
 from etalis.columnar.kernels import NEWEST
-from etalis.columnar.operators import Batch, Operator
+from etalis.columnar.operators import Absence, Batch, Filtering, Operator, Tests
 from etalis.columnar.tables import Matching, Numbered
 from etalis.language.syntax import Const
 from etalis.plan import algebra as p
@@ -27,6 +28,7 @@ from etalis.temporal.relation import RELATIONS
 _UNBOUND = -1
 _STATE = {
     "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$listed": 0, "$matched": k.NO_MATCH, "$placed": 0,
+    "$limit": (1 << 63) - 1,
 }  # what a left side carries, as it is when it comes  # fmt: skip
 
 
@@ -44,8 +46,8 @@ def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]
     """Yield what keeps a repetition from columns."""
     base = node.element if node.left is None else node.left
     bounds = _bounds(node)
-    if node.policy.select == "together":
-        yield "a repetition has no kernel yet under the policy cumulative"
+    if node.policy.select == "together" and follower is not None:
+        yield "what follows a repetition has no kernel yet under the policy cumulative"
     readers = [count_leaves(part) for part in (*p.children(node), *(() if follower is None else (follower.right,)))]
     if node.policy.keep == "newest" and len(set().union(*readers)) < sum(map(len, readers)):
         yield "one event comes to both sides of an operator that keeps the newest only"
@@ -58,9 +60,36 @@ def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]
             yield "a repetition that stands alone has no kernel yet under the policy unrestricted"
         elif bounds != (1, _UNBOUND) or "$last" in node.exports:
             yield "a repetition that is counted has no kernel yet under the policy unrestricted"
-    tests = (*node.tests, *(() if follower is None else follower.tests))
-    if not all(isinstance(test, p.Window) for test in tests):
+    if not all(isinstance(test, p.Window) for test in node.tests) and not _is_tested_last(node, follower):
         yield "a test on a repetition has no kernel yet"
+    if follower is not None and follower.policy.name != "unrestricted" and not _has_one_limit(node, follower):
+        yield "a test on what follows a repetition has no kernel yet"
+
+
+def _is_tested_last(node: p.Repetition, follower: p.Join | None) -> bool:
+    """Tell whether the tests on a repetition decide about its matches only, not about what is counted."""
+    if follower is not None or node.policy.select == "together":
+        return False
+    has_gap = any(isinstance(test, p.Absent) and test.kind == "gap" for test in node.tests)
+    return node.left is None or (node.policy.name == "unrestricted" and not has_gap)
+
+
+def _has_one_limit(node: p.Repetition, follower: p.Join) -> bool:
+    """Tell whether of the tests on what follows one at most is more than a window, and limits left sides."""
+    tests = [test for test in follower.tests if not isinstance(test, p.Window)]
+    return not tests or (len(tests) == 1 and is_limit(tests[0], node))
+
+
+def is_limit(test: p.Test, node: p.Repetition) -> bool:
+    """Tell whether what lies after the end of a left side can block what follows the repetition."""
+    left = node.left
+    return (
+        isinstance(test, p.Absent)
+        and test.kind == "gap"
+        and left is not None
+        and "$first" not in left.exports
+        and set(test.joined) <= set(left.exports)
+    )
 
 
 def _bounds(node: p.Repetition) -> tuple[int, int] | None:
@@ -78,13 +107,16 @@ class Repeater(Operator):
     """Left sides, or first elements, with elements after them; with a follower, once per left side and follower."""
 
     def __init__(
-        self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str]
-    ) -> None:
+        self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str],
+        gaps: Sequence[Absence], tests: Tests,
+    ) -> None:  # fmt: skip
         bounds = _bounds(node)
         assert bounds is not None
         self.node = node
         self.follower = follower
         self.inputs = inputs
+        self.gaps = gaps
+        self.outcome = Filtering((), tests)
         self.least, self.most = bounds
         self.window = window_of(node.tests)
         self.outer = None if follower is None else window_of(follower.tests)
@@ -101,9 +133,11 @@ class Repeater(Operator):
         fresh = {name: Column("int", np.full(len(new), value)) for name, value in _STATE.items()}
         left = stack([self.waiting, new.with_columns(fresh)], self.names)
         state = {name: left.column(name).data.copy() for name in _STATE}
+        for gap in self.gaps:
+            gap.limit(batch, left, state["$limit"])
         found = self._matches(left, others, state)
         self._keep(left, state, batch.now)
-        return found
+        return self.outcome.passing(batch, found)
 
     def _matches(self, left: Instances, others: Sequence[Instances], state: Mapping[str, Integers]) -> Instances:
         """Let the kernel run, and put what it finds together."""
@@ -143,7 +177,7 @@ class Repeater(Operator):
             self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
             self.node.policy.name != "unrestricted", self.least, self.most, _number(self.window),
             self.follower is not None, self.following.select, self.following.consume, self.following.keep == NEWEST,
-            _number(self.outer), int(last[0]), high, turn, start, end, group, *lists[0].links,
+            _number(self.outer), int(last[0]), high, turn, start, end, state["$limit"], group, *lists[0].links,
             state["$waits"], state["$number"], state["$begun"], state["$counted"], state["$listed"], other,
             *lists[1].links, state["$matched"], state["$placed"], *out, cursor,
         )  # fmt: skip
@@ -157,7 +191,9 @@ class Repeater(Operator):
         if self.follower is None:
             element = left.take(b) if alone else others[0].take(b - len(left))
             found = Instances(element.turn, mine.start, element.end, mine.blocks)
-            return found if alone else found.with_columns({"$first": self._end_of(mine), "$last": moment})
+            if not alone:
+                found = found.with_columns({"$first": self._end_of(mine), "$last": moment})
+            return together(found, b) if self.node.policy.select == "together" and len(b) else found
         then = others[-1].take(b - len(left) - sum(map(len, others[:-1])))
         has_last = "$last" in self.follower.right.exports
         last = then.column("$last") if has_last else Column("int", then.start)
