@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from etalis.temporal.event import Event
 
 BATCH = 1 << 18
+MOST_TOGETHER = 1 << 20  # rows
 _LOG = logging.getLogger("etalis.columns")
 _NAMES: Mapping[str, str] = {
     "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
@@ -100,7 +101,7 @@ def _taken(run: _Run, given: Iterable[_Timed], threads: int, progress: bool | Te
     rows = matches = 0
     batches = map(run.read, given)
     with following(progress) as tell:
-        for batch in ahead(batches) if threads > 1 else batches:
+        for batch in run.gathered(ahead(batches) if threads > 1 else batches):
             found = list(run.take(batch))
             parts += found
             rows += len(batch.end)
@@ -241,6 +242,21 @@ class _Run:
         settled = self.run.settle()
         if settled:
             yield self._encode_events(settled)
+
+    def gathered(self, batches: Iterable[Input]) -> Iterator[Input]:
+        """Yield batches; where much waits, several together, since each of them goes through all of that."""
+        from etalis.columnar.batches import below
+
+        parts: list[Input] = []
+        rows = 0
+        for batch in batches:
+            parts.append(batch)
+            rows += len(batch.end)
+            if rows >= min(self.run.waiting, MOST_TOGETHER):
+                yield below(parts)
+                parts, rows = [], 0
+        if parts:
+            yield below(parts)
 
     def _made(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what rows cause that all rules take over columns."""

@@ -19,12 +19,13 @@ from etalis.runtime.conditions import Conditions
 
 
 class Builder:
-    """Builds operators; equal nodes of a component become one."""
+    """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it."""
 
-    def __init__(self, types: Types, conditions: Conditions, timers: list[Timer] | None = None) -> None:
+    def __init__(self, types: Types, conditions: Conditions, beside: Builder | None = None) -> None:
         self.types = types
         self.conditions = conditions
-        self.timers: list[Timer] = [] if timers is None else timers
+        self.timers: list[Timer] = [] if beside is None else beside.timers
+        self.joins: list[Join] = [] if beside is None else beside.joins
         self.built: dict[p.Node, Operator] = {}
 
     def build(self, node: p.Node, rule: str) -> Operator:
@@ -99,7 +100,9 @@ class Builder:
             else:
                 sides[side].append(test)
         inputs = (self.build(node.left, rule), self.build(node.right, rule))
-        return Join(node, inputs, known, sides, gaps, Tests(tests))
+        join = Join(node, inputs, known, sides, gaps, Tests(tests))
+        self.joins.append(join)
+        return join
 
     @staticmethod
     def _is_limit(test: p.Absent, node: p.Join) -> bool:

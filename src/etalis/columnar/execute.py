@@ -57,7 +57,7 @@ class Component:
             makers: list[_Maker | Alarms] = []
             for i in group:
                 read = [kind for kind in read_kinds(heads[i].body) if kind in made]
-                builder = shared if len(read) < 2 else Builder(types, shared.conditions, shared.timers)
+                builder = shared if len(read) < 2 else Builder(types, shared.conditions, shared)
                 operator = builder.build(heads[i].body, heads[i].label)
                 maker = _Maker(heads[i], numbers[i], operator, tuple(read))
                 alarm = heads[i].alarm

@@ -57,6 +57,7 @@ class ColumnRun:
         choice = choose(program, received, rules.settings.policy)
         self.choice = choice = part_from(self.engine, choice, carried=engine is not None)
         shared = Builder(choice.types, rules.conditions)
+        self._joins = shared.joins
         heads = choice.heads
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
         self._schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
@@ -83,6 +84,11 @@ class ColumnRun:
         self.at_a_time = frozenset(range(len(self.choice.heads))) - over
         if self.components and self.at_a_time not in self._beside:
             self._beside[self.at_a_time] = Beside(self.engine, self.at_a_time)
+
+    @property
+    def waiting(self) -> int:
+        """How many instances wait in joins."""
+        return sum(len(side) for join in self._joins for side in join.waiting)
 
     @property
     def is_mixed(self) -> bool:
