@@ -217,8 +217,13 @@ def _starts_with_zero(node: p.Fold) -> bool:
 def _goal_types(test: p.Goal, known: _Known) -> _Known:
     """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""
     open_ones = [name for name in test.inputs if not known.get(name, _ANYTHING).sure]
-    found: _Known = dict.fromkeys((*test.outputs, *open_ones), _ANYTHING)
-    for goal in conjuncts(test.goal):
+    return _solved(test.goal, dict.fromkeys((*test.outputs, *open_ones), _ANYTHING), known)
+
+
+def _solved(solved: Term, found: _Known, known: _Known) -> _Known:
+    """Return what is known of variables when a goal has a solution, given what was known of them before."""
+    found = dict(found)
+    for goal in conjuncts(solved):
         match goal:
             case Compound(name="is", args=(Var(name=name), expression)) if name in found:
                 found[name] = _narrow(found[name], _number_type(expression, {**known, **found}))
@@ -226,9 +231,18 @@ def _goal_types(test: p.Goal, known: _Known) -> _Known:
                 found[name] = _narrow(found[name], _type_of(other, {**known, **found}))
             case Compound(name="=", args=(other, Var(name=name))) if name in found and name != _name(other):
                 found[name] = _narrow(found[name], _type_of(other, {**known, **found}))
+            case Compound(name="->", args=(test, then)):
+                found = _solved(then, _solved(test, found, known), known)
+            case Compound(name=";", args=(one, other)):
+                ways = _solved(one, found, known), _solved(other, found, known)
+                found = {name: _one_of(ways[0][name], ways[1][name]) for name in found}
             case _:
                 pass
     return found
+
+
+def _one_of(a: _Bound, b: _Bound) -> _Bound:
+    return _Bound(_either(a.type, b.type), a.sure and b.sure)
 
 
 def _narrow(bound: _Bound, more: Type) -> _Bound:

@@ -35,6 +35,13 @@ TYPES = {
     "functions": ("d(M) <- a(N, _) where M is sqrt(N).", ("float",)),
     "an unknown operand": ("d(M) <- u(N) where M is N + 1.", ("term",)),
     "unified": ("d(M, k2) <- a(N, _) where (M = N, N > 1).", ("int", "string")),
+    "one way or the other": ("d(S) <- a(N, _) where (N > 9 -> S = high ; N < 3 -> S = low ; S = k).", ("string",)),
+    "different ways": ("d(S) <- a(N, _) where (N > 9, S = high ; S = N).", ("term",)),
+    "bound in one way only": ("d(S) <- a(N, _) where (N > 9, S = 1 ; N < 3).", ("term",)),
+    "a sum since an opener that has no value there": (
+        "d(S, N) <- u(1) seq aggregate(sum(X), a(N, X), S).",
+        ("float", "int"),
+    ),
     "a fact": ("d(M) <- a(N, _) where p(N, M). p(1, x).", ("term",)),
     "count": ("d(N) <- aggregate(count, u(_), N).", ("int",)),
     "sum of integers": ("d(S) <- aggregate(sum(N), a(N, _), S).", ("int",)),
