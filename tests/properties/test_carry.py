@@ -28,7 +28,7 @@ pytestmark = pytest.mark.property
 
 PARTS = (
     *["event"] * 4, *["binary"] * 5, "or", "within", "where", "cnot", "cnot", "fnot", "sub_rule", "not_within",
-    "not_within", "sliding", "sliding", "opened", "opened",
+    "not_within", "sliding", "sliding", "opened", "opened", "point",
 )  # fmt: skip
 KEPT = replace(FLAT, kinds=PARTS, alarms=True)
 KNOWN = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 2): ("int", "int"), ("n", 0): ()}  # if nothing of it comes

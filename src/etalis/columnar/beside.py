@@ -17,7 +17,7 @@ from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
-    from etalis.runtime.ruleset import RuleSet
+    from etalis.runtime.ruleset import RuleSet, Tick
 
 Found = tuple[int, Event]  # the row that caused it, and what it caused
 
@@ -41,21 +41,23 @@ def readers_of(rules: RuleSet) -> dict[int, set[int]]:
     return found
 
 
-def keep_ticks(rules: RuleSet, wanted: Collection[int]) -> None:
-    """Let only the time points of some rules happen in an engine."""
-    if rules.ticks:
-        readers = readers_of(rules)
-        rules.keep_ticks([leaf for leaf in rules.wiring.leaves if readers[id(leaf)] & set(wanted)])
-
-
 class Beside:
     """Some of an engine's rules, event at a time."""
 
     def __init__(self, engine: Engine, rules: Collection[int]) -> None:
         self.engine = engine
-        self.processors = _processors(engine._rules, set(rules))
+        whole, readers = engine._rules, readers_of(engine._rules)
+        leaves = [leaf for leaf in whole.wiring.leaves if readers[id(leaf)] & set(rules)]
+        written = len(whole.compiler.sources)
+        self.processors = _processors(whole, leaves)
+        self._ticks = whole.compile_ticks(leaves)
+        del whole.compiler.sources[written:]  # the code of the rules as a whole is what `code` shows
         self.kinds = list(self.processors)
-        self.is_timed = any(map(_is_timed, (head for i, head in enumerate(_heads(engine._rules)) if i in set(rules))))
+        self.is_timed = any(_is_timed(planned.head) for i, (planned, _) in enumerate(whole.rules) if i in set(rules))
+
+    def ticks(self) -> list[Tick]:
+        """Return the time points of these rules that are to come."""
+        return [tick for tick in self._ticks if tick[0] > self.engine._state.now]
 
     def take(self, batch: Input) -> list[Found]:
         """Take the rows of a batch, in order; return what they cause."""
@@ -96,23 +98,15 @@ class Beside:
         return [Event(raw) for raw in out]
 
 
-def _heads(rules: RuleSet) -> list[p.Head]:
-    return [planned.head for planned, _ in rules.rules]
-
-
 def _is_timed(head: p.Head) -> bool:
     """Tell whether time alone makes things happen in a rule."""
     return head.alarm is not None or any(isinstance(node, p.Deadline | p.Tick) for node in p.walk(head.body))
 
 
-def _processors(rules: RuleSet, wanted: set[int]) -> dict[Kind, Callable[[Raw], None]]:
-    """Write the functions that offer events to the leaves of some rules."""
-    readers = readers_of(rules)
+def _processors(rules: RuleSet, leaves: Iterable[Entry]) -> dict[Kind, Callable[[Raw], None]]:
+    """Write the functions that offer events to some leaves."""
     by_kind: dict[Kind, list[Entry]] = {}
-    for leaf in rules.wiring.leaves:
-        if isinstance(leaf.node, p.Source) and readers[id(leaf)] & wanted:
+    for leaf in leaves:
+        if isinstance(leaf.node, p.Source):
             by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
-    written = len(rules.compiler.sources)
-    found = {kind: rules.compiler.processor(kind, leaves) for kind, leaves in by_kind.items()}
-    del rules.compiler.sources[written:]  # the code of the rules as a whole is what `code` shows
-    return found
+    return {kind: rules.compiler.processor(kind, several) for kind, several in by_kind.items()}

@@ -20,7 +20,7 @@ from etalis.runtime.state import NEVER
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
 
-_UNSHARED = {p.Tick: "time points", p.Repetition: "repetitions"}
+_UNSHARED = {p.Repetition: "repetitions"}
 
 
 @dataclass(frozen=True, slots=True)

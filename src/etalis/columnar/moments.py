@@ -94,7 +94,8 @@ class Schedule:
         nodes = [node for head in heads for node in p.walk(head.body)]
         alarms = [head.alarm for head in heads if head.alarm is not None]
         self.timers = timers
-        self.waiting = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
+        self.ticks = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
+        self.waiting = list(self.ticks)
         self.durations = sorted({node.duration for node in nodes if isinstance(node, p.Deadline)})
         self.fixed = [alarm_delay(alarm) or 0 for alarm in alarms if alarm.kind == "at"]
         self.alarm_steps = len(self.fixed) + 1 if alarms else 0
@@ -105,6 +106,11 @@ class Schedule:
         self.size = MOST_ROWS // (1 + 2 * self.steps * len(self.sums))  # of a piece: rows, and moments that wait
         apart = 1 + len(self.fixed)
         self.absences = {d: self.alarm_steps + i * apart for i, d in enumerate(self.durations)}
+
+    def begin(self, now: int) -> None:
+        """Go on from a moment that time has reached."""
+        self.waiting = [tick for tick in self.ticks if tick.time > now]
+        self.reached = now
 
     def pieces(self, batch: Input) -> Iterator[Input]:
         """Yield a batch in pieces that have turns enough, rows without an event among them that only let time pass."""

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.batches import NO_ROWS, Input, Kind, Received, listed
-from etalis.columnar.beside import Beside, keep_ticks, readers_of
+from etalis.columnar.beside import Beside, readers_of
 from etalis.columnar.build import Builder
 from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
 from etalis.columnar.execute import Component, Made
@@ -26,6 +26,7 @@ from etalis.plan.types import Types
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
+from etalis.runtime.ruleset import Tick
 from etalis.runtime.state import Reported
 from etalis.temporal.event import Event
 from etalis.temporal.event import Kind as EventKind
@@ -48,7 +49,6 @@ class ColumnRun:
         on_dead_letter: Callable[[DeadLetter], object] | None = None,
     ) -> None:  # fmt: skip
         self.program = program
-        self.received = received
         if engine is None:
             self.engine = program.engine(policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
         else:
@@ -64,13 +64,14 @@ class ColumnRun:
         tied = [component for component in self._all if isinstance(component, Component)]
         self._shared = [] if engine is None else [Shared(component, rules) for component in tied]
         self._loaded: list[Shared] = []
+        self._ticks: list[Tick] = []
         self._beside: dict[frozenset[int], Beside] = {}
         self._gate = gate_of(self.engine) if choice.columnar else None
         self.components: Sequence[Component | Recursion] = self._all
         self.now = _LEAST
         self._run_beside()
-        if engine is None:
-            keep_ticks(rules, self.at_a_time)
+        if engine is None and self.components:
+            rules.ticks = self._beside[self.at_a_time].ticks()
 
     def _component(self, heads: Sequence[p.Head], numbers: Sequence[int], shared: Builder) -> Component | Recursion:
         types = self.choice.types
@@ -126,19 +127,30 @@ class ColumnRun:
         if self._gate is not None and not self.components:
             self._gate.save()
         self._run_beside()
+        if self.components:
+            self._ticks = self.engine._rules.ticks
+            self.engine._rules.ticks = self._beside[self.at_a_time].ticks()
+            self._schedule.begin(self.now)
 
     @uncollected()
     def save(self) -> None:
         """Let the engine go on from here."""
-        state = self.engine._state
         if self._gate is not None and self.components:
             self._gate.save()
-            state.now = max(state.now, self.now) if self.now > _LEAST else state.now
+            self._reach()
+            rules = self.engine._rules
+            rules.ticks = [tick for tick in self._ticks if tick[0] > rules.state.now]
         saved: set[Hashable] = set()
         for shared in self._loaded:
             shared.save(saved)
         for shared in self._shared:
             shared.clear()
+
+    def _reach(self) -> None:
+        """Let the engine's time be that of the rows."""
+        state = self.engine._state
+        if self.now > _LEAST:
+            state.now = max(state.now, self.now)
 
     def take(self, batch: Input) -> Iterator[Event]:
         """Take a batch and yield what it causes, in order."""
@@ -182,6 +194,8 @@ class ColumnRun:
         clock = self._clock = self._schedule.clock(batch, self.now if horizon is None else horizon)
         if len(clock.moments):
             self.now = max(self.now, int(clock.moments[-1]))
+        if not self.at_a_time:  # else the engine comes there by itself
+            self._reach()
         received = {}
         for kind, r in batch.events.items():
             start = batch.start[r.rows]

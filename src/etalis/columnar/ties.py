@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from etalis.columnar.build import Once
-from etalis.columnar.deadlines import Waiter
+from etalis.columnar.deadlines import Ticker, Waiter
 from etalis.columnar.execute import Alarms, Component
 from etalis.columnar.folded import Elements, Openers
 from etalis.columnar.folds import Folder, Slider
@@ -102,7 +102,7 @@ def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iter
     match operator:
         case Once(operator=inner):
             yield from _tie(inner, entry, names, rules)
-        case Source():
+        case Source() | Ticker():
             pass
         case Union(branches=branches):
             for place, branch in enumerate(branches):

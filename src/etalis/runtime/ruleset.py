@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 
 Pair = tuple[PlannedRule, Rule]
+Tick = tuple[int, Callable[[], None]]  # a time point, and what happens then
 
 
 class RuleSet:
@@ -79,7 +80,7 @@ class RuleSet:
         self.conditions = Conditions(solver, report, (lambda: self.state.now) if replays else None)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts, made)
         self.rules: list[Pair] = []
-        self.ticks: list[tuple[int, Callable[[], None]]] = []
+        self.ticks: list[Tick] = []
         self.learned = knowledge_changes(program.tree)
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
@@ -117,7 +118,7 @@ class RuleSet:
         self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
         compiler = self.compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
         self.processors = compiler.processors()
-        self.ticks = self._compile_ticks(compiler, self.wiring.leaves)
+        self.ticks = self.compile_ticks(self.wiring.leaves)
         self.log = compiler.log()
         heads = [(r.head.event.name, len(r.head.event.args)) for r, _ in self.rules]
         self.listened = {*self.processors, *heads, *self.learned}
@@ -159,11 +160,9 @@ class RuleSet:
 
         return tell
 
-    def keep_ticks(self, leaves: Sequence[Entry]) -> None:
-        """Let the time points of some leaves happen, and no others."""
-        self.ticks = self._compile_ticks(self.compiler, leaves)
-
-    def _compile_ticks(self, compiler: Compiler, leaves: Sequence[Entry]) -> list[tuple[int, Callable[[], None]]]:
+    def compile_ticks(self, leaves: Sequence[Entry]) -> list[Tick]:
+        """Return the time points among some leaves that are to come, the next one last."""
+        compiler = self.compiler
         found = []
         for leaf in leaves:
             if isinstance(leaf.node, p.Tick):

@@ -26,6 +26,7 @@ TIMED = (
     + """
 silent(Id) <- order(Id, _) seq (not sent(Id, _) within 7).
 exceptionAlarm(remind(Id), 5) <- order(Id, x).
+after(Id) <- 200 seq order(Id, _).
 """
 )
 MIXED = TEXT + "many(Id, N) <- order(Id, _) seq aggregate(count, sent(Id, _), N).\n"
@@ -71,6 +72,7 @@ def detected(engine: etalis.Engine, stream: list[tuple[Any, ...]], **options: An
         "many": ("Id", "N"),
         "silent": ("Id",),
         "remind": ("Id",),
+        "after": ("Id",),
     }
     return [(r["event"], *(r[name] for name in heads[r["event"]]), r["start"], r["end"]) for r in found]
 
@@ -104,6 +106,13 @@ def test_rows_before_the_time_reached_are_dead_letters() -> None:
     ]  # fmt: skip
     assert engine.dead_letter_count == 1
     assert engine.dead_letters[0].end == 9
+
+
+def test_rows_before_those_of_an_earlier_batch_are_dead_letters() -> None:
+    engine = etalis.compile(TEXT).engine()
+    found = detected(engine, [("sent", 1, 1.0, 9), ("sent", 1, 2.5, 7), ("sent", 1, 2.5, 9)], batch=1)
+    assert [row[-1] for row in found] == [9, 9]
+    assert [letter.end for letter in engine.dead_letters] == [7]
 
 
 def test_a_closed_engine_takes_no_rows() -> None:
