@@ -23,9 +23,9 @@ from properties.test_engine import MOST, meaning
 pytestmark = pytest.mark.property
 
 KNOWN = (
-    *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "cnot", "cnot", "fnot", "sliding", "sliding",
-    "opened", "opened", "opened", "anchored", "anchored", "repeat", "not_within", "not_within", "point", "any",
-    "sub_rule", "chain",
+    *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
+    "sliding", "sliding", "opened", "opened", "opened", "anchored", "anchored", "repeat", "not_within", "not_within",
+    "point", "any", "sub_rule", "chain",
 )  # fmt: skip
 FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3))
 REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, Instances, from_values, key_rows, type_of, unify
+from etalis.columnar.columns import Column, Flags, Instances, Integers, from_values, key_rows, type_of, unify
 from etalis.columnar.tables import Numbered
 from etalis.language.lower import to_logic
 from etalis.logic import inline_source as n
@@ -50,7 +50,23 @@ class Judge:
         passes = self.decided(rows) if self.by_arrays else None
         if passes is not None:
             return passes, {}
-        return self._asked(rows, {v: rows.column(v) for v in self.test.inputs})
+        answers, group = self._asked(rows)
+        passes = np.array([answer is not None for answer in answers], bool)[group]
+        return passes, self._bound(answers, group[passes])
+
+    def solutions(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
+        """Return each match once per solution, and what the solutions bind: `event_multiply`."""
+        answers, group = self._asked(rows)
+        counts = np.array([len(answer or ()) for answer in answers], np.int64)
+        last = np.cumsum(counts)[group]
+        kept = np.repeat(np.arange(len(rows)), counts[group])
+        ahead = np.arange(len(kept)) - np.repeat(np.cumsum(counts[group]) - last, counts[group])
+        return kept, self._bound([solution for answer in answers for solution in answer or ()], ahead)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether a match may have several solutions."""
+        return self.test.kind == "event_multiply"
 
     @property
     def by_arrays(self) -> bool:
@@ -65,8 +81,9 @@ class Judge:
         except _InexactError:
             return None
 
-    def _asked(self, rows: Instances, columns: Mapping[str, Column]) -> tuple[Flags, dict[str, Column]]:
-        given: list[Column] = list(columns.values())
+    def _asked(self, rows: Instances) -> tuple[list[Any], Integers]:
+        """Ask once per distinct tuple of arguments; return the answers, and which of them each match has."""
+        given = [rows.column(v) for v in self.test.inputs]
         if self.test.kind == "check":
             given += [Column("int", rows.start), Column("int", rows.end)]
         keys = key_rows([given], [len(rows)])[0]
@@ -81,8 +98,7 @@ class Judge:
             if self.conditions.reports > before:
                 noisy.add(number)
         self._repeat(noisy, group, first, tuples)
-        passes = np.array([answer is not None for answer in answers], bool)[group]
-        return passes, self._bound(answers, group[passes])
+        return answers, group
 
     def _repeat(self, noisy: set[int], group: Any, first: Any, tuples: Sequence[tuple[Value, ...]]) -> None:
         """Report an error once per match, as the engine does, not once per tuple."""

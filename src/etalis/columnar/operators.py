@@ -123,12 +123,17 @@ class Tests:
                 test.take(batch)
 
     def passing(self, rows: Instances) -> tuple[Integers, Instances]:
-        """Return which matches pass all tests, and these with what the tests bind."""
+        """Return which matches pass all tests, once per solution, and these with what the tests bind."""
         chosen = np.arange(len(rows))
         for test in self.tests:
-            passes, bound = test.passing(rows)
-            if not passes.all():
-                kept = np.flatnonzero(passes)
+            kept = None
+            if isinstance(test, Judge) and test.multiplies:
+                kept, bound = test.solutions(rows)
+            else:
+                passes, bound = test.passing(rows)
+                if not passes.all():
+                    kept = np.flatnonzero(passes)
+            if kept is not None:
                 chosen, rows = chosen[kept], rows.take(kept)
             if bound:
                 rows = rows.with_columns(bound)
@@ -246,7 +251,7 @@ class Union(Operator):
             if missing:
                 parts[place] = parts[place].with_columns({v: nulls(t, len(parts[place])) for v, t in missing.items()})
         filled = [place for place, part in enumerate(parts) if len(part)]
-        if len(filled) < 2:
+        if not filled or (len(filled) < 2 and not self.doubles[filled[0]]):
             return parts[filled[0]] if filled else parts[0]
         together = stack([parts[place] for place in filled], self.exports)
         order = np.argsort(together.turn, kind="stable")
@@ -265,10 +270,18 @@ class Union(Operator):
 
 
 def find_doubles(node: p.Union) -> list[bool]:
-    """Tell of each branch whether an event that it matches may match another one too."""
+    """Tell of each branch whether an event that it matches may match again, there or in another one."""
     kinds = [single_kinds(branch) for branch in node.branches]
     several = Counter(kind for some in kinds for kind in some)
-    return [any(several[kind] > 1 for kind in some) for some in kinds]
+    again = [_multiplies(branch) for branch in node.branches]
+    return [any(more or several[kind] > 1 for kind in some) for some, more in zip(kinds, again, strict=True)]
+
+
+def _multiplies(node: p.Node) -> bool:
+    """Tell whether a single event may give several matches."""
+    if any(isinstance(test, p.Goal) and test.kind == "event_multiply" for test in p.tests(node)):
+        return True
+    return isinstance(node, p.Filter | p.Union) and any(map(_multiplies, p.children(node)))
 
 
 def single_kinds(node: p.Node) -> set[Kind]:

@@ -159,6 +159,8 @@ def _recursive_obstacles(head: p.Head, types: Types) -> Iterator[str]:
                 continue
         for name in sorted(name for name, kinds in several.items() if len(kinds) > 1):
             yield f"it is recursive, and {name} has values of several types"
+        if any(isinstance(test, p.Goal) and test.kind == "event_multiply" for test in p.tests(node)):
+            yield "it is recursive, and recursion has no kernel for event_multiply"
         if isinstance(node, p.Union) and any(find_doubles(node)):
             yield "it is recursive, and one event may match two alternatives"
         if isinstance(node, p.Union) and any(set(node.exports) > set(branch.exports) for branch in node.branches):
@@ -269,9 +271,9 @@ def _node(node: p.Node, types: Types, follower: p.Join | None, loose: set[str]) 
 
 
 def _join(node: p.Join) -> Iterator[str]:
-    timed = any(isinstance(test, p.Goal) and test.kind == "check" for test in node.tests)
-    if node.policy.select == "together" and timed:
-        yield "a condition on times has no kernel yet under the policy cumulative"
+    asked_again = any(isinstance(test, p.Goal) and test.kind != "where" for test in node.tests)
+    if node.policy.select == "together" and asked_again:
+        yield "check and event_multiply have no kernel yet under the policy cumulative"
     if node.optional:
         yield "a part is optional"
     shared = {v for v in set(node.left.exports) & set(node.right.exports) if v[0] != "$"}
@@ -298,8 +300,6 @@ def _fold(node: p.Fold, known: Mapping[str, str]) -> Iterator[str]:
 
 def _test(test: p.Test, node: p.Node) -> Iterator[str]:
     match test:
-        case p.Goal(kind="event_multiply"):
-            yield "event_multiply has no kernel yet"
         case p.Action():
             yield "it has an action"
         case p.Absent(node=absent, joined=joined):

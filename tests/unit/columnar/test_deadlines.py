@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+import pyarrow as pa
 import pytest
 
 import etalis
 from etalis.columnar import moments
 from etalis.columnar.events import find_types, gather
 from etalis.columnar.run import ColumnRun
+from etalis.detect import explain
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check
 
@@ -61,3 +63,20 @@ def test_nothing_falls_due_before_the_rows_that_end_then() -> None:
     run = ColumnRun(program, types)
     assert [e for event in events for e in run.take(gather([event], types))] == []
     assert list(run.close()) == []
+
+
+def test_a_table_in_batches() -> None:
+    text = """:- event(a(id: int)). :- event(b(id: int)).
+    r(I) <- a(I) seq (not b(I) within 3). exceptionAlarm(g(I), 2) <- b(I).
+    n(I, N) <- aggregate(count, r(I), N) last 2."""
+    program = etalis.compile(text)
+    rng = random.Random(4)
+    rows = [(t // 2, rng.choice("ab"), rng.randrange(3)) for t in range(80)]
+    table = pa.table(dict(zip(("at", "event", "id"), zip(*rows, strict=True), strict=True)))
+    assert "event at a time" not in explain(program, table, time="at", event="event")
+    whole = program.detect(table, time="at", event="event")
+    engine = program.engine()
+    pushed = [e for at, name, number in rows for e in engine.push(name, number, at=at)] + list(engine.close())
+    assert whole["event"].to_pylist() == [e.name for e in pushed]
+    assert whole["end"].to_pylist() == [e.end for e in pushed]
+    assert program.detect(table, time="at", event="event", batch=7).equals(whole)
