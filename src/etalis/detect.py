@@ -112,11 +112,12 @@ def _taken(run: _Run, given: Iterable[_Timed], threads: int, progress: bool | Te
 
 def explain(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", policy: str | None = None,
+    unit: str = "s", policy: str | None = None, engine: Engine | None = None,
 ) -> str:  # fmt: skip
-    """Say which rules `detect` runs over columns and which event at a time, and why."""
+    """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
     plan = _plan(program, open_source(source, BATCH, 1), Options(time, event, None, unit), Form(), policy)
-    found: str = _columns().ColumnRun(program, _types(plan), policy=policy).choice.describe()
+    run = _columns().ColumnRun(program, _types(plan), policy=policy, engine=engine)
+    found: str = run.choice.describe()
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from etalis.columnar.batches import Input, Kind, Received, arrange, below, cut, listed
+from etalis.columnar.batches import Input, Kind, Received, arrange, below, listed
 from etalis.columnar.columns import Integers
 from etalis.columnar.typed import UnfitError, to_column, to_integers
 from etalis.runtime.order import PLAIN, HeldRow, Watermark
@@ -39,15 +39,20 @@ class Open:
         """Nothing is held."""
 
     def admit(self, batch: Input) -> Input:
-        """Return what is not late of a batch that is in order."""
+        """Return what is not late of a batch: what ends no earlier than all before it."""
         state = self.engine._state
-        late = 0 if not len(batch.end) else int(batch.end.searchsorted(_word(max(state.now, state.floor + 1))))
-        if not late:
+        if not len(batch.end):
+            return batch
+        if state.floor >= NEVER:
+            self.engine._refuse_closed("a row")
+        reached = np.maximum.accumulate(np.concatenate([[_word(max(state.now, state.floor))], batch.end[:-1]]))
+        late = (batch.end < reached) | (batch.end <= _word(state.floor))
+        if not late.any():
             return batch
         for row, (name, _), values in listed(batch, list(batch.events)):
-            if row < late:
-                self.engine._take(name, values, int(batch.start[row]), int(batch.end[row]), None)
-        return cut(batch, late, len(batch.end))
+            if late[row]:
+                self.engine._bury(name, values, int(batch.start[row]), int(batch.end[row]), int(reached[row]))
+        return arrange(batch, np.flatnonzero(~late))
 
     def release(self) -> Input | None:
         """Nothing is held."""

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack
 
 from etalis.errors import ConditionError, EventError, InputError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
@@ -236,16 +236,24 @@ class Engine:
         out: list[Any] = []
         state = self._state
         if state.floor >= NEVER:
-            hint = "make a new engine for a new stream"
-            raise EventError(Problem("E310", f"{name} comes after the end of the stream", hint=hint))
+            self._refuse_closed(name)
         if self._disorder is not None:
             self._disorder.take(name, values, start, end, stamp, out)
         elif end < state.now or end <= state.floor:
-            reason = f"it ends at {to_seconds(end)}, but time has reached {show_time(max(state.now, state.floor))}"
-            self._dead.add(name, values, start, end, reason)
+            self._bury(name, values, start, end, max(state.now, state.floor))
         else:
             self._course.process((name, len(values)), values, start, end, state.number + 1, out)
         return self._outlet.hand_out(out)
+
+    @staticmethod
+    def _refuse_closed(what: str) -> NoReturn:
+        hint = "make a new engine for a new stream"
+        raise EventError(Problem("E310", f"{what} comes after the end of the stream", hint=hint))
+
+    def _bury(self, name: str, values: tuple[Any, ...], start: int, end: int, reached: int) -> None:
+        """Make a dead letter of an event that comes too late."""
+        reason = f"it ends at {to_seconds(end)}, but time has reached {show_time(reached)}"
+        self._dead.add(name, values, start, end, reason)
 
     def _turn_away(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Refuse to take an event."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import etalis
+from etalis.detect import explain
 from etalis.errors import EventError, InputError
 
 pytestmark = pytest.mark.fast
@@ -115,6 +116,20 @@ def test_rows_before_those_of_an_earlier_batch_are_dead_letters() -> None:
     assert [letter.end for letter in engine.dead_letters] == [7]
 
 
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_late_rows_are_those_of_sorted_batches_pushed(size: int) -> None:
+    program = etalis.compile(TEXT)
+    stream = rows(200, 9, late=4)
+    one, other = program.engine(), program.engine()
+    for engine in (one, other):
+        pushed(engine, rows(50, 2))
+    batches = [sorted(stream[low : low + size], key=lambda row: row[-1]) for low in range(0, 200, size)]
+    expected = [row for part in batches for row in pushed(one, part)]
+    assert detected(other, stream, batch=size) == expected
+    assert [x.to_json() for x in other.dead_letters] == [x.to_json() for x in one.dead_letters]
+    assert one.dead_letter_count
+
+
 def test_a_closed_engine_takes_no_rows() -> None:
     engine = etalis.compile(TEXT).engine()
     engine.close()
@@ -128,6 +143,16 @@ def test_facts_are_those_of_the_engine() -> None:
     engine.assert_fact("known", "x")
     rows = pa.table({"event": ["order", "order"], "at": [1, 2], "a": [1, 2], "b": ["x", "y"]})
     assert engine.detect(rows, time="at", event="event")["X"].to_pylist() == [1]
+
+
+def test_explain_says_what_an_engine_keeps_for_itself() -> None:
+    program = etalis.compile(TEXT + "thrice(Id) <- order(Id, _) seq sent(Id, _) star_times.")
+    given = {"time": "at", "event": "event"}
+    assert explain(program, table(rows(9, 1)), **given) == "over columns: rules 1, 2, 3, 4"
+    assert explain(program, table(rows(9, 1)), **given, engine=program.engine()) == (
+        "over columns: rules 1, 2, 3\nevent at a time: rule 4\n"
+        "  rule 4: what repetitions keep is not shared with a running engine yet"
+    )
 
 
 def test_changed_rules_are_refused() -> None:
