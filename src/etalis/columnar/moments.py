@@ -30,6 +30,7 @@ _ROUND = 20
 _MOMENT = PLACE + _ROUND
 MOST_DELAYS = 64
 END = 1 << 62  # of the stream
+LONGEST = END >> 8  # of delays and time points: with rows' own times, sums stay before the end
 
 
 def first_turns(rows: Integers) -> Integers:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from etalis.columnar.columns import FLAT
 from etalis.columnar.folds import needed_columns
-from etalis.columnar.moments import MOST_DELAYS, alarm_delay, depths, find_sums
+from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_sums
 from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.syntax import Const, Term, Var
@@ -88,6 +88,11 @@ def _timing(head: p.Head, is_long: bool, depth: Mapping[Kind, int]) -> Iterator[
     if is_long:
         yield "too many delays follow on each other"
     waiting = [node for node in p.walk(head.body) if isinstance(node, p.Deadline)]
+    times = [abs(node.time) for node in p.walk(head.body) if isinstance(node, p.Tick)]
+    if head.alarm is not None:
+        times.append(abs(alarm_delay(head.alarm) or 0))
+    if any(time >= LONGEST for time in (*times, *(node.duration for node in waiting))):
+        yield "a time or a delay is too far away for columns"
     if len({node.duration for node in waiting}) < len(waiting):
         yield "absences with equal deadlines stand beside each other"
     if any(depth.get(kind, 0) for node in waiting for kind in read_kinds(node.absent)) or any(

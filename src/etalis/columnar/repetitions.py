@@ -77,10 +77,10 @@ def _is_tested_last(node: p.Repetition, follower: p.Join | None) -> bool:
 def _has_one_limit(node: p.Repetition, follower: p.Join) -> bool:
     """Tell whether of the tests on what follows one at most is more than a window, and limits left sides."""
     tests = [test for test in follower.tests if not isinstance(test, p.Window)]
-    return not tests or (len(tests) == 1 and is_limit(tests[0], node))
+    return not tests or (len(tests) == 1 and _is_limit(tests[0], node))
 
 
-def is_limit(test: p.Test, node: p.Repetition) -> bool:
+def _is_limit(test: p.Test, node: p.Repetition) -> bool:
     """Tell whether what lies after the end of a left side can block what follows the repetition."""
     left = node.left
     return (

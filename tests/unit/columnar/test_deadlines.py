@@ -48,6 +48,16 @@ def test_equal_to_the_engine(policy: str) -> None:
         assert all(check(text, stream(seed), policy) for seed in (1, 2))
 
 
+def test_what_is_too_far_away_runs_event_at_a_time() -> None:
+    far = 10**18
+    for text in (
+        f"r(I) <- a(I) seq (not b(I) within {far}).",
+        f"r <- a(_) seq {far}.",
+        f"exceptionAlarm(g, {far}) <- a(_).",
+    ):
+        assert not check(text, stream(3), "recent")
+
+
 def test_more_falls_due_than_a_piece_has_turns_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moments, "MOST_ROWS", 64)
     events = [Event.make("a", (0,), t * SECOND, t * SECOND) for t in range(200)]
