@@ -142,11 +142,11 @@ class Schedule:
     def _due(self) -> Integers:
         return _distinct([timer.due() for timer in self.timers])
 
-    def clock(self, batch: Input, horizon: int) -> Clock:
-        """Return the order of a batch that lets time come to a horizon."""
+    def clock(self, batch: Input, horizon: int, reached: int) -> Clock:
+        """Return the order of a batch: what falls due before a horizon, and time points up to what is reached."""
         ends = batch.end
         ticks: list[p.Tick] = []
-        while self.waiting and self.waiting[0].time <= horizon:
+        while self.waiting and self.waiting[0].time <= reached:
             ticks.append(self.waiting.pop(0))
         times = np.array([tick.time for tick in ticks], np.int64)
         moments = self._moments(batch, times, horizon)

@@ -191,7 +191,8 @@ class ColumnRun:
         """
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
-        clock = self._clock = self._schedule.clock(batch, self.now if horizon is None else horizon)
+        until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
+        clock = self._clock = self._schedule.clock(batch, *until)
         if len(clock.moments):
             self.now = max(self.now, int(clock.moments[-1]))
         if not self.at_a_time:  # else the engine comes there by itself

@@ -74,6 +74,7 @@ def detected(engine: etalis.Engine, stream: list[tuple[Any, ...]], **options: An
         "silent": ("Id",),
         "remind": ("Id",),
         "after": ("Id",),
+        "five": (),
     }
     return [(r["event"], *(r[name] for name in heads[r["event"]]), r["start"], r["end"]) for r in found]
 
@@ -239,3 +240,11 @@ def test_progress_is_told() -> None:
     found = detected(engine, rows(50, 3), batch=20, progress=lambda *so_far: told.append(so_far))
     assert [count for count, _ in told] == [20, 40, 50]
     assert told[-1][1] == len(found)
+
+
+def test_a_time_point_comes_when_the_watermark_has_reached_it() -> None:
+    program = etalis.compile(LATE + TEXT + "five(x) <- 5.")
+    one, other = program.engine(), program.engine()
+    for time in range(8, 15):
+        row = ("sent", 1, 1.0, time)
+        assert [e[0] for e in detected(other, [row])] == [e[0] for e in pushed(one, [row])], time
