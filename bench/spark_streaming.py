@@ -113,12 +113,18 @@ def used() -> float:
     return total
 
 
-def run(home: Path, name: str, df: Any) -> list[float]:
-    """Run a query over all files; return the seconds of its batches but the first."""
+def run(home: Path, name: str, df: Any, settled: int | None = None) -> list[float]:
+    """Run a query over all files; return the seconds of its batches but the first.
+
+    If it observes its `matches`, they must be those that are settled, or one more, if it does not hold the last row.
+    """
     before = used()
     query = df.writeStream.format("noop").option("checkpointLocation", str(home / f"{name} checkpoint"))
     started = query.trigger(availableNow=True).start()
     started.awaitTermination()
+    if settled is not None:
+        told = sum(p["observedMetrics"]["matches"]["made"] for p in started.recentProgress if p["numInputRows"])
+        assert told - settled in (0, 1), f"{told} matches instead of {settled}"
     times = [p["durationMs"]["triggerExecution"] / 1000 for p in started.recentProgress if p["numInputRows"]]
     print(f"{name}: {' '.join(f'{t:.2f}' for t in times)} s, {used() - before:.1f} s of the processors", flush=True)
     return times[1:]
