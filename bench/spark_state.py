@@ -4,8 +4,8 @@
 
 Batches of W1 as in spark_streaming.py, two shards. Own files: `detect` as it is. Spark's: `transformWithStateInPandas`
 by shard, the snapshot of the engine as one binary value, rows taken over columns by `engine.detect`. Seconds per batch,
-of the wall (the median without the first) and of the processors; then again with so many instances more open. Both
-take turns; the matches of each are counted.
+the median without the first; then again with so many instances more open. Both take turns; the matches of each are
+counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users know it
 from pyspark.sql.streaming import StatefulProcessor
-from spark_streaming import PROGRAM, count_matches, detect, read, run, used, write_batches
+from spark_streaming import PROGRAM, count_matches, detect, read, run, write_batches
 
 import etalis
 import etalis.spark
@@ -84,23 +84,14 @@ def main() -> None:
 def compare(spark: Any, home: Path, matches: int, batches: int, title: str) -> None:
     """Let both take turns, twice."""
     events = home / "events"
-    ways = {
-        "own files": lambda turn: detect(spark, home, turn, events),
-        "state store": lambda turn: with_store(spark, events),  # noqa: ARG005
-    }
-    seconds: dict[str, list[float]] = {way: [] for way in ways}
-    processors: dict[str, list[float]] = {way: [] for way in ways}
+    seconds: dict[str, list[float]] = {"own files": [], "state store": []}
     for turn in ("first", "again"):
-        for way, query in ways.items():
-            before = used()
-            seconds[way] += run(home, f"{turn} {way}", query(turn), matches if way == "state store" else None)
-            processors[way].append((used() - before) / batches)
+        seconds["own files"] += run(home, f"{turn} own files", detect(spark, home, turn, events))
+        seconds["state store"] += run(home, f"{turn} state store", with_store(spark, events), settled=matches)
         told = count_matches(home / f"{turn} state", batches)
         assert told == matches, f"{told} matches instead of {matches}"
-    wall = {way: statistics.median(times) for way, times in seconds.items()}
-    cpu = {way: min(times) for way, times in processors.items()}
-    for way in ways:
-        print(f"{title}, {way}: {wall[way]:.2f} s a batch, {cpu[way]:.2f} s of the processors", flush=True)
+    own, store = (statistics.median(times) for times in seconds.values())
+    print(f"{title}: own files {own:.2f} s a batch, state store {store:.2f} s, {store / own:.1f} times", flush=True)
 
 
 if __name__ == "__main__":
