@@ -119,7 +119,8 @@ def run_shuffled(plan: Plan, events: Sequence[Event], *, ordered: bool, over_col
         if len(plan.stages) == 1:
             found = [batch for shard in shards for batch in run_shard(job, iter(shard))]
         else:
-            found = [batch for shard in shards for batch in run_stage(stage.relayed, iter(shard))]
+            own = replace(stage.relayed, job=replace(stage.relayed.job, over_columns=over_columns))
+            found = [batch for shard in shards for batch in run_stage(own, iter(shard))]
         tables = [pa.Table.from_batches([batch]) for batch in found]
     results = [row for table in tables for row in table.to_pylist()]
     matches = [(r["event"], json.loads(r["args"]), r["start"], r["end"], r["rule"], r.get("_atom")) for r in results]

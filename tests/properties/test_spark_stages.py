@@ -47,8 +47,9 @@ def agree(
     if plan is None:
         return None
     shuffled = stream if ordered else chance.sample(stream, len(stream))
-    for over_columns in (True, False) if len(plan.stages) == 1 else (True,):
-        assert run_shuffled(plan, shuffled, ordered=ordered, over_columns=over_columns) == whole
+    assert run_shuffled(plan, shuffled, ordered=ordered, over_columns=False) == whole
+    over = run_shuffled(plan, shuffled, ordered=ordered)
+    assert [row[:4] for row in over] == [row[:4] for row in whole]  # alarms of one event may name another of its rules
     return len(plan.stages) if whole else 0
 
 

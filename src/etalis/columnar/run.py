@@ -184,11 +184,24 @@ class ColumnRun:
         """Take a batch, which was admitted, by the rules that run event at a time; return what it causes."""
         return [event for _, event in self._beside[self.at_a_time].take(batch)]
 
+    @property
+    def waits_for_rows(self) -> bool:
+        """Whether rules over columns make events only when a row comes, and at once."""
+        schedule = self._schedule
+        return not (schedule.steps or schedule.waiting or self.in_any_order)
+
     def columns(self, batch: Input, horizon: int | None = None) -> Iterator[tuple[Kind, Made]]:
         """Take a piece of a batch by the rules over columns; yield what is reported, by kind.
 
         Time comes to the end of the last row, or to a horizon.
         """
+        for kind, made in self.derived(batch, horizon):
+            reported = self.program.is_reported(*kind)
+            if reported is not False:
+                yield kind, self.reported(made, reported)
+
+    def derived(self, batch: Input, horizon: int | None = None) -> Iterator[tuple[Kind, Made]]:
+        """Take a piece of a batch, as `columns` does; yield all that is made."""
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
@@ -206,12 +219,12 @@ class ColumnRun:
         taken = Batch(received, self.now, clock)
         for component in self.components:
             for kind, made in component.take(taken).items():
-                reported = self.program.is_reported(*kind)
-                if reported is not False and len(made):
-                    yield kind, self._reported(made, reported)
+                if len(made):
+                    yield kind, made
 
     @staticmethod
-    def _reported(made: Made, reported: Reported) -> Made:
+    def reported(made: Made, reported: Reported) -> Made:
+        """Return what is reported of some events."""
         if reported is True or reported is False:
             return made
         values = zip(*(column.values() for column in made.columns), strict=True)

@@ -50,7 +50,7 @@ class ColumnShard:
 
     def take(self, stretch: Stretch) -> Iterator[Any]:
         """Take rows that follow all taken before, and yield what they cause, as rows."""
-        for batch in self._batches(stretch):
+        for batch in self.batches(stretch):
             for piece in self.run.admit(batch):
                 yield from self._made(piece)
         yield from self._encoded(self.run.settle())
@@ -68,7 +68,7 @@ class ColumnShard:
         while part := list(islice(found, BATCH)):
             yield encode(part, self.job.output)
 
-    def _batches(self, stretch: Stretch) -> Iterator[Input]:
+    def batches(self, stretch: Stretch) -> Iterator[Input]:
         """Yield the rows of a stretch in the order of language.md section 2."""
         table = stretch.table.select(self.columns)
         numbers = self._numbers(stretch.table)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etalis.plan.keys import show
+from etalis.runtime.relay import take_rules
 from etalis.spark.batch import Plan
 from etalis.spark.shard import load
 from etalis.spark.sharding import Sharding
 from etalis.spark.staging import StagePlan
-from etalis.spark.way import MANY, describe_way, run_columns
+from etalis.spark.way import MANY, describe_way, run_columns, stage_reasons
 
 
 def describe(plan: Plan, *, is_stream: bool = False) -> str:
@@ -43,7 +44,11 @@ def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
 def _way(plan: Plan, stage: StagePlan, is_stream: bool) -> list[str]:
     """Say which rules run over columns, and which event at a time and why."""
     if len(plan.stages) > 1:
-        return [f"event at a time: {_listed(stage.rules)}", "  events go from stage to stage, each in its place"]
+        own = take_rules(load(plan.job), stage.relayed.rules)
+        kept = ("stages of a stream keep what they know event at a time",)
+        reasons = kept if is_stream else stage_reasons(stage.relayed, own)
+        way = "event at a time" if reasons else "over columns"
+        return [f"{way}: {_listed(stage.rules)}", *(f"  {reason}" for reason in reasons)]
     run = run_columns(plan.job, load(plan.job), carried=is_stream)
     lines = describe_way(plan.job, run)
     if is_stream and run is not None and run.components:

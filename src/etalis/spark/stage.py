@@ -23,6 +23,7 @@ from etalis.runtime.step_keys import time_of
 from etalis.spark import wire
 from etalis.spark.feed import Feed
 from etalis.spark.shard import BATCH, Job, load, log_error, naming_rows, rare_collections
+from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.tables.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table, to_micros
@@ -61,7 +62,15 @@ def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
     if schema is None:
         return
     program = load(job)
-    relay = Relay(take_rules(program, relayed.rules).engine(on_error=log_error))
+    own = take_rules(program, relayed.rules)
+    run = stage_columns(relayed, own, log_error)
+    if run is not None:
+        from etalis.spark.stage_columns import StageShard
+
+        with rare_collections():
+            yield from StageShard(relayed, run, schema).results(sorter.stretches())
+        return
+    relay = Relay(own.engine(on_error=log_error))
     writer = Writer(relayed, schema)
     with rare_collections():
         for step in Steps(relayed, program).of(sorter.stretches()):

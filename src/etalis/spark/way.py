@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
     from etalis.runtime.program import Program
     from etalis.spark.shard import Job
+    from etalis.spark.stage import Relayed
 
 MANY = 10_000  # rows that a micro-batch must bring to a shard to be taken over columns
 WORTH = 2  # as many rows as are taken while one instance that waits is brought over columns and back
@@ -62,6 +63,28 @@ def run_columns(
     from etalis.columnar.run import ColumnRun
 
     return ColumnRun(program, types_of(job), on_error=on_error, engine=program.engine() if carried else None)
+
+
+def stage_columns(
+    relayed: Relayed, program: Program, on_error: Callable[[ConditionError], object] | None = None
+) -> ColumnRun | None:
+    """Return a run over columns of the rules of one stage of several; None if they run event at a time."""
+    if relayed.incoming or relayed.passing:
+        return None
+    run = run_columns(relayed.job, program, on_error)
+    return None if run is None or run.at_a_time or not run.waits_for_rows else run
+
+
+def stage_reasons(relayed: Relayed, program: Program) -> tuple[str, ...]:
+    """Return why the rules of one stage of several run event at a time; nothing if they run over columns."""
+    if relayed.incoming or relayed.passing:
+        return ("what other stages make comes in between its rows",)
+    run = run_columns(relayed.job, program)
+    if run is None:
+        return tuple(find_obstacles(relayed.job))
+    if run.at_a_time:
+        return run.choice.reasons
+    return () if run.waits_for_rows else ("what falls due goes on to other stages",)
 
 
 def describe_way(job: Job, run: ColumnRun | None) -> list[str]:

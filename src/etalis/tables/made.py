@@ -54,10 +54,15 @@ def encode_made(kind: Named, made: Made, output: Output, labels: Sequence[str]) 
 
 def made_events(kind: Named, made: Made, labels: Sequence[str]) -> list[Event]:
     """Return derived events one by one."""
+    return [Event(raw) for raw in made_raws(kind, made, labels)]
+
+
+def made_raws(kind: Named, made: Made, labels: Sequence[str]) -> list[tuple[Any, ...]]:
+    """Return derived events one by one as the engine has them."""
     kinds = {int(i): Kind(*kind, labels[int(i)]) for i in np.unique(made.rule)}
     columns = [column.values() for column in made.columns]
     times = zip(made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
-    return [Event((e, s, kinds[i], *args)) for (e, s, i), *args in zip(times, *columns, strict=True)]
+    return [(e, s, kinds[i], *args) for (e, s, i), *args in zip(times, *columns, strict=True)]
 
 
 def made_cells(
