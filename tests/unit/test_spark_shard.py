@@ -209,7 +209,7 @@ REFUSED: dict[str, tuple[str, dict[str, str], list[Row], str]] = {
         "d(Y) <- a(X) where Y is X * X.",
         FLAT,
         [("a", 1, 1 << 40)],
-        "E607: rule 1 made d(1208925819614629174706176): Y is an integer outside 64 bits",
+        "E607: an integer outside 64 bits has no column",
     ),
     "64 bits in a term": ("d(f(Y)) <- a(X) where Y is X * X.", FLAT, [("a", 1, 1 << 40)], "E607"),
     "a head of another type": (
@@ -226,6 +226,14 @@ def test_refused(text: str, columns: dict[str, str], rows: list[Row], expected: 
     with pytest.raises(EtalisError) as found:
         shard(text, columns, rows)
     assert expected in str(found.value)
+
+
+def test_event_at_a_time_the_result_that_does_not_fit_is_named() -> None:
+    text = "d(Y) <- a(X) where Y is X * X."
+    plan = plan_detection(etalis.compile(text), [Given(FLAT)], Options(), WIDE, policy=None, shards=1, usual=1)
+    rows = pa.table({"_event": ["a"], "_start": [1], "s0": [1 << 40]}).to_batches()
+    with pytest.raises(EtalisError, match=r"E607: rule 1 made d\(1208925819614629174706176\): Y is an integer outside"):
+        list(run_shard(replace(plan.job, over_columns=False), rows))
 
 
 def test_an_envelope_refuses_large_integers_too() -> None:
