@@ -3,8 +3,8 @@
 An event is offered to the leaves of its kind; a match climbs to its head before the next leaf is tried, over a stack of
 frames, one per join on its way. What it makes waits for the next round, as language.md section 2 says. The machine
 stops where it needs something, an array with more room or the answer to a condition, with all it knows in `reg`, and
-goes on from there. Law: every turn of the loop takes at most one row, bucket, event and frame, so that room is looked
-at in one place.
+goes on from there. Law: every turn of the loop takes at most two rows, a bucket and an event, so that room is looked at
+in one place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from etalis.columnar.tape import (
     B_LISTS,
     BACK,
     BLOCKER,
-    BUCKETS,
     C_END,
     C_START,
     C_WORDS,
@@ -49,8 +48,6 @@ from etalis.columnar.tape import (
     F_WIDTH,
     F_Y,
     FALSE,
-    FREE_BUCKET,
-    FREE_ROW,
     HEAD,
     HIGH,
     INEXACT,
@@ -62,6 +59,7 @@ from etalis.columnar.tape import (
     LAST_ROW,
     LEAF,
     LIFT,
+    LIVE,
     MADE,
     MERGE,
     MODE,
@@ -87,7 +85,6 @@ from etalis.columnar.tape import (
     RETAIN,
     ROUND,
     ROW,
-    ROWS,
     SEEN,
     SELECT,
     SINCE,
@@ -240,9 +237,8 @@ def run(
     why = DONE
     while True:
         if room == 0:
-            rows = max(len(cells) - reg[ROWS], 1 if reg[FREE_ROW] >= 0 else 0)
-            keys = max(len(buckets) - reg[BUCKETS], 1 if reg[FREE_BUCKET] >= 0 else 0)
-            keys = min(keys, len(table) // 2 - reg[KEYS])
+            rows = (len(cells) - reg[LIVE]) // 2
+            keys = min(len(buckets), len(table) // 2) - reg[KEYS]
             room = min(min(rows, keys), min(len(events) - reg[EVENTS], len(seen) // 2 - reg[SEEN]))
             if room <= 0:
                 if rows <= 0:
@@ -253,106 +249,6 @@ def run(
                     why = MORE_EVENTS if reg[EVENTS] >= len(events) else MORE_SEEN
                 break
         room -= 1
-        if mode == BACK:
-            if depth == 0:
-                mode = OFFER
-            else:
-                depth -= 1
-                mode = PROBE
-        if mode == PROBE:
-            join = frames[depth, F_JOIN]
-            side = frames[depth, F_SIDE]
-            y = frames[depth, F_Y]
-            if y >= 0:
-                y = next_candidate(join, side, y, nodes, flow, depth, cells, links)
-            if y < 0:
-                b = frames[depth, F_BUCKET]
-                if b >= 0:
-                    stay(join, side, b, nodes, reg, flow, depth, frames, cells, links, buckets, table)
-                mode = BACK
-                continue
-            frames[depth, F_Y] = y
-            frames[depth, F_NEXT] = links[y, 1] if nodes[join, SELECT] == LATEST else links[y, 0]
-            pair(join, side, y, nodes, tape, flow, depth, cells)
-            depth += 1
-            node = join
-            reg[TEST] = 0
-            mode = TESTING
-        elif mode == OFFER:
-            at = kinds[events[e, E_KIND], 0]
-            leaf = reg[LEAF]
-            while leaf < tape[at] and not matches(tape, nodes[tape[at + 1 + leaf], CHECKS], events, e):
-                leaf += 1
-            reg[LEAF] = leaf + 1
-            if leaf >= tape[at]:
-                mode = NEXT
-            else:
-                node = tape[at + 1 + leaf]
-                at = nodes[node, MOVES]
-                for c in range(nodes[node, WIDTH]):
-                    flow[0, C_WORDS + c] = events[e, E_WORDS + tape[at + c]]
-                flow[0, C_START] = events[e, E_START]
-                flow[0, C_END] = events[e, E_END]
-                mode = UP
-        if mode == TESTING:
-            at = nodes[node, TESTS]
-            passes = TRUE
-            while passes == TRUE and reg[TEST] < tape[at]:
-                t = tape[at + 1 + reg[TEST]]
-                if tests[t, T_KIND] == WINDOW:
-                    passes = TRUE if flow[depth, C_END] - flow[depth, C_START] <= tests[t, T_WINDOW] else FALSE
-                elif tests[t, T_KIND] == ABSENT:
-                    if is_blocked(tests, t, tape, reg, flow, depth, key, cells, links, buckets, table):
-                        passes = FALSE
-                elif reg[ANSWER] != INEXACT:
-                    passes = reg[ANSWER]
-                    reg[ANSWER] = INEXACT
-                elif tests[t, T_KIND] == CODE:
-                    passes = calculate(tape, tests[t, T_AT], flow, depth, calc, calc_r)
-                else:
-                    passes = INEXACT
-                if passes == TRUE:
-                    reg[TEST] += 1
-            if passes == INEXACT:
-                why = ASKS
-                break
-            if nodes[node, KIND] == JOIN:
-                y = frames[depth - 1, F_Y]
-                frames[depth - 1, F_Y] = frames[depth - 1, F_NEXT]
-                if passes == TRUE:
-                    frames[depth - 1, F_MATCHED] = 1
-                    if nodes[node, CONSUME] != 0:
-                        at = B_LISTS + 2 - 2 * frames[depth - 1, F_SIDE]
-                        unlink(y, frames[depth - 1, F_BUCKET], at, reg, links, buckets)
-                    if nodes[node, SELECT] != ALL:
-                        frames[depth - 1, F_Y] = -1
-            mode = UP if passes == TRUE else BACK
-        if mode == UP:
-            reader = nodes[node, READ_BY]
-            if nodes[node, READER] == HEAD:
-                turn = reg[TURN] + ((reg[ROUND] + 1) << place_bits)
-                make(reader, turn, heads, kinds, tape, reg, flow, depth, events, order, seen)
-                mode = BACK
-            elif nodes[node, READER] == BLOCKER:
-                at = nodes[node, LIFT]
-                block(reader, at, tests, tape, reg, flow, depth, key, cells, links, buckets, table)
-                mode = BACK
-            elif nodes[reader, KIND] == JOIN:
-                side = nodes[node, PLACE]
-                width = nodes[node, WIDTH]
-                arrive(
-                    reader, side, width, nodes, tape, reg, flow, depth, frames, key, cells, links, buckets, table
-                )  # fmt: skip
-                mode = PROBE
-            else:
-                at = nodes[node, LIFT]
-                for c in range(tape[at]):
-                    calc[c] = flow[depth, C_WORDS + tape[at + 1 + c]]
-                for c in range(tape[at]):
-                    flow[depth, C_WORDS + c] = calc[c]
-                node = reader
-                reg[TEST] = 0
-                mode = TESTING
         if mode == NEXT:
             if reg[AT] + 1 < reg[HIGH]:
                 reg[AT] += 1
@@ -387,6 +283,106 @@ def run(
                 break
             reg[LEAF] = 0
             mode = OFFER
+        if mode == OFFER:
+            at = kinds[events[e, E_KIND], 0]
+            leaf = reg[LEAF]
+            while leaf < tape[at] and not matches(tape, nodes[tape[at + 1 + leaf], CHECKS], events, e):
+                leaf += 1
+            reg[LEAF] = leaf + 1
+            if leaf >= tape[at]:
+                mode = NEXT
+                continue
+            node = tape[at + 1 + leaf]
+            at = nodes[node, MOVES]
+            for c in range(nodes[node, WIDTH]):
+                flow[0, C_WORDS + c] = events[e, E_WORDS + tape[at + c]]
+            flow[0, C_START] = events[e, E_START]
+            flow[0, C_END] = events[e, E_END]
+            mode = UP
+        if mode == UP:
+            reader = nodes[node, READ_BY]
+            if nodes[node, READER] == HEAD:
+                turn = reg[TURN] + ((reg[ROUND] + 1) << place_bits)
+                make(reader, turn, heads, kinds, tape, reg, flow, depth, events, order, seen)
+                mode = BACK
+            elif nodes[node, READER] == BLOCKER:
+                at = nodes[node, LIFT]
+                block(reader, at, tests, tape, reg, flow, depth, key, cells, links, buckets, table)
+                mode = BACK
+            elif nodes[reader, KIND] == JOIN:
+                side = nodes[node, PLACE]
+                width = nodes[node, WIDTH]
+                arrive(reader, side, width, nodes, tape, reg, flow, depth, frames, key, cells, links, buckets, table)
+                mode = PROBE
+            else:
+                at = nodes[node, LIFT]
+                for c in range(tape[at]):
+                    calc[c] = flow[depth, C_WORDS + tape[at + 1 + c]]
+                for c in range(tape[at]):
+                    flow[depth, C_WORDS + c] = calc[c]
+                node = reader
+                reg[TEST] = 0
+                mode = TESTING
+        if mode == BACK:
+            if depth == 0:
+                mode = OFFER
+                continue
+            depth -= 1
+            mode = PROBE
+        if mode == PROBE:
+            join = frames[depth, F_JOIN]
+            side = frames[depth, F_SIDE]
+            y = frames[depth, F_Y]
+            if y >= 0:
+                y = next_candidate(join, side, y, nodes, flow, depth, cells, links)
+            if y < 0:
+                b = frames[depth, F_BUCKET]
+                if b >= 0:
+                    stay(join, side, b, nodes, reg, flow, depth, frames, cells, links, buckets, table)
+                mode = BACK
+                if depth == 0:
+                    mode = OFFER if reg[LEAF] < tape[kinds[events[e, E_KIND], 0]] else NEXT
+                continue
+            frames[depth, F_Y] = y
+            frames[depth, F_NEXT] = links[y, 1] if nodes[join, SELECT] == LATEST else links[y, 0]
+            pair(join, side, y, nodes, tape, flow, depth, cells)
+            depth += 1
+            node = join
+            reg[TEST] = 0
+            mode = TESTING
+        if mode == TESTING:
+            at = nodes[node, TESTS]
+            passes = TRUE
+            while passes == TRUE and reg[TEST] < tape[at]:
+                t = tape[at + 1 + reg[TEST]]
+                if tests[t, T_KIND] == WINDOW:
+                    passes = TRUE if flow[depth, C_END] - flow[depth, C_START] <= tests[t, T_WINDOW] else FALSE
+                elif tests[t, T_KIND] == ABSENT:
+                    if is_blocked(tests, t, tape, reg, flow, depth, key, cells, links, buckets, table):
+                        passes = FALSE
+                elif reg[ANSWER] != INEXACT:
+                    passes = reg[ANSWER]
+                    reg[ANSWER] = INEXACT
+                elif tests[t, T_KIND] == CODE:
+                    passes = calculate(tape, tests[t, T_AT], flow, depth, calc, calc_r)
+                else:
+                    passes = INEXACT
+                if passes == TRUE:
+                    reg[TEST] += 1
+            if passes == INEXACT:
+                why = ASKS
+                break
+            if nodes[node, KIND] == JOIN:
+                y = frames[depth - 1, F_Y]
+                frames[depth - 1, F_Y] = frames[depth - 1, F_NEXT]
+                if passes == TRUE:
+                    frames[depth - 1, F_MATCHED] = 1
+                    if nodes[node, CONSUME] != 0:
+                        at = B_LISTS + 2 - 2 * frames[depth - 1, F_SIDE]
+                        unlink(y, frames[depth - 1, F_BUCKET], at, reg, links, buckets)
+                    if nodes[node, SELECT] != ALL:
+                        frames[depth - 1, F_Y] = -1
+            mode = UP if passes == TRUE else BACK
     reg[MODE] = mode
     reg[DEPTH] = depth
     reg[NODE] = node

@@ -32,6 +32,7 @@ from etalis.temporal.event import Kind as EventKind
 Kind: TypeAlias = tuple[str, int]
 _FIRST = 1 << 10
 _SPARE = 1 << 12
+_LIKELY = 8  # instances that an event may leave behind, for which room is made beforehand
 
 
 class Recursion:
@@ -118,6 +119,8 @@ class Recursion:
         """Put what is given before the events made at the latest stamp, and forget all others."""
         latest = self.events[self.order[self.reg[t.SINCE] : self.reg[t.EVENTS]]]
         first, count = len(given), len(given) + len(latest)
+        while len(self.cells) < self.reg[t.LIVE] + _LIKELY * first:
+            self._help(t.MORE_ROWS)
         while len(self.events) <= count:
             self.events, self.order = _longer(self.events), _longer(self.order)
         self.events[:first] = given
@@ -140,7 +143,8 @@ class Recursion:
         """Give the machine what it wants."""
         match why:
             case t.MORE_ROWS:
-                self.cells, self.links = _longer(self.cells), _longer(self.links)
+                used = int(self.reg[t.ROWS])
+                self.cells, self.links = _longer(self.cells, used), _longer(self.links, used)
             case t.MORE_BUCKETS:
                 self.buckets = _longer(self.buckets)
                 self.table = np.full(2 * len(self.buckets), -1)
@@ -183,9 +187,12 @@ class Recursion:
         made = EventKind(kind[0], kind[1], self.heads[int(row[t.E_RULE])].label)
         return too_many(self.limit, Event((int(row[t.E_END]), int(row[t.E_START]), made, *args)))
 
-    def _result(self, old: int) -> dict[Kind, Made]:
+    def _result(self, first: int) -> dict[Kind, Made]:
         """Return the events that were made, by kind."""
-        events = self.events[self.order[old : int(self.reg[t.EVENTS])]]
+        count = int(self.reg[t.EVENTS])
+        order = self.order[first:count]
+        is_sorted = bool((order == np.arange(first, count)).all())
+        events = self.events[first:count] if is_sorted else self.events[order]
         found = {}
         for number, kind in enumerate(self.kinds):
             if kind in self.made:
@@ -256,8 +263,9 @@ class Recursion:
         self.ranks = np.zeros(0, np.int64)
 
 
-def _longer(array: Any) -> Any:
-    """Return an array with room for as much again."""
-    found = np.empty((2 * len(array), *array.shape[1:]), np.int64)
-    found[: len(array)] = array
+def _longer(array: Any, used: int | None = None) -> Any:
+    """Return an array with room for four times as much; what is never used of it costs nothing."""
+    found = np.empty((4 * len(array), *array.shape[1:]), np.int64)
+    count = len(array) if used is None else used
+    found[:count] = array[:count]
     return found
