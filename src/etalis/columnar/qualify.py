@@ -291,6 +291,8 @@ def _join(node: p.Join) -> Iterator[str]:
 def _fold(node: p.Fold, known: Mapping[str, str]) -> Iterator[str]:
     if node.kind == "list" or not isinstance(node.value, Var | Const | None):
         yield "an aggregate makes or takes compound terms"
+    if node.within is not None and node.within >= LONGEST:
+        yield "a window is too long for columns"
     if isinstance(node.result, Var):
         if not node.result.name.startswith("_#") and known.get(node.result.name) not in FLAT:
             yield f"the value of {node.kind} has no flat type"
@@ -307,7 +309,11 @@ def _test(test: p.Test, node: p.Node) -> Iterator[str]:
     match test:
         case p.Action():
             yield "it has an action"
-        case p.Absent(node=absent, joined=joined):
+        case p.Window(duration=duration) if duration >= LONGEST:
+            yield "a window is too long for columns"
+        case p.Absent(node=absent, joined=joined, window=window):
+            if window is not None and window >= LONGEST:
+                yield "a window is too long for columns"
             inside = sure(node) if not isinstance(node, p.Filter) else sure(node.child)
             if not set(joined) <= sure(absent) & inside:
                 yield "an absence shares a variable that may be unbound"
