@@ -56,6 +56,8 @@ class Recursion:
         self.ask: dict[int, Callable[..., Any]] = {
             number: conditions.prepare(q.goal, q.goal.outputs, q.rule) for number, q in self.questions.items()
         }
+        self.conditions = conditions
+        self.answers: dict[tuple[int, ...], Mapping[int, int] | None] = {}
         self.stores = lowering.stores
         self.constants = len(self.texts.known)
         self.left = (0, self.constants)  # how many rows and texts were left when last looked at
@@ -118,6 +120,7 @@ class Recursion:
     def _begin(self, given: Any) -> None:
         """Put what is given before the events made at the latest stamp, and forget all others."""
         latest = self.events[self.order[self.reg[t.SINCE] : self.reg[t.EVENTS]]]
+        self.answers.clear()
         first, count = len(given), len(given) + len(latest)
         while len(self.cells) < self.reg[t.LIVE] + _LIKELY * first:
             self._help(t.MORE_ROWS)
@@ -162,22 +165,37 @@ class Recursion:
                 raise self._too_many()
 
     def _answer(self) -> None:
-        """Ask a condition that the machine cannot decide, and write down what it binds."""
-        plan = self.plan
-        listed = plan[0][self.reg[t.NODE], t.TESTS]
-        number = int(plan[4][listed + 1 + self.reg[t.TEST]])
-        question = self.questions[number]
+        """Give the answer to a condition that the machine cannot decide, and write down what it binds."""
+        listed = self.plan[0][self.reg[t.NODE], t.TESTS]
+        number = int(self.plan[4][listed + 1 + self.reg[t.TEST]])
+        goal, slots = self.questions[number].goal, self.questions[number].slots
         row = self.flow[self.reg[t.DEPTH]]
-        goal, slots, types = question.goal, question.slots, question.types
-        given = [self.texts.value(int(row[t.C_WORDS + slots[v]]), types[v]) for v in goal.inputs]
-        times = [int(row[t.C_START]), int(row[t.C_END])] if goal.kind == "check" else []
-        answer = self.ask[number](*given, *times)
-        self.reg[t.ANSWER] = t.FALSE if answer is None else t.TRUE
-        for name, value in zip(goal.outputs, answer or (), strict=False):
-            if types[name] in TYPES:  # what has no flat type, nobody else asks for
-                word = self.texts.word(value, types[name])
-                assert word is not None
-                row[t.C_WORDS + slots[name]] = word
+        given = row[[t.C_WORDS + slots[v] for v in goal.inputs]].tolist()
+        times = row[: t.C_WORDS].tolist() if goal.kind == "check" else []
+        asked = (number, *given, *times)
+        found = self.answers[asked] if asked in self.answers else self._ask(number, given, times)
+        self.reg[t.ANSWER] = t.FALSE if found is None else t.TRUE
+        for slot, word in (found or {}).items():
+            row[t.C_WORDS + slot] = word
+
+    def _ask(self, number: int, given: Sequence[int], times: Sequence[int]) -> Mapping[int, int] | None:
+        """Ask a condition, once for equal arguments in a batch unless it reports an error; return words by slot."""
+        question = self.questions[number]
+        goal, types = question.goal, question.types
+        before = self.conditions.reports
+        values = [self.texts.value(word, types[v]) for v, word in zip(goal.inputs, given, strict=True)]
+        answer = self.ask[number](*values, *times)
+        found = None
+        if answer is not None:
+            found = {}
+            for name, value in zip(goal.outputs, answer, strict=True):
+                if types[name] in TYPES:  # what has no flat type, nobody else asks for
+                    word = self.texts.word(value, types[name])
+                    assert word is not None
+                    found[question.slots[name]] = word
+        if self.conditions.reports == before:
+            self.answers[number, *given, *times] = found
+        return found
 
     def _too_many(self) -> LimitError:
         row = self.events[self.order[self.reg[t.HIGH] - 1]]
