@@ -247,7 +247,8 @@ def _node(node: p.Node, types: Types, follower: p.Join | None, loose: set[str]) 
     vague = [v for v in named if v not in sure(node) and not _is_bound(node, v) and v not in loose]
     if vague:
         yield f"{vague[0]} may be unbound"
-    coarse = [v for v in named if known.get(v) not in FLAT]
+    asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
+    coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
     if coarse:
         yield f"{coarse[0]} has no flat type"
     match node:
