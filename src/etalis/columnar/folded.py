@@ -21,6 +21,7 @@ from etalis.logic.term import Value, real
 from etalis.runtime.folding import Folder as TheirFolder
 from etalis.runtime.folding import Opener
 from etalis.runtime.folding import Slider as TheirSlider
+from etalis.runtime.operators import Values, rank
 from etalis.runtime.state import State
 
 _NOTHING = real(-0.0)  # added to a float, it leaves it as it is
@@ -72,40 +73,41 @@ class Elements:
         rows = total.elements
         self.theirs.groups.clear()
         self.theirs.fifo.clear()
-        keys = list(zip(*(rows.column(v).values() for v in self.groups), strict=True)) or [()] * len(rows)
         values = rows.column(VALUE).values() if total.aggregate.type is not None else [0] * len(rows)
+        known: dict[str, Sequence[Value]] = {v: rows.column(v).values() for v in self.groups}
+        keys = list(zip(*known.values(), strict=True)) or [()] * len(rows)
+        if self.value is not None:
+            known.setdefault(self.value, values)
+        nobody_asks = [None] * len(rows)
+        elements = list(zip(*(known.get(v, nobody_asks) for v in self.exports), strict=True)) or [()] * len(rows)
         weights = rows.column(WEIGHT).data.tolist() if isinstance(total, Running) else [1] * len(rows)
-        for key, start, value, weight in zip(keys, rows.start.tolist(), values, weights, strict=True):
-            group = self.theirs.groups.setdefault(key, [])
-            group += [(start, each, self._instance(key, each)) for each in _spread(total.aggregate.name, value, weight)]
+        name, groups = total.aggregate.name, self.theirs.groups
+        starts = rows.start.tolist()
+        for key, start, value, element, weight in zip(keys, starts, values, elements, weights, strict=True):
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = []
+            group += _spread(name, start, value, element, weight)
         if self.theirs.within is not None:
             order = np.argsort(rows.end, kind="stable").tolist()
             ends = rows.end.tolist()
             self.theirs.fifo.extend((ends[i], keys[i]) for i in order)
-
-    def _instance(self, key: tuple[Value, ...], value: Value) -> tuple[Any, ...]:
-        """Return what an element was: its group and its value are all that is asked of it."""
-        known = dict(zip(self.groups, key, strict=True))
-        if self.value is not None:
-            known.setdefault(self.value, value)
-        return tuple(known.get(v) for v in self.exports)
 
     def clear(self) -> None:
         """Keep nothing over columns."""
         self.slider.total.elements = nothing(self.types)
 
 
-def _spread(kind: str, value: Value, weight: int) -> list[Value]:
+def _spread(kind: str, start: int, value: Value, element: Values, weight: int) -> list[tuple[int, Value, Values]]:
     """Return elements that come to the same as so many that have reached a value.
 
-    >>> _spread("avg", 6, 3), _spread("sum", 6, 3), _spread("count", 0, 2)
-    ([6, 0, 0], [6], [0, 0])
+    >>> _spread("avg", 1, 6, ("x",), 2), _spread("sum", 1, 6, ("x",), 2)
+    ([(1, 6, ('x',)), (1, 0, ('x',))], [(1, 6, ('x',))])
     """
-    if kind == "count":
-        return [0] * weight
-    if kind == "avg":
-        return [value, *[_NOTHING if isinstance(value, float) else 0] * (weight - 1)]
-    return [value]
+    found = [(start, value, element)]
+    if weight > 1 and kind in ("count", "avg"):
+        found += [(start, _NOTHING if isinstance(value, float) else 0, element)] * (weight - 1)
+    return found
 
 
 _State = Callable[[Any, int], Any]
@@ -188,18 +190,20 @@ class Openers:
         shelf.groups.clear()
         shelf.fifo.clear()
         rows = self.folder.join.waiting[0]
+        rows = rows.take(np.argsort(rows.end, kind="stable"))
         values = list(zip(*(rows.column(v).values() for v in self.exports), strict=True)) or [()] * len(rows)
         keys = list(zip(*(rows.column(v).values() for v in self.firm), strict=True)) or [()] * len(rows)
-        by_number: dict[int, tuple[Opener, dict[str, Value]]] = {}
-        numbers = rows.column(OPENER).data.tolist()
-        given = zip(numbers, keys, values, rows.start.tolist(), rows.end.tolist(), strict=True)
-        for number, key, some, start, end in given:
-            opener = Opener(some, start, end)
-            by_number[number] = opener, dict(zip(self.exports, some, strict=True))
-            shelf.add(key, opener)
-        self._together(by_number)
+        starts, ends = rows.start.tolist(), rows.end.tolist()
+        openers = [Opener(*given) for given in zip(values, starts, ends, strict=True)]
+        for key, opener in zip(keys, openers, strict=True):
+            shelf.groups.setdefault(key, []).append(opener)
+        for group in shelf.groups.values():
+            group.sort(key=rank)
+        if shelf.keep is not None:
+            shelf.fifo.extend(zip(ends, keys, strict=True))
+        self._together(dict(zip(rows.column(OPENER).data.tolist(), openers, strict=True)))
 
-    def _together(self, openers: Mapping[int, tuple[Opener, dict[str, Value]]]) -> None:
+    def _together(self, openers: Mapping[int, Opener]) -> None:
         """Give openers what they have reached."""
         running = self.folder.running
         rows, name = running.elements, running.aggregate.name
@@ -208,8 +212,9 @@ class Openers:
         values = rows.column(VALUE).values() if running.aggregate.type is not None else [0] * len(rows)
         weights, numbers = rows.column(WEIGHT).data.tolist(), rows.column(OPENER).data.tolist()
         for number, key, start, value, weight in zip(numbers, keys, rows.start.tolist(), values, weights, strict=True):
-            opener, known = openers[number]
-            place = tuple({**known, **dict(zip(own, key, strict=True))}[v] for v in self.groups)
+            opener = openers[number]
+            known = {**dict(zip(self.exports, opener.values, strict=True)), **dict(zip(own, key, strict=True))}
+            place = tuple(known[v] for v in self.groups)
             if name == "distinct":
                 state, least, _ = opener.totals.get(place, (frozenset(), start, ()))
                 opener.totals[place] = [state | {value}, min(least, start), []]
