@@ -33,7 +33,7 @@ OPTIONS = {
     "spark.log.level": "ERROR",
     "spark.sql.session.timeZone": "UTC",
 }
-WANTED = {"to pass-through": 0.3, "to SQL": 0.8, "2 shards to 1": 1.3}
+WANTED = {"to pass-through": 0.6, "to SQL": 1.0, "2 shards to 1": 1.3}
 
 
 @dataclass(frozen=True)
