@@ -206,7 +206,7 @@ class Recursion:
         return too_many(self.limit, Event((int(row[t.E_END]), int(row[t.E_START]), made, *args)))
 
     def _result(self, first: int) -> dict[Kind, Made]:
-        """Return the events that were made, by kind."""
+        """Return the events that were made, by kind; their times stand in `events`, until the next batch is taken."""
         count = int(self.reg[t.EVENTS])
         order = self.order[first:count]
         is_sorted = bool((order == np.arange(first, count)).all())
@@ -218,7 +218,7 @@ class Recursion:
                 columns = [
                     self.texts.column(mine[:, t.E_WORDS + place], type_) for place, type_ in enumerate(self.types[kind])
                 ]
-                turn, start, end, rule = (mine[:, i].copy() for i in (t.E_TURN, t.E_START, t.E_END, t.E_RULE))
+                turn, start, end, rule = (mine[:, i] for i in (t.E_TURN, t.E_START, t.E_END, t.E_RULE))
                 found[kind] = Made(turn, start, end, rule, columns)
         return found
 
