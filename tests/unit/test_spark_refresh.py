@@ -102,6 +102,20 @@ def test_what_cannot_be_read_keeps_the_old_facts(
     assert facts(read_version(str(tmp_path / "state"), watch.look(first))) == [(7, "high")]
 
 
+def test_one_table_of_two_cannot_be_read_for_a_while(tmp_path: Path, levels: Path) -> None:
+    other = tmp_path / "other.csv"
+    write(other, "9,low")
+    kept = other.read_bytes()
+    watch = Watch(find_tables({"level": levels, "other": other}, "batch"), str(tmp_path / "state"))
+    first = watch.look("")
+    write(levels, "1,high")
+    other.rename(tmp_path / "aside")
+    assert watch.look(first) == first
+    (tmp_path / "aside").rename(other)
+    assert other.read_bytes() == kept
+    assert facts(read_version(str(tmp_path / "state"), watch.look(first))) == [(1, "high"), (9, "low")]
+
+
 def test_old_versions_go(tmp_path: Path, levels: Path) -> None:
     watch = Watch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
     for number in range(KEPT + 3):

@@ -102,38 +102,40 @@ class Watch:
         self._looked: dict[str, float] = {}
         self._signs: dict[str, Any] = {}
         self._relations: dict[str, tuple[str, int, bytes]] = {}
-        self._written: str | None = None
+        self._written: str | None = None  # the version of what was read, None where that is not written yet
+        self._last: str | None = None  # the last version
 
     def look(self, before: str) -> str:
         """Return the digest of the version that is there now; that of `before` where tables cannot be read."""
         try:
-            changed = [self._read(table) for table in self.tables]
+            for table in self.tables:
+                self._read(table)
         except EtalisError as error:
             if not before:
                 raise
             _say_once(f"{error}\nthe facts stay as they were (E625)")
-            return self._written or before
-        if any(changed) or self._written is None:
+            return self._last or before
+        if self._written is None:
             facts = make_facts(tuple(self._relations[table.name] for table in self.tables))
             write_version(self.root, facts)
-            self._written = facts.digest.hex()
+            self._last = self._written = facts.digest.hex()
         return self._written
 
-    def _read(self, table: Table) -> bool:
-        """Read a table that is due and may have changed; tell whether it was read."""
+    def _read(self, table: Table) -> None:
+        """Read a table that is due and may have changed."""
         now = self.clock()
         if table.name in self._relations and now - self._looked[table.name] < table.every:
-            return False
+            return
         sign = _sign(table.path)
         if table.name in self._relations and sign is not None and sign == self._signs[table.name]:
-            return False
+            return
         rows = load_rows(table.path, table.columns)
         if rows.arity != table.arity:
             message = f"{table.path} has {rows.arity} columns now, {table.name}/{table.arity} was read before"
             raise InputError(Problem("E625", message, hint="say which columns are meant, or restart the query"))
         self._relations[table.name] = (table.name, rows.arity, write_relation(rows.rows, rows.arity))
         self._looked[table.name], self._signs[table.name] = now, sign
-        return True
+        self._written = None
 
 
 def _sign(path: str) -> Any:
