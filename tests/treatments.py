@@ -297,7 +297,8 @@ def _over_columns(size: int) -> Callable[[Case, str | None], Outcome]:
         program = compiled(case)
         stream = typed_events(program.tree, case)
         types = find_types(stream)
-        run = ColumnRun(program, types, policy=policy)
+        points = all(event.start_time == event.end_time for event in stream)
+        run = ColumnRun(program, types, policy=policy, only_points=points)
         found = [e for low in range(0, len(stream), size) for e in run.take(gather(stream[low : low + size], types))]
         found.extend(run.close())
         events = _as_expected(case, found) if run.is_mixed else tuple(found)

@@ -60,7 +60,10 @@ def detect(
     table = open_source(source, batch, threads)
     plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
     columns = _columns()
-    made = columns.ColumnRun(program, _types(plan), policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
+    made = columns.ColumnRun(
+        program, _types(plan), policy=policy, on_error=on_error, on_dead_letter=on_dead_letter,
+        only_points=len(set(plan.frames[0].times)) == 1,
+    )  # fmt: skip
     run = _Run(plan, columns.warned(made))
     rows = _scan(table, plan, known=not run.run.in_any_order)
     given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)

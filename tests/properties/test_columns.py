@@ -71,7 +71,8 @@ def check_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.Da
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(stream) - 1)), max_size=3)))
     types = find_types(stream)
     try:
-        run = ColumnRun(etalis.compile(text, max_derivations=MOST), types, policy=policy)
+        points = all(event.start_time == event.end_time for event in stream)
+        run = ColumnRun(etalis.compile(text, max_derivations=MOST), types, policy=policy, only_points=points)
         found = [
             each
             for low, high in zip([0, *cuts], [*cuts, len(stream)], strict=True)

@@ -43,6 +43,7 @@ class Join(Operator):
         marked = (LIMIT,) if gaps else ()
         self.names = ((*node.left.exports, *marked), node.right.exports)
         self.desk = Desk()
+        self.comes_at_once = False  # whether right sides have no duration, so that none starts before now
         self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
 
     def take(self, batch: Batch) -> Instances:
@@ -173,6 +174,8 @@ class Join(Operator):
             low += len(side)
             if self.matching.retain[place] >= 0:
                 waits = waits & (side.end >= now - self.matching.retain[place])
+            if not place and self.gaps and self.comes_at_once and self.matching.keep != k.NEWEST:
+                waits = waits & (side.column(LIMIT).data >= now)
             self.waiting[place] = side.take(np.flatnonzero(waits)).only(self.names[place])
 
 

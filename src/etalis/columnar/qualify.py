@@ -6,7 +6,7 @@ connected by events go together: all over columns, or all event at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -62,6 +62,14 @@ def find_components(heads: Sequence[p.Head], types: Types, is_short: bool) -> li
 def made_kind(head: p.Head) -> Kind:
     """Return the kind of event that a rule makes."""
     return head.event.name, len(head.event.args)
+
+
+def has_no_duration(node: p.Node, made: Collection[Kind]) -> bool:
+    """Tell whether a pattern matches single events that no rule makes: those have the duration of what comes in."""
+    return all(
+        isinstance(part, p.Filter | p.Union) or (isinstance(part, p.Source) and (part.name, len(part.args)) not in made)
+        for part in p.walk(node)
+    )
 
 
 def read_kinds(node: p.Node) -> tuple[Kind, ...]:

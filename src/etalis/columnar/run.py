@@ -16,7 +16,7 @@ from etalis.columnar.execute import Component, Made
 from etalis.columnar.gates import gate_of
 from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Schedule, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
-from etalis.columnar.qualify import in_order
+from etalis.columnar.qualify import has_no_duration, in_order, made_kind
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.ties import Shared, uncollected
 from etalis.columnar.typed import UnfitError
@@ -40,13 +40,14 @@ class ColumnRun:
     """A run of a program over batches, on an engine of its own or on one that goes on.
 
     On an engine that goes on, `load` takes over what it holds, and `save` puts it back; between them only this run may
-    use the engine. An engine of its own is used by nobody else, so nothing is put there.
+    use the engine. An engine of its own is used by nobody else, so nothing is put there. With `only_points` no event
+    that comes in has a duration.
     """
 
     def __init__(
         self, program: Program, received: Types, *, policy: str | None = None,
         on_error: Callable[[ConditionError], object] | None = None, engine: Engine | None = None,
-        on_dead_letter: Callable[[DeadLetter], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None, only_points: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
         if engine is None:
@@ -60,6 +61,10 @@ class ColumnRun:
         self._joins = shared.joins
         heads = choice.heads
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
+        if only_points and engine is None:
+            made = {made_kind(head) for head in heads}
+            for join in self._joins:
+                join.comes_at_once = has_no_duration(join.node.right, made)
         self._schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
         tied = [component for component in self._all if isinstance(component, Component)]
         self._shared = [] if engine is None else [Shared(component, rules) for component in tied]

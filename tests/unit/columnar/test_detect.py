@@ -18,9 +18,12 @@ import pyarrow.parquet
 import pytest
 
 import etalis
+from etalis.columnar.events import gather
+from etalis.columnar.run import ColumnRun
 from etalis.detect import explain
 from etalis.errors import InputError
 from etalis.tables.sources import open_source
+from etalis.temporal.event import Event
 
 pytestmark = pytest.mark.fast
 
@@ -209,3 +212,18 @@ def test_row_groups_without_a_known_event_are_not_read(tmp_path: Path) -> None:
     read = source.scan(["type"], pc.field("type").isin(["a", "b"]))
     assert [batch.num_rows for batch in read if batch.num_rows] == [2]
     assert program.detect(path, time="ts", event="type")["X"].to_pylist() == ["p"]
+
+
+def test_left_sides_that_are_blocked_do_not_wait_where_events_have_no_duration() -> None:
+    program = etalis.compile("d(X) <- (a(X) seq b(X)) cnot c(X).", event_consumption_policy="chronological")
+    count = 300
+    kinds = ["a", "c", "b"] * count
+    table = pa.table({"ts": range(3 * count), "type": kinds, "x": [i for i in range(count) for _ in range(3)]})
+    received = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 1): ("int",)}
+    for points, waiting in ((True, 0), (False, count)):
+        run = ColumnRun(program, received, only_points=points)
+        stream = [Event.make(kind, (x,), t, t) for t, kind, x in zip(*table.to_pydict().values(), strict=True)]
+        for low in range(0, len(stream), 7):
+            assert list(run.take(gather(stream[low : low + 7], received))) == []
+        assert run.waiting == waiting
+    assert program.detect(table, time="ts", event="type", batch=7).num_rows == 0
