@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import Column, Picked, from_arrow, from_values
+from etalis.columnar.columns import Column, Picked, from_arrow, from_values, ranks
 from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
@@ -105,34 +105,27 @@ def order_ties(stretch: Stretch, parts: Sequence[Part], numbers: Any) -> Any:
 
 def _atom_ranks(batch: Input) -> Any:
     """Return numbers in the standard order of the atoms of a batch; equal atoms follow each other."""
-    ranks = np.empty(len(batch.end), np.int64)
+    found = np.empty(len(batch.end), np.int64)
     low = 0
     for kind in sorted(batch.events, key=lambda kind: (kind[1], kind[0])):
         received = batch.events[kind]
-        keys = [key for column in reversed(received.columns) for key in _sort_keys(column)]
+        keys = [_ranks(column) for column in reversed(received.columns)]
         order = np.lexsort(keys) if keys else np.arange(len(received.rows))
-        ranks[received.rows[order]] = np.arange(low, low + len(order))
+        found[received.rows[order]] = np.arange(low, low + len(order))
         low += len(order)
-    return ranks
+    return found
 
 
-def _sort_keys(column: Column) -> list[Any]:
-    """Return arrays, the last of which decides first, in the standard order of values: numbers come before nulls."""
-    match column.type:
-        case "string":
-            order = pc.sort_indices(column.texts.cast(pa.binary())).to_numpy()
-            ranks = np.empty(len(order), np.int64)
-            ranks[order] = np.arange(len(order))
-            return [ranks[column.data]]
-        case "term":
-            values = [order_key(value) for value in column.values()]
-            ranks = np.empty(len(values), np.int64)
-            number = -1
-            before: Any = None
-            for place in sorted(range(len(values)), key=values.__getitem__):
-                number += values[place] != before
-                before = values[place]
-                ranks[place] = number
-            return [ranks]
-        case _:
-            return [column.data] if column.absent is None else [column.data, column.absent]
+def _ranks(column: Column) -> Any:
+    """Return numbers in the standard order of a column's values."""
+    if column.type != "term":
+        return ranks(column)
+    values = [order_key(value) for value in column.values()]
+    found = np.empty(len(values), np.int64)
+    number = -1
+    before: Any = None
+    for place in sorted(range(len(values)), key=values.__getitem__):
+        number += values[place] != before
+        before = values[place]
+        found[place] = number
+    return found
