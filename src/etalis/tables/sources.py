@@ -31,6 +31,9 @@ class Source:
 
 def open_source(source: Any, batch: int, threads: int) -> Source:
     """Return a table, wherever it is, that is read some rows at a time."""
+    for name, number in (("batch", batch), ("threads", threads)):
+        if number < 1:
+            raise InputError(Problem("E605", f"{name}={number} cannot be", hint="give a number from 1 on"))
     if isinstance(source, str | Path):
         return _open_file(Path(source), batch, threads > 1)
     if isinstance(source, pa.Table):

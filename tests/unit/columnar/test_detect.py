@@ -227,3 +227,11 @@ def test_left_sides_that_are_blocked_do_not_wait_where_events_have_no_duration()
             assert list(run.take(gather(stream[low : low + 7], received))) == []
         assert run.waiting == waiting
     assert program.detect(table, time="ts", event="type", batch=7).num_rows == 0
+
+
+@pytest.mark.parametrize("options", [{"batch": 0}, {"batch": -1}, {"threads": 0}])
+def test_no_rows_at_a_time_or_no_thread_is_refused(options: dict[str, int]) -> None:
+    program = etalis.compile("d(X) <- a(X) seq b(X).")
+    table = pa.table({"ts": [1, 2], "type": ["a", "b"], "x": [1, 1]})
+    with pytest.raises(InputError, match="E605"):
+        program.detect(table, time="ts", event="type", **options)
