@@ -43,8 +43,11 @@ def may_share(node: p.Node, listened: Listened) -> bool:
 
 
 def shape_of(node: p.Node, listened: Listened) -> Shape | None:
-    """Return the shape of a part that may be shared; a leaf alone is not worth it."""
-    if isinstance(node, p.Source | p.Tick) or not may_share(node, listened):
+    """Return the shape of a part that may be shared; a leaf alone is not worth it.
+
+    What consumes a match that tells what it was counted after takes that along: it is no affair of another rule.
+    """
+    if isinstance(node, p.Source | p.Tick) or "$token" in node.exports or not may_share(node, listened):
         return None
     signature = Signature()
     key = signature.node(node)
