@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.plan import algebra as p
 from etalis.runtime.engine import Engine
+from etalis.runtime.repetition import Runner
 from etalis.runtime.store import Newest, Token, members
 from etalis.temporal.event import Event
 from properties.programs import policies, programs, streams
@@ -28,9 +30,13 @@ pytestmark = pytest.mark.property
 
 PARTS = (
     *["event"] * 4, *["binary"] * 5, "or", "within", "where", "cnot", "cnot", "fnot", "sub_rule", "not_within",
-    "not_within", "sliding", "sliding", "opened", "opened", "point",
+    "not_within", "sliding", "sliding", "opened", "opened", "anchored", "anchored", "repeat", "repeat", "point",
 )  # fmt: skip
 KEPT = replace(FLAT, kinds=PARTS, alarms=True)
+REPEATED = replace(
+    KEPT, rules=2, depth=2, alarms=False,
+    kinds=(*["event"] * 4, *["anchored"] * 4, *["repeat"] * 2, "chain", "binary", "within", "cnot", "where"),
+)  # fmt: skip
 KNOWN = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 2): ("int", "int"), ("n", 0): ()}  # if nothing of it comes
 WAYS = ("push", "columns", "restored")
 
@@ -59,6 +65,12 @@ def test_batches_and_pushes_alternate(tree: s.Program, stream: list[Event], poli
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(KEPT), streams(KEPT), policies(), st.data())
 def test_integers_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check(print_program(tree), stream, policy, data, {})
+
+
+@settings(max_examples=settings.default.max_examples // 8)
+@given(programs(REPEATED), streams(REPEATED), policies(), st.data())
+def test_repetitions_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check(print_program(tree), stream, policy, data, {})
 
 
@@ -111,6 +123,9 @@ def check_held(found: Engine, expected: Engine) -> None:
     )
     assert a == b
     for entry in found._rules.wiring.entries:
+        if isinstance(entry.node, p.Repetition):
+            a, b = (Counter(counted(x[entry.key, "operator"], found._state.now)) for x in (ours, theirs))
+            assert a == b
         for place in (0, 1) if isinstance(entry.node, p.Join) else ():
             key = (entry.key, f"side{place}")
             mine, wanted = ours.get(key, {}), theirs.get(key, {})
@@ -125,6 +140,24 @@ def check_held(found: Engine, expected: Engine) -> None:
                 fifo = ours[entry.key, f"fifo{place}"]
                 assert list(fifo) == sorted(fifo, key=lambda pair: pair[0])
                 assert not Counter((x[-1], k) for k, x in a.elements()) - Counter(fifo)
+
+
+def counted(operator: Any, now: int) -> Iterator[tuple[Any, ...]]:
+    """Yield what a repetition counts after and can still use, with what it has counted."""
+    if isinstance(operator, Runner):
+        since = None if operator.window is None else now - operator.window
+        for key, runs in operator.runs.items():
+            for run in runs:
+                if run.token.alive and (since is None or run.start >= since):
+                    yield key, run.start, run.end, run.number
+        return
+    since = None if operator.keep is None else now - operator.keep
+    for key, lefts in operator.lefts.groups.items():
+        assert lefts == sorted(lefts, key=lambda left: (left.end, left.start))
+        for left in lefts:
+            if left.token.alive and (since is None or left.start >= since):
+                values = tuple("token" if isinstance(x, Token) else x for x in left.values)
+                yield key, values, left.start, left.end, repr(left.counts)
 
 
 def rank(instance: Any) -> tuple[int, int]:

@@ -20,8 +20,6 @@ from etalis.runtime.state import NEVER
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
 
-_UNSHARED = {p.Repetition: "repetitions"}
-
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -117,11 +115,6 @@ def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:
     """Yield what of some rules cannot be taken over from an engine."""
     if in_order([choice.heads[i] for i in part]) is None:
         yield f"rule {choice.heads[part[0]].label}: what recursion keeps is not shared with a running engine yet"
-    for i in part:
-        kinds = {type(node) for node in p.walk(choice.heads[i].body)}
-        for kind, what in _UNSHARED.items():
-            if kind in kinds:
-                yield f"rule {choice.heads[i].label}: what {what} keep is not shared with a running engine yet"
 
 
 def whole_engine(engine: Engine) -> Iterator[str]:

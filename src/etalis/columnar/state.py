@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Instances, key_rows, nothing
+from etalis.columnar.columns import Column, Instances, Integers, key_rows, nothing
 from etalis.columnar.deadlines import Waiter
 from etalis.columnar.execute import Latest, Made
 from etalis.columnar.joins import LIMIT, NO_LIMIT, Join
@@ -81,17 +81,8 @@ class Side:
         rows = by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
         rows = self.join.passing(self.place, rows)
         if self.gaps:
-            rows = rows.with_columns({LIMIT: Column("int", self._limits(rows))})
+            rows = rows.with_columns({LIMIT: Column("int", find_limits(self.gaps, self.types, rows))})
         self.join.waiting[self.place] = rows.only(self.join.names[self.place])
-
-    def _limits(self, rows: Instances) -> Any:
-        limit = np.full(len(rows), NO_LIMIT)
-        for gap in self.gaps:
-            noted = read_blockers(gap.blockers, {v: self.types[v] for v in gap.joined})
-            if len(noted) and len(rows):
-                mine, asked = gap.absence.keys(noted, rows)
-                ByKey(mine, noted.start, noted.end).lower(limit, asked, rows.end)
-        return limit
 
     def save(self) -> None:
         """Put into the engine what waits over columns."""
@@ -99,12 +90,11 @@ class Side:
         self.store.clear()
         if self.fifo is not None:
             self.fifo.clear()
-        for gap in self.gaps:
-            _empty(gap.blockers)
+        clear_gaps(self.gaps)
         if not len(rows):
             return
         if self.fifo is not None:
-            self.fifo.extend(zip(rows.end.tolist(), _keys(rows, self.keys), strict=True))
+            self.fifo.extend(zip(rows.end.tolist(), keys_of(rows, self.keys), strict=True))
         rows = rows.take(_grouped(rows, self.keys))
         width = len(self.keys)
         given = [rows.column(name).values() for name in self.keys] or [[0] * len(rows)]
@@ -113,23 +103,11 @@ class Side:
         note = {"form": "instances", "key": width if width > 1 else 0}
         self.store.update(table_content(note, given, Tokens(0)))
         for gap in self.gaps:
-            self._save_limits(rows, gap)
+            write_limits(gap, rows, rows.column(LIMIT).data)
 
     def clear(self) -> None:
         """Let nothing wait over columns."""
         self.join.waiting[self.place] = nothing(self.types)
-
-    def _save_limits(self, rows: Instances, gap: Gap) -> None:
-        """Note what has blocked left sides: one that began just after each of them ended, and ended at its limit.
-
-        Of left sides with the same shared values, one that ended later was blocked no earlier, so none of them is
-        blocked by what is noted for another one but where it was blocked itself.
-        """
-        limit = rows.column(LIMIT).data
-        blocked = np.flatnonzero(limit < NO_LIMIT)
-        order = blocked[np.lexsort((rows.end[blocked], limit[blocked]))]
-        noted = Instances(rows.turn[order], rows.end[order] + 1, limit[order], rows.take(order).blocks)
-        write_blockers(gap.blockers, gap.joined, noted)
 
 
 def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
@@ -138,7 +116,7 @@ def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
     return Instances.of(np.zeros(len(end), np.int64), start, end, columns).take(order)
 
 
-def _keys(rows: Instances, names: Sequence[str]) -> Sequence[Any]:
+def keys_of(rows: Instances, names: Sequence[str]) -> Sequence[Any]:
     """Return join keys as the engine has them."""
     columns = [rows.column(name).values() for name in names]
     if len(columns) == 1:
@@ -158,6 +136,35 @@ def _grouped(rows: Instances, names: Sequence[str]) -> Any:
 def _empty(blockers: Blockers) -> None:
     blockers.groups.clear()
     blockers.fifo.clear()
+
+
+def clear_gaps(gaps: Iterable[Gap]) -> None:
+    """Note nothing for some gaps."""
+    for gap in gaps:
+        _empty(gap.blockers)
+
+
+def find_limits(gaps: Iterable[Gap], types: Mapping[str, str], rows: Instances) -> Integers:
+    """Return until when what follows left sides may begin, by what the engine has noted for their gaps."""
+    limit = np.full(len(rows), NO_LIMIT)
+    for gap in gaps:
+        noted = read_blockers(gap.blockers, {v: types[v] for v in gap.joined})
+        if len(noted) and len(rows):
+            mine, asked = gap.absence.keys(noted, rows)
+            ByKey(mine, noted.start, noted.end).lower(limit, asked, rows.end)
+    return limit
+
+
+def write_limits(gap: Gap, rows: Instances, limit: Integers) -> None:
+    """Note what has blocked left sides: one that began just after each of them ended, and ended at its limit.
+
+    Of left sides with the same shared values, one that ended later was blocked no earlier, so none of them is blocked
+    by what is noted for another one but where it was blocked itself.
+    """
+    blocked = np.flatnonzero(limit < NO_LIMIT)
+    order = blocked[np.lexsort((rows.end[blocked], limit[blocked]))]
+    noted = Instances(rows.turn[order], rows.end[order] + 1, limit[order], rows.take(order).blocks)
+    write_blockers(gap.blockers, gap.joined, noted)
 
 
 def read_blockers(blockers: Blockers, types: Mapping[str, str]) -> Instances:

@@ -18,6 +18,8 @@ from etalis.columnar.folded import Elements, Openers
 from etalis.columnar.folds import Folder, Slider
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
+from etalis.columnar.repeated import Counting, Following
+from etalis.columnar.repetitions import Repeater
 from etalis.columnar.state import Blocking, Gap, Making, Names, Side
 from etalis.columnar.timing import Deadlines, Ringing
 from etalis.columnar.typed import UnfitError
@@ -28,7 +30,7 @@ from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.network import Entry, PlannedRule
 from etalis.runtime.ruleset import RuleSet
 
-Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers
+Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers | Counting
 
 
 @contextmanager
@@ -118,16 +120,16 @@ def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iter
             yield from _tie_waiter(operator, entry, names, rules)
         case Join():
             yield from _tie_join(operator, entry, names, rules)
+        case Repeater():
+            yield from _tie_repeater(operator, entry, names, rules)
         case _:
             raise AssertionError("refused before")
 
 
 def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     compiler, memory = rules.compiler, rules.memory
-    absent = [t for t in p.tests(join.node) if isinstance(t, p.Absent)]
-    places = {id(test): place for place, test in enumerate(absent)}
-    noted = [(gap, places[id(gap.test)]) for gap in join.gaps]
-    gaps = tuple(Gap(gap, memory[entry.key, f"blockers{i}"], _joined(entry, i, names)) for gap, i in noted)
+    places = _places(join.node)
+    gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in join.gaps)
     for place in (0, 1):
         if compiler.retention(entry, place) != NEVER_STORED:
             keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
@@ -139,6 +141,42 @@ def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterato
         if isinstance(absence, Absence):
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
     for gap in join.gaps:
+        yield from _tie(gap.operator, *_below(entry, "negated", places[id(gap.test)], names), rules)
+
+
+def _places(node: p.Node) -> dict[int, int]:
+    """Return the places of a node's absences, by the identity of their tests."""
+    return {id(test): place for place, test in enumerate(t for t in p.tests(node) if isinstance(t, p.Absent))}
+
+
+def _gap(absence: Absence, place: int, entry: Entry, names: Names, rules: RuleSet) -> Gap:
+    return Gap(absence, rules.memory[entry.key, f"blockers{place}"], _joined(entry, place, names))
+
+
+def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    """Yield the links of a repetition; if something follows it, `entry` is that of the join of both."""
+    whole = repeater.node if repeater.follower is None else repeater.follower
+    places = _places(whole)
+    own, known, following = entry, names, None
+    if repeater.follower is not None:
+        own, known = _below(entry, "input", 0, names)
+        yield from _tie(repeater.inputs[-1], *_below(entry, "input", 1, names), rules)
+        keys = _called(rules.compiler.keys(entry), names), _called(rules.compiler.columns(entry, 0), names)
+        store, fifo = rules.memory[entry.key, "side0"], rules.memory.get((entry.key, "fifo0"))
+        gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in repeater.gaps)
+        following = Following(store, fifo, *keys, gaps)
+    node = own.node
+    assert isinstance(node, p.Repetition)
+    types = {v: repeater.waiting.column(v).type for v in repeater.names}
+    shared = _called(node.shared, known)
+    exports = shared if node.left is None else _called(node.left.exports, known)
+    yield Counting(repeater, rules.memory[own.key, "operator"], following, exports, shared, types)
+    for place in range(len(own.inputs)):
+        yield from _tie(repeater.inputs[place], *_below(own, "input", place, known), rules)
+    for absence in repeater.outcome.tests.tests:
+        if isinstance(absence, Absence):
+            yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
+    for gap in repeater.gaps:
         yield from _tie(gap.operator, *_below(entry, "negated", places[id(gap.test)], names), rules)
 
 

@@ -1,0 +1,210 @@
+"""What repetitions have counted, over columns and in an engine: left sides or runs, and matches that wait.
+
+An engine keeps left sides in one operator and their matches in the store of what follows, tied by tokens; columns keep
+one row for both. Law: a match that waits is the only one of its left side, so that a row tells which it is.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.columns import Column, Instances, Integers, nothing
+from etalis.columnar.kernels_repetitions import NO_MATCH
+from etalis.columnar.repetitions import Repeater
+from etalis.columnar.state import Gap, clear_gaps, find_limits, keys_of, write_limits
+from etalis.columnar.typed import to_column, to_integers
+from etalis.runtime.operators import Values, rank
+from etalis.runtime.repetition import Left, Run, Runner
+from etalis.runtime.repetition import Repeater as TheirRepeater
+from etalis.runtime.store import Token, members, put
+
+Counted: TypeAlias = Any  # Left | Run, as the operator has it
+_ANYTHING: Mapping[str, Any] = {"int": 0, "float": 0.0, "string": ""}  # where nobody asks again
+
+
+_time = itemgetter(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What follows a repetition, in the engine: where matches wait, by key, and what each of them holds."""
+
+    store: dict[Any, Any]
+    fifo: deque[tuple[int, Any]] | None
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    gaps: tuple[Gap, ...]
+
+    def matches(self) -> Iterator[tuple[Token, dict[str, Any], int, int]]:
+        """Yield the matches that wait, those of a key in order: token, what they hold by name, start, end."""
+        for key, group in self.store.items():
+            known = dict(zip(self.keys, key if len(self.keys) > 1 else (key,), strict=False))
+            for *values, start, end in members(group):
+                held = {**known, **dict(zip(self.values, values, strict=True))}
+                yield held["$token"], held, start, end
+
+    def write(self, rows: Instances, owners: list[Counted]) -> None:
+        """Let matches wait, which come in the order of their ends; each has its owner."""
+        ends = rows.column("$matched").data.tolist()
+        tokens = [owner.token for owner in owners]
+        columns = [tokens if v == "$token" else rows.column(v).values() for v in self.values]
+        keys = keys_of(rows, self.keys)
+        for key, instance in zip(keys, zip(*columns, rows.start.tolist(), ends, strict=True), strict=True):
+            put(self.store, key, instance)
+        if self.fifo is not None:
+            self.fifo.extend(zip(ends, keys, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """Left sides, or runs, with what they have counted.
+
+    The `exports` of a left side and the variables that it shares with elements are in the engine's order; `types` are
+    those of the columns.
+    """
+
+    repeater: Repeater
+    theirs: TheirRepeater | Runner
+    following: Following | None
+    exports: tuple[str, ...]
+    shared: tuple[str, ...]
+    types: Mapping[str, str]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.repeater)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.theirs)
+
+    def is_like(self, other: Counting) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        return self._content() == other._content()
+
+    def _content(self) -> list[Any]:
+        found: list[Any] = [(key, *self._row(key, one)) for key, one in self._waiting()]
+        if self.following is not None:
+            found += [(start, end, {**held, "$token": None}) for _, held, start, end in self.following.matches()]
+        return found
+
+    def _waiting(self) -> list[tuple[Values, Counted]]:
+        """Return what the engine counts after, with the keys of its groups, those of a group in order."""
+        theirs = self.theirs
+        groups: Mapping[Values, list[Any]] = theirs.runs if isinstance(theirs, Runner) else theirs.lefts.groups
+        return [(key, one) for key, group in groups.items() for one in sorted(group, key=rank) if one.token.alive]
+
+    def _row(self, key: Values, one: Counted) -> tuple[Any, ...]:
+        """Return start, end, what is exported, how many were counted, since when, and until when."""
+        if isinstance(self.theirs, Runner):
+            return one.start, one.end, *key, one.number, one.start, one.end
+        count = next(iter(one.counts.values()), (0, 0, 0))
+        return one.start, one.end, *one.values, *count
+
+    def load(self) -> None:
+        """Take what the engine counts after, and the matches that wait there."""
+        waiting = self._waiting()
+        rows = [self._row(key, one) for key, one in waiting]
+        places = {id(one): place for place, (_, one) in enumerate(waiting)}
+        held: list[tuple[int, int]] = []
+        for token, match, start, end in () if self.following is None else self.following.matches():
+            place = places.setdefault(id(token.origin), len(rows))
+            if place == len(rows):  # what it was counted after is gone
+                values = (match.get(v, _ANYTHING[self.types[v]]) for v in self.exports)
+                rows.append((start, match.get("$first", start), *values, 0, 0, 0))
+            held.append((place, end))
+        count = len(rows)
+        starts, ends, *columns = list(zip(*rows, strict=True)) or [()] * (5 + len(self.exports))
+        names = (*self.exports, "$number", "$begun", "$counted")
+        found = {v: to_column(some, self.types[v]) for v, some in zip(names, columns, strict=True)}
+        matched, placed = np.full(count, NO_MATCH), np.arange(count)
+        at = to_integers([place for place, _ in held])
+        matched[at] = to_integers([end for _, end in held])
+        placed[at] = np.arange(len(held)) - len(held)
+        state = {"$matched": matched, "$placed": placed, "$listed": np.arange(count) - count}
+        state["$waits"] = (np.arange(count) < len(waiting)).astype(np.int64)
+        found.update({v: Column("int", data) for v, data in state.items()})
+        loaded = Instances.of(np.zeros(count, np.int64), to_integers(starts), to_integers(ends), found)
+        limit = find_limits(() if self.following is None else self.following.gaps, self.types, loaded)
+        self.repeater.waiting = loaded.with_columns({"$limit": Column("int", limit)}).only(self.repeater.names)
+
+    def save(self) -> None:
+        """Let the engine count after what is counted after here."""
+        rows = self.repeater.waiting
+        rows = rows.take(np.argsort(rows.column("$listed").data, kind="stable"))
+        owners = self._owners(rows)
+        keys = [*zip(*(rows.column(v).values() for v in self.shared), strict=True)] or [()] * len(rows)
+        waits = np.flatnonzero(rows.column("$waits").data)
+        if isinstance(self.theirs, Runner):
+            self._save_runs(waits, keys, owners)
+        else:
+            self._save_lefts(waits, keys, owners)
+        if self.following is not None:
+            self._save_matches(self.following, rows, owners)
+
+    def _owners(self, rows: Instances) -> list[Counted]:
+        """Return what is counted after, as the engine has it."""
+        number, begun, counted = (rows.column(v).data.tolist() for v in ("$number", "$begun", "$counted"))
+        starts, ends = rows.start.tolist(), rows.end.tolist()
+        if isinstance(self.theirs, Runner):
+            return [_run(*given) for given in zip(starts, counted, number, strict=True)]
+        values = [*zip(*(rows.column(v).values() for v in self.exports), strict=True)] or [()] * len(rows)
+        lefts = [Left(*given, ()) for given in zip(values, starts, ends, strict=True)]
+        for left, *count in zip(lefts, number, begun, counted, strict=True):
+            if count[0]:
+                key = tuple(left.values[self.exports.index(v)] for v in self.shared)
+                left.counts[key] = count
+        return lefts
+
+    def _save_lefts(self, waits: Integers, keys: list[Values], owners: list[Counted]) -> None:
+        assert isinstance(self.theirs, TheirRepeater)
+        shelf = self.theirs.lefts
+        shelf.groups.clear()
+        shelf.fifo.clear()
+        for place in waits.tolist():
+            shelf.groups.setdefault(keys[place], []).append(owners[place])
+        for group in shelf.groups.values():
+            group.sort(key=rank)
+        if shelf.keep is not None:
+            shelf.fifo.extend(sorted(((owners[i].end, keys[i]) for i in waits.tolist()), key=_time))
+
+    def _save_runs(self, waits: Integers, keys: list[Values], owners: list[Counted]) -> None:
+        assert isinstance(self.theirs, Runner)
+        self.theirs.runs.clear()
+        self.theirs.fifo.clear()
+        for place in waits.tolist():
+            self.theirs.runs.setdefault(keys[place], []).append(owners[place])
+        if self.theirs.window is not None:
+            self.theirs.fifo.extend(sorted(((owners[i].start, keys[i]) for i in waits.tolist()), key=_time))
+
+    def _save_matches(self, following: Following, rows: Instances, owners: list[Counted]) -> None:
+        following.store.clear()
+        if following.fifo is not None:
+            following.fifo.clear()
+        clear_gaps(following.gaps)
+        matched, placed = rows.column("$matched").data, rows.column("$placed").data
+        order = np.lexsort((placed, matched))
+        order = order[matched[order] != NO_MATCH]
+        marked = rows if "$first" in self.exports else rows.with_columns({"$first": Column("int", rows.end)})
+        following.write(marked.take(order), [owners[i] for i in order.tolist()])
+        limit = rows.column("$limit").data
+        for gap in following.gaps:
+            write_limits(gap, rows, limit)
+
+    def clear(self) -> None:
+        """Count nothing over columns."""
+        self.repeater.waiting = nothing(self.types)
+
+
+def _run(start: int, end: int, number: int) -> Run:
+    run = Run(start, end)
+    run.number, run.parts = number, []  # nobody asks for the parts
+    return run
