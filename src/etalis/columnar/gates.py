@@ -45,6 +45,9 @@ class Open:
             return batch
         if state.floor >= NEVER:
             self.engine._refuse_closed("a row")
+        first = _word(max(state.now, state.floor + 1))
+        if batch.end[0] >= first and (batch.end[1:] >= batch.end[:-1]).all():
+            return batch
         reached = np.maximum.accumulate(np.concatenate([[_word(max(state.now, state.floor))], batch.end[:-1]]))
         late = (batch.end < reached) | (batch.end <= _word(state.floor))
         if not late.any():

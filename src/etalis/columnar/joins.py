@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,13 +11,14 @@ from etalis.columnar import kernels as k
 from etalis.columnar.columns import Column, Flags, Instances, Integers, nothing, stack, stack_blocks
 from etalis.columnar.conditions import Judge
 from etalis.columnar.operators import Absence, Batch, Operator, Tests
-from etalis.columnar.tables import Desk, Joining, Matching, choose, code_keys
+from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, window_of
 
-PAIRS = 1 << 20  # pairs that are judged at a time
+PAIRS = 1 << 16  # pairs that are judged at a time
 LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
 NO_LIMIT = (1 << 63) - 1
+_Begun: TypeAlias = tuple[list[Instances], Search]
 
 
 class Join(Operator):
@@ -71,34 +72,45 @@ class Join(Operator):
 
     def _joined(self, batch: Batch, *fresh: Instances) -> Instances:
         """Join what waits and what is new, and keep what waits then."""
-        desk = self.desk
         parts = [part for pair in zip(self.waiting, fresh, strict=True) for part in pair]
-        turn, start, end = (
-            desk.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "start", "end")
-        )
-        count = len(self.waiting[0]) + len(fresh[0])
+        keys = code_keys([[part.column(v) for v in self.key] for part in parts], list(map(len, parts)))
+        follows = self.matching.retain[1] == k.NEVER
+        sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
+        found = self._pairs(sides, search)
+        if self.gaps:
+            sides[0] = sides[0].with_columns({LIMIT: Column("int", search.limit)})
+        self._keep(sides, search.alive, batch.now)
+        return found
+
+    def _following(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun | None:
+        """Begin a join whose right sides do not wait; None if left sides are not in order."""
+        left = self._laid(parts[:2], keys[:2])
+        if not left.ends_in_order:
+            return None
+        old, fresh, _, new = parts
+        side = Instances(left.turn, left.start, left.end, stack_blocks(old, fresh, self.names[0]))
+        right, limit = Side(new.turn, new.start, new.end, keys[3]), self._limits(batch, side)
+        return [side, new], Following(self._searching, left, right, len(old), limit, self.desk)
+
+    def _meeting(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun:
+        """Begin a join in which either side may wait."""
+        both = self._laid(parts, keys)
+        count = len(parts[0]) + len(parts[1])
         sides = [
-            Instances(turn[part], start[part], end[part], stack_blocks(old, new, names))
+            Instances(both.turn[part], both.start[part], both.end[part], stack_blocks(old, new, names))
             for part, old, new, names in zip(
-                (slice(count), slice(count, None)), self.waiting, fresh, self.names, strict=True
+                (slice(count), slice(count, None)), parts[::2], parts[1::2], self.names, strict=True
             )
         ]
-        limit = self._limits(batch, sides[0])
-        keys = code_keys([[part.column(v) for v in self.key] for part in parts], list(map(len, parts)))
-        alive = desk.array("alive", len(turn), bool)
-        alive[:] = False
-        old = [len(side) for side in self.waiting]
-        alive[: old[0]] = True
-        alive[count : count + old[1]] = True
-        cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
-        joining = Joining(
-            self._searching, count, turn, start, end, limit, desk.below("keys", keys), alive, cursor, desk
+        waiting, limit = (len(parts[0]), len(parts[2])), self._limits(batch, sides[0])
+        return sides, Meeting(self._searching, both, count, waiting, limit, self.desk)
+
+    def _laid(self, parts: Sequence[Instances], keys: Sequence[Integers]) -> Side:
+        """Return instances below each other."""
+        turn, start, end = (
+            self.desk.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "start", "end")
         )
-        found = self._pairs(sides, joining)
-        if self.gaps:
-            sides[0] = sides[0].with_columns({LIMIT: Column("int", limit)})
-        self._keep(sides, alive, end)
-        return found
+        return Side(turn, start, end, self.desk.below("keys", keys))
 
     def _limits(self, batch: Batch, left: Instances) -> Integers:
         """Return up to where each left side can match: what blocks it has ended before anything that starts later."""
@@ -118,14 +130,14 @@ class Join(Operator):
     def _searching(self) -> Matching:
         return self.matching.without_policy() if self._is_late else self.matching
 
-    def _pairs(self, sides: Sequence[Instances], joining: Joining) -> Instances:
+    def _pairs(self, sides: Sequence[Instances], search: Search) -> Instances:
         """Return the pairs that pass the tests."""
         found: list[Instances] = []
-        while not joining.is_over or not found:
-            pairs = joining.pairs(PAIRS if self.tests else 1 << 62)
-            found.append(self._judged(sides, pairs, joining.alive if self._is_late else None))
-            if self._is_late and not joining.is_over:
-                joining.rebuild()
+        while not search.is_over or not found:
+            pairs = search.pairs(PAIRS if self.tests else 1 << 62)
+            found.append(self._judged(sides, pairs, search.alive if self._is_late else None))
+            if self._is_late and not search.is_over:
+                search.rebuild()
         return found[0] if len(found) == 1 else stack(found, self.node.exports)
 
     def _judged(self, sides: Sequence[Instances], pairs: tuple[Any, Any, Any], alive: Flags | None) -> Instances:
@@ -165,18 +177,17 @@ class Join(Operator):
         last = right.column("$last") if "$last" in self.names[1] else Column("int", right.start)
         return pairs.with_columns({"$first": first, "$last": last})
 
-    def _keep(self, sides: Sequence[Instances], alive: Flags, end: Integers) -> None:
+    def _keep(self, sides: Sequence[Instances], alive: Flags, now: int) -> None:
         """Keep what waits and can still be used."""
-        now = end.max() if len(end) else 0
         low = 0
         for place, side in enumerate(sides):
-            waits = alive[low : low + len(side)]
+            rows = np.flatnonzero(alive[low : low + len(side)])
             low += len(side)
             if self.matching.retain[place] >= 0:
-                waits = waits & (side.end >= now - self.matching.retain[place])
+                rows = rows[side.end[rows] >= now - self.matching.retain[place]]
             if not place and self.gaps and self.comes_at_once and self.matching.keep != k.NEWEST:
-                waits = waits & (side.column(LIMIT).data >= now)
-            self.waiting[place] = side.take(np.flatnonzero(waits)).only(self.names[place])
+                rows = rows[side.column(LIMIT).data[rows] >= now]
+            self.waiting[place] = side.take(rows).only(self.names[place])
 
 
 def together(matches: Instances, arrival: Integers) -> Instances:

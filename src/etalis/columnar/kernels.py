@@ -19,6 +19,7 @@ ALL, EARLIEST, LATEST = 0, 1, 2
 ALWAYS, UNMATCHED, NEWEST = 0, 1, 2
 HULL, ON_A, ON_B = 0, 1, 2
 FOR_EVER, NEVER = -2, -1
+ANY, BEFORE = 0x3FFFF, 0x3FE7F  # relations that hold always, and where one ends before the other starts (`allows`)
 LEFT, RIGHT, ARRIVED, CANDIDATE, USED, FOUND, MATCHED = range(7)  # places of a cursor
 NEXT = -2  # no arrival is under way
 
@@ -38,15 +39,34 @@ def stir(mixed: int, number: int) -> int:
 
 
 @kernel
+def shift_for(mask: int) -> int:
+    """Return the shift with which `spread` gives the places up to `mask`, one less than a power of two."""
+    shift = 32
+    while (1 << (32 - shift)) <= mask:
+        shift -= 1
+    return shift
+
+
+@kernel
+def spread(key: int, shift: int) -> int:
+    """Return the place of a key in a table of 2 ** (32 - shift) places: all its bits tell."""
+    return ((((key ^ (key >> 32)) & 0xFFFFFFFF) * 0x61C88647) & 0xFFFFFFFF) >> shift
+
+
+@kernel
 def allows(relation: int, a1: int, a2: int, b1: int, b2: int) -> bool:
     """Tell whether a relation holds, by its bits for <, =, > between a1 b1, a1 b2, a2 b1, a2 b2, a1 a2 and b1 b2."""
+    if relation == BEFORE:
+        return a2 < b1
+    if relation == ANY:
+        return True
     return (
-        (relation >> ((a1 >= b1) + (a1 > b1)))
-        & (relation >> (3 + (a1 >= b2) + (a1 > b2)))
-        & (relation >> (6 + (a2 >= b1) + (a2 > b1)))
-        & (relation >> (9 + (a2 >= b2) + (a2 > b2)))
-        & (relation >> (12 + (a1 >= a2)))
-        & (relation >> (15 + (b1 >= b2)))
+        (relation >> (int(a1 >= b1) + int(a1 > b1)))
+        & (relation >> (3 + int(a1 >= b2) + int(a1 > b2)))
+        & (relation >> (6 + int(a2 >= b1) + int(a2 > b1)))
+        & (relation >> (9 + int(a2 >= b2) + int(a2 > b2)))
+        & (relation >> (12 + int(a1 >= a2)))
+        & (relation >> (15 + int(b1 >= b2)))
         & 1
     ) == 1
 
@@ -65,7 +85,7 @@ def length(occurs_on: int, a1: int, a2: int, b1: int, b2: int) -> int:
 def join(
     select: int, consume: bool, keep: int, relation: int, occurs_on: int, window: int, retain0: int, retain1: int,
     count0: int, turn: Any, start: Any, end: Any, limit: Any, keys: Any, alive: Any, table: Any, lists: Any,
-    after: Any, before: Any, left: Any, right: Any, arrived: Any, cursor: Any,
+    after: Any, before: Any, left: Any, right: Any, arrived: Any, enough: int, cursor: Any,
 ) -> None:  # fmt: skip
     """Join two sides whose instances stand in one set of arrays, `count0` of the left side first.
 
@@ -74,10 +94,12 @@ def join(
     table of keys, each with an instance that owns it; `lists` has heads and tails of the left and the right list by
     owner, `after` and `before` link them. A left one matches nothing that starts after its `limit`, if there are
     limits. Pairs go to `left`, `right` and `arrived` (whether the right one came last). Stops when all have arrived,
-    when the table is half full, or when there is no room for a pair; goes on from the `cursor`.
+    when the table is half full, when there is no room for a pair, or between arrivals when there are `enough` pairs;
+    goes on from the `cursor`.
     """
     n = len(turn)
     mask = len(table) // 2 - 1
+    shift = shift_for(mask)
     i = cursor[0]
     j = cursor[1]
     x = cursor[2]
@@ -89,7 +111,7 @@ def join(
     while True:
         resumes = y != -2
         if not resumes:
-            if 2 * used > mask or (i >= count0 and j >= n):
+            if 2 * used > mask or found >= enough or (i >= count0 and j >= n):
                 break
             if j >= n or (i < count0 and turn[i] <= turn[j]):
                 x = i
@@ -99,7 +121,7 @@ def join(
                 j += 1
         side = 0 if x < count0 else 1
         key = keys[x]
-        place = stir(0x1E3779B97F4A7C15, key) & mask
+        place = spread(key, shift)
         while table[2 * place] >= 0 and table[2 * place + 1] != key:
             place = (place + 1) & mask
         known = table[2 * place] >= 0
@@ -199,8 +221,8 @@ def join(
             gap = place
             place = (place + 1) & mask
             while table[2 * place] >= 0:
-                mixed = stir(0x1E3779B97F4A7C15, table[2 * place + 1])
-                if ((place - mixed) & mask) >= ((place - gap) & mask):
+                home = spread(table[2 * place + 1], shift)
+                if ((place - home) & mask) >= ((place - gap) & mask):
                     table[2 * gap] = table[2 * place]
                     table[2 * gap + 1] = table[2 * place + 1]
                     gap = place
@@ -221,11 +243,12 @@ def rebuild(
 ) -> int:
     """Put what waits into an empty table and its lists, in the order given; return how many keys there are."""
     mask = len(table) // 2 - 1
+    shift = shift_for(mask)
     used = 0
     for at in range(len(waiting)):
         x = waiting[at]
         key = keys[x]
-        place = stir(0x1E3779B97F4A7C15, key) & mask
+        place = spread(key, shift)
         while table[2 * place] >= 0 and table[2 * place + 1] != key:
             place = (place + 1) & mask
         if table[2 * place] < 0:

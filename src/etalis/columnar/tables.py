@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from etalis.columnar import kernels as k
+from etalis.columnar import kernels_following as f
 from etalis.columnar.columns import Column, Flags, Integers, key_rows, numbers_of
 from etalis.plan.retention import retention
 from etalis.temporal.policy import Policy
@@ -22,6 +24,7 @@ _SWAPPED = {"<": 0b100, "<=": 0b110, "=": 0b010}
 _OCCURS = {"hull": k.HULL, "a": k.ON_A, "b": k.ON_B}
 _SMALL = 256
 _PAIR = (("left", np.int64), ("right", np.int64), ("arrived", bool))
+_NONE = np.zeros(0, np.int64)
 
 
 class Desk:
@@ -79,31 +82,97 @@ def _relation(relation: Relation) -> int:
     return allowed
 
 
-@dataclass(slots=True)
-class Joining:
-    """A join under way: two sides in one set of arrays, `count` of the left side first, and what waits of them."""
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What kernels see of instances."""
 
-    matching: Matching
-    count: int
     turn: Integers
     start: Integers
     end: Integers
-    limit: Integers
-    keys: Any
-    alive: Flags
-    cursor: Any
-    desk: Desk
-    table: Any = field(init=False)
-    links: tuple[Any, Any, Any] = field(init=False)
+    keys: Integers
 
-    def __post_init__(self) -> None:
-        n = len(self.turn)
-        self.links = (self.desk.array("lists", 4 * n), self.desk.array("after", n), self.desk.array("before", n))
+    def __len__(self) -> int:
+        return len(self.turn)
+
+    @property
+    def ends_in_order(self) -> bool:
+        """Whether they stand in the order of (end, start)."""
+        start, end = self.start, self.end
+        later = end[1:] > end[:-1]
+        return bool(later.all() or (later | (end[1:] == end[:-1]) & (start[1:] >= start[:-1])).all())
+
+
+class Search(ABC):
+    """A join under way: pairs of rows, those of the left side first, the right ones numbered on from these."""
+
+    matching: Matching
+    limit: Integers
+    alive: Flags
+    desk: Desk
+    cursor: Any
+
+    @property
+    @abstractmethod
+    def is_over(self) -> bool:
+        """Whether all pairs are found."""
+
+    @property
+    @abstractmethod
+    def is_torn(self) -> bool:
+        """Whether an arrival has more pairs to come."""
+
+    @abstractmethod
+    def rebuild(self) -> None:
+        """Leave what is not alive any more out of the table, which has room for as much again."""
+
+    @abstractmethod
+    def _search(self, pairs: tuple[Any, Any, Any], enough: int) -> int:
+        """Find pairs until there are enough, or no room; return how many."""
+
+    def pairs(self, most: int) -> tuple[Integers, Integers, Flags]:
+        """Return the next pairs, those of one arrival complete: left, right, whether the right one came last.
+
+        At least `most` unless it is over; without a bound that is all of them.
+        """
+        arrivals = len(self.alive)
+        room = min(arrivals + 1, 2 * most) if self.matching.select else max(1024, min(arrivals, 2 * most))
+        found: list[tuple[Any, Any, Any]] = []
+        total = 0
+        while not self.is_over and (total < most or self.is_torn):
+            left, right, arrived = (self.desk.array(f"{name} {len(found)}", room, t) for name, t in _PAIR)
+            count = self._search((left, right, arrived), max(most - total, 0))
+            found.append((left[:count], right[:count], arrived[:count]))
+            total += count
+        if len(found) == 1 and self.is_over:  # else the desk's arrays will be used again before these are done with
+            return found[0]
+        several = zip((_NONE, _NONE, np.zeros(0, bool)), *found, strict=True)
+        left, right, arrived = (np.concatenate(parts) for parts in several)
+        return left, right, arrived
+
+
+class Meeting(Search):
+    """A join in which either side may wait for the other: both in one set of arrays, `count` of the left side first.
+
+    The first ones of either side, as many as `old` tells, have waited before.
+    """
+
+    def __init__(
+        self, matching: Matching, both: Side, count: int, old: tuple[int, int], limit: Integers, desk: Desk
+    ) -> None:
+        self.matching, self.both, self.count, self.limit, self.desk = matching, both, count, limit, desk
+        n = len(both)
+        self.alive = desk.array("alive", n, bool)
+        self.alive[:] = False
+        self.alive[: old[0]] = True
+        self.alive[count : count + old[1]] = True
+        self.links = (desk.array("lists", 4 * n), desk.array("after", n), desk.array("before", n))
+        self.cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
         self.rebuild()
 
     @property
     def is_over(self) -> bool:
-        return bool(self.cursor[k.LEFT] >= self.count and self.cursor[k.RIGHT] >= len(self.turn)) and not self.is_torn
+        """Whether all have arrived."""
+        return bool(self.cursor[k.LEFT] >= self.count and self.cursor[k.RIGHT] >= len(self.both)) and not self.is_torn
 
     @property
     def is_torn(self) -> bool:
@@ -117,36 +186,75 @@ class Joining:
         while size < 4 * len(waiting):
             size *= 2
         self.table = np.full(2 * size, -1)
-        self.cursor[k.USED] = k.rebuild(waiting, self.count, self.start, self.end, self.keys, self.table, *self.links)
+        both = self.both
+        self.cursor[k.USED] = k.rebuild(waiting, self.count, both.start, both.end, both.keys, self.table, *self.links)
 
-    def pairs(self, most: int) -> tuple[Integers, Integers, Flags]:
-        """Return the next pairs, those of one arrival complete: left, right, whether the right one came last.
+    def _search(self, pairs: tuple[Any, Any, Any], enough: int) -> int:
+        """Find pairs until there are enough, or no room; return how many."""
+        m, both = self.matching, self.both
+        self.cursor[k.FOUND] = 0
+        k.join(
+            m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, *m.retain, self.count, both.turn,
+            both.start, both.end, self.limit, both.keys, self.alive, self.table, *self.links, *pairs, enough,
+            self.cursor,
+        )  # fmt: skip
+        if not self.is_torn and not self.is_over and 2 * self.cursor[k.USED] >= len(self.table) // 2:
+            self.rebuild()
+        return int(self.cursor[k.FOUND])
 
-        At least `most` unless it is over; without a bound that is all of them.
-        """
-        m = self.matching
-        room = min(len(self.turn) + 1, most) if m.select else max(1024, min(len(self.turn), most))
-        found: list[tuple[Any, Any, Any]] = []
-        total = 0
-        while not self.is_over and (total < most or self.is_torn):
-            left, right, arrived = (self.desk.array(f"{name} {len(found)}", room, t) for name, t in _PAIR)
-            self.cursor[k.FOUND] = 0
-            k.join(
-                m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, *m.retain, self.count, self.turn,
-                self.start, self.end, self.limit, self.keys, self.alive, self.table, *self.links, left, right, arrived,
-                self.cursor,
-            )  # fmt: skip
-            count = int(self.cursor[k.FOUND])
-            found.append((left[:count], right[:count], arrived[:count]))
-            total += count
-            if not self.is_torn and not self.is_over:
-                self.rebuild()
-        if len(found) == 1:
-            return found[0]
-        empty = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, bool))
-        several = zip(empty, *found, strict=True)
-        left, right, arrived = (np.concatenate(parts) for parts in several)
-        return left, right, arrived
+
+class Following(Search):
+    """A join whose right sides never wait, and whose left sides end in order; `old` of them have waited before."""
+
+    def __init__(self, matching: Matching, left: Side, right: Side, old: int, limit: Integers, desk: Desk) -> None:
+        self.matching, self.left, self.right, self.limit, self.desk = matching, left, right, limit, desk
+        n = len(left)
+        left.turn[:old] = -1
+        self.alive = desk.array("alive", n + len(right), bool)
+        self.alive[:n] = True
+        self.alive[n:] = False
+        self.waiting = desk.array("waiting", n)
+        self.waiting[:old] = np.arange(old)
+        self.links = (desk.array("lists", 4 * n), desk.array("after", n), desk.array("before", n))
+        self.cursor = np.array([old, old, 0, f.FRESH, 0, old])
+        self._make_room()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all have arrived."""
+        low, _, right = self.cursor[: f.RIGHT + 1]
+        return bool(low >= len(self.left) and right >= len(self.right)) and not self.is_torn
+
+    @property
+    def is_torn(self) -> bool:
+        """Whether a right side has more pairs to come."""
+        return bool(self.cursor[f.CANDIDATE] >= 0)
+
+    def rebuild(self) -> None:
+        """Leave what is not alive any more out of the table."""
+        self.cursor[f.CANDIDATE] = f.FRESH
+
+    def _make_room(self) -> None:
+        low, high, *_, waiting = self.cursor
+        size = 4 * f.STRETCH
+        while size < 4 * (waiting + high - low):
+            size *= 2
+        self.table = self.desk.array("table", size)
+
+    def _search(self, pairs: tuple[Any, Any, Any], enough: int) -> int:
+        """Find pairs until there are enough, or no room; return how many."""
+        m, a, b = self.matching, self.left, self.right
+        self.cursor[f.FOUND] = 0
+        f.follow(
+            m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, m.retain[0], a.turn, a.start, a.end,
+            self.limit, a.keys, b.turn, b.start, b.end, b.keys, self.alive, self.waiting, self.table, *self.links,
+            *pairs[:2], enough, self.cursor,
+        )  # fmt: skip
+        if self.cursor[f.CANDIDATE] == f.FRESH:
+            self._make_room()
+        count = int(self.cursor[f.FOUND])
+        pairs[2][:count] = True
+        return count
 
 
 def choose(matching: Matching, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags) -> Flags:

@@ -1,0 +1,91 @@
+"""The two ways to join, over streams long enough for several stretches: where right sides never wait they agree."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+np = pytest.importorskip("numpy")
+pytest.importorskip("numba")
+
+from etalis.columnar import kernels as k  # noqa: E402
+from etalis.columnar.kernels_following import STRETCH  # noqa: E402
+from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side  # noqa: E402
+from etalis.temporal.policy import POLICIES  # noqa: E402
+from etalis.temporal.relation import RELATIONS  # noqa: E402
+
+pytestmark = pytest.mark.fast
+FOLLOWING = [name for name, row in RELATIONS.items() if Matching.of(row, POLICIES["recent"], None).retain[1] == k.NEVER]
+
+
+def _below(*sides: Side) -> Side:
+    return Side(*(np.concatenate([getattr(side, n) for side in sides]) for n in ("turn", "start", "end", "keys")))
+
+
+def _sides(seed: int, count: int, keys: int) -> tuple[Side, Side]:
+    """Return instances of some keys that end in order, many at the same time, with durations and equal turns."""
+    rng = np.random.default_rng(seed)
+    end = np.cumsum(rng.integers(0, 3, count))
+    start = np.where(rng.integers(0, 2, count), end, end // 16 * 16)
+    turn = np.cumsum(rng.integers(0, 2, count))
+    order = np.lexsort((start, end))
+    is_left = rng.integers(0, 3, count) > 0
+    key = rng.integers(0, keys, count) * (1 << 33)
+    start, end, key = start[order], end[order], key[order]
+    return tuple(Side(turn[one], start[one], end[one], key[one]) for one in (is_left, ~is_left))  # type: ignore
+
+
+def _all(search: Search, most: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return all pairs, and what waits."""
+    found: list[tuple[int, int]] = []
+    while not search.is_over:
+        left, right, arrived = search.pairs(most)
+        assert arrived.all()
+        found += zip(left.tolist(), right.tolist(), strict=True)
+    return found, np.flatnonzero(search.alive).tolist()
+
+
+@pytest.mark.parametrize("relation", FOLLOWING)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("window", "keys", "most"), [(None, 100, 1 << 62), (90, 20, 1 << 62), (200, 60, 50)])
+def test_it_finds_what_the_other_way_finds(
+    relation: str, policy: str, window: int | None, keys: int, most: int
+) -> None:
+    left, right = _sides(len(relation), 7 * STRETCH, keys)
+    matching = Matching.of(RELATIONS[relation], POLICIES[policy], window)
+    limit = left.end + left.turn % 50 if keys == 20 else np.zeros(0, np.int64)
+    old = 0 if matching.keep == k.NEWEST else STRETCH // 8  # of which one per key would wait
+    first = int(left.turn[old])
+    right = Side(*(getattr(right, n)[right.turn >= first] for n in ("turn", "start", "end", "keys")))
+    meeting = _all(Meeting(matching, _below(left, right), len(left), (old, 0), limit, Desk()), most)
+    following = _all(Following(matching, left, right, old, limit, Desk()), most)
+    assert following[0] == meeting[0]
+    assert len(following[0]) > 10
+    if matching.retain[0] < 0:
+        assert following[1] == meeting[1]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_one_key_for_all_costs_no_more(policy: str) -> None:
+    count = 40 * STRETCH
+    turn = np.arange(count) << 20
+    sides = [Side(turn[i::2], turn[i::2], turn[i::2], np.zeros(count // 2, np.int64)) for i in range(2)]
+    matching = Matching.of(RELATIONS["seq"], POLICIES[policy], 8 << 20)
+    pairs, _ = _all(Following(matching, *sides, 0, np.zeros(0, np.int64), Desk()), 1 << 62)
+    assert len(pairs) >= count // 2
+
+
+def test_pairs_come_in_portions_of_whole_arrivals() -> None:
+    left, right = _sides(3, 3 * STRETCH, 40)
+    matching = Matching.of(RELATIONS["seq"], POLICIES["unrestricted"], 100)
+    for search in (
+        Following(matching, left, right, 0, np.zeros(0, np.int64), Desk()),
+        Meeting(matching, _below(left, right), len(left), (0, 0), np.zeros(0, np.int64), Desk()),
+    ):
+        several = []
+        while not search.is_over:
+            several.append(search.pairs(64)[1])
+        assert len(several) > 20
+        assert max(map(len, several)) < 1_024
+        assert not any(set(a.tolist()) & set(b.tolist()) for a, b in pairwise(several))
