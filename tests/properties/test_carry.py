@@ -22,8 +22,8 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.repetition import Runner
 from etalis.runtime.store import Newest, Token, members
 from etalis.temporal.event import Event
-from properties.programs import policies, programs, streams
-from properties.test_columns import FLAT
+from properties.programs import Shape, policies, programs, streams
+from properties.test_columns import FLAT, RECURSIVE, TEXTS
 from properties.test_engine import MOST
 
 pytestmark = pytest.mark.property
@@ -71,6 +71,14 @@ def test_integers_alternate(tree: s.Program, stream: list[Event], policy: str, d
 @settings(max_examples=settings.default.max_examples // 8)
 @given(programs(REPEATED), streams(REPEATED), policies(), st.data())
 def test_repetitions_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check(print_program(tree), stream, policy, data, {})
+
+
+@pytest.mark.parametrize("shape", [RECURSIVE, TEXTS], ids=["integers", "texts"])
+@settings(max_examples=settings.default.max_examples // 8)
+@given(st.data())
+def test_recursion_alternates(shape: Shape, data: st.DataObject) -> None:
+    tree, stream, policy = (data.draw(drawn(shape)) for drawn in (programs, streams, policies))
     check(print_program(tree), stream, policy, data, {})
 
 

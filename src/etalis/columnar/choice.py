@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from etalis.columnar.beside import readers_of
 from etalis.columnar.moments import MOST_ROUNDS
-from etalis.columnar.qualify import find_components, flat_types, in_order
+from etalis.columnar.qualify import find_components, flat_types
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Initially
 from etalis.plan import algebra as p
@@ -79,20 +79,17 @@ def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
         yield "iso looks at events of every kind"
 
 
-def part_from(engine: Engine, choice: Choice, *, carried: bool) -> Choice:
-    """Leave to an engine what must run there; `carried`: what it holds is taken over, and put back."""
+def part_from(engine: Engine, choice: Choice) -> Choice:
+    """Leave to an engine what must run there."""
     whole = tuple(whole_engine(engine)) if choice.columnar else ()
     if whole:
         return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
-    refused = [(part, reason) for part in choice.columnar for reason in _unshared(choice, part)] if carried else []
-    left = {i for part, _ in refused for i in part} | set(choice.at_a_time)
+    left = set(choice.at_a_time)
     tied = tied_to(left, choice.columnar, readers_of(engine._rules))
     left.update(i for part in tied for i in part)
     columnar = tuple(part for part in choice.columnar if not left & set(part))
-    reasons = [reason for _, reason in refused]
-    reasons += [f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied]
-    found = choice.reasons + tuple(dict.fromkeys(reasons))
-    return replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=found)
+    reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
+    return replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
 
 
 def tied_to(
@@ -109,12 +106,6 @@ def tied_to(
         found += more
         gone.update(i for part in more for i in part)
         rest = [part for part in rest if part not in more]
-
-
-def _unshared(choice: Choice, part: Sequence[int]) -> Iterator[str]:
-    """Yield what of some rules cannot be taken over from an engine."""
-    if in_order([choice.heads[i] for i in part]) is None:
-        yield f"rule {choice.heads[part[0]].label}: what recursion keeps is not shared with a running engine yet"
 
 
 def whole_engine(engine: Engine) -> Iterator[str]:

@@ -59,6 +59,7 @@ class Lowering:
     leaves: dict[Kind, list[int]] = field(default_factory=dict)
     questions: dict[int, Question] = field(default_factory=dict)
     stores: dict[tuple[int, int], Store] = field(default_factory=dict)
+    numbers: dict[int, int] = field(default_factory=dict)  # of the stores of joins and absences, by their identity
     depth: int = 1
     width: int = 1
     rule: str = ""
@@ -164,6 +165,7 @@ class Lowering:
         row = self.nodes[number]
         how = Matching.of(node.relation, node.policy, window_of(node.tests))
         row[t.KIND] = t.JOIN
+        self.numbers[id(node)] = number
         row[t.SELECT], row[t.CONSUME], row[t.KEEP] = how.select, how.consume, how.keep
         row[t.OCCURS], row[t.WITHIN] = how.occurs_on, how.window
         row[t.RETAIN], row[t.RETAIN_RIGHT] = how.retain
@@ -212,7 +214,7 @@ class Lowering:
             case p.Absent(kind=kind, node=absent, joined=joined, window=window):
                 keep = window if kind == "before" else window_of(p.tests(node))
                 row[t.T_KIND], row[t.T_WHERE] = t.ABSENT, _WHERE[kind]
-                row[t.T_STORE] = -2 - number
+                row[t.T_STORE] = self.numbers[id(test)] = -2 - number
                 row[t.T_KEY] = self._key(joined, slots, known)
                 row[t.T_OWN] = self._key(joined, {v: i for i, v in enumerate(joined)}, known)
                 row[t.T_FIRST], row[t.T_LAST] = slots.get("$first", -1), slots.get("$last", -1)

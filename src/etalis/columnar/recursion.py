@@ -59,8 +59,8 @@ class Recursion:
         self.conditions = conditions
         self.answers: dict[tuple[int, ...], Mapping[int, int] | None] = {}
         self.stores = lowering.stores
+        self.store_numbers = lowering.numbers
         self.constants = len(self.texts.known)
-        self.left = (0, self.constants)  # how many rows and texts were left when last looked at
         self.spare = _SPARE
         of_kinds = lowering.table_of_kinds()
         self.plan = (
@@ -70,16 +70,22 @@ class Recursion:
             of_kinds,
             np.array(lowering.tape, np.int64),
         )
-        most = of_kinds.shape[1] - 2
+        self.depth, self.width = lowering.depth, lowering.width
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew: nothing waits, and nothing was made."""
+        most = self.plan[3].shape[1] - 2
         keys = max([len(store.key) for store in self.stores.values()], default=0)
         self.reg = np.zeros(t.REGISTERS, np.int64)
         self.reg[[t.FREE_ROW, t.FREE_BUCKET]] = -1
         self.reg[t.ANSWER] = t.INEXACT
-        self.flow = np.zeros((lowering.depth + 1, t.C_WORDS + lowering.width), np.int64)
-        self.calc = np.zeros(max(t.CALC, lowering.width), np.int64)
+        self.reg[t.NOW] = -(1 << 62)
+        self.flow = np.zeros((self.depth + 1, t.C_WORDS + self.width), np.int64)
+        self.calc = np.zeros(max(t.CALC, self.width), np.int64)
         self.key = np.zeros(keys, np.int64)
-        self.frames = np.zeros((lowering.depth + 1, t.FRAME_FIELDS), np.int64)
-        self.cells = np.zeros((_FIRST, t.C_WORDS + lowering.width), np.int64)
+        self.frames = np.zeros((self.depth + 1, t.FRAME_FIELDS), np.int64)
+        self.cells = np.zeros((_FIRST, t.C_WORDS + self.width), np.int64)
         self.links = np.zeros((_FIRST, 2), np.int64)
         self.buckets = np.zeros((_FIRST, t.B_KEY + keys), np.int64)
         self.table = np.full(2 * _FIRST, -1)
@@ -87,7 +93,9 @@ class Recursion:
         self.order = np.zeros(_FIRST, np.int64)
         self.seen = np.zeros((2 * _FIRST, 2), np.int64)
         self.ranks = np.zeros(0, np.int64)
-        self.reg[t.NOW] = -(1 << 62)
+        self.answers.clear()
+        self.texts.keep(np.arange(self.constants))
+        self.left = (0, self.constants)  # how many rows and texts were left when last looked at
 
     def take(self, batch: Batch) -> dict[Kind, Made]:
         """Return what a batch causes, by kind."""
@@ -119,7 +127,7 @@ class Recursion:
 
     def _begin(self, given: Any) -> None:
         """Put what is given before the events made at the latest stamp, and forget all others."""
-        latest = self.events[self.order[self.reg[t.SINCE] : self.reg[t.EVENTS]]]
+        latest = self.latest()
         self.answers.clear()
         first, count = len(given), len(given) + len(latest)
         while len(self.cells) < self.reg[t.LIVE] + _LIKELY * first:
@@ -260,6 +268,21 @@ class Recursion:
         state = (self.reg, self.key, self.cells, self.links, self.buckets, self.table)
         for (store, side), mine in rows.items():
             put_rows(store, side, mine, nodes, tests, tape, *state)
+
+    def latest(self) -> Any:
+        """Return the events that were made at the latest stamp, as rows."""
+        return self.events[self.order[self.reg[t.SINCE] : self.reg[t.EVENTS]]]
+
+    def remember(self, now: int, latest: Any) -> None:
+        """Let events be those made so far at a stamp, the latest."""
+        count = len(latest)
+        while len(self.events) <= count:
+            self.events, self.order = _longer(self.events), _longer(self.order)
+        while len(self.seen) <= 2 * count:
+            self.seen = np.zeros((2 * len(self.seen), 2), np.int64)
+        self.events[:count] = latest
+        self.order[:count] = np.arange(count)
+        self.reg[[t.NOW, t.SINCE, t.EVENTS]] = now, 0, count
 
     def _forget_texts(self) -> None:
         """Number texts anew: those of the program, and of what waits or was made at this stamp."""

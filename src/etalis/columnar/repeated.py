@@ -6,7 +6,6 @@ one row for both. Law: a match that waits is the only one of its left side, so t
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
@@ -17,7 +16,7 @@ import numpy as np
 from etalis.columnar.columns import Column, Instances, Integers, nothing
 from etalis.columnar.kernels_repetitions import NO_MATCH
 from etalis.columnar.repetitions import Repeater
-from etalis.columnar.state import Gap, clear_gaps, find_limits, keys_of, write_limits
+from etalis.columnar.state import Gap, Stored, clear_gaps, find_limits, keys_of, write_limits
 from etalis.columnar.typed import to_column, to_integers
 from etalis.runtime.operators import Values, rank
 from etalis.runtime.repetition import Left, Run, Runner
@@ -33,32 +32,31 @@ _time = itemgetter(0)
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What follows a repetition, in the engine: where matches wait, by key, and what each of them holds."""
+    """What follows a repetition, in the engine: where matches wait, and what may lie in between."""
 
-    store: dict[Any, Any]
-    fifo: deque[tuple[int, Any]] | None
-    keys: tuple[str, ...]
-    values: tuple[str, ...]
+    stored: Stored
     gaps: tuple[Gap, ...]
 
     def matches(self) -> Iterator[tuple[Token, dict[str, Any], int, int]]:
         """Yield the matches that wait, those of a key in order: token, what they hold by name, start, end."""
-        for key, group in self.store.items():
-            known = dict(zip(self.keys, key if len(self.keys) > 1 else (key,), strict=False))
+        keys, names = self.stored.keys, self.stored.values
+        for key, group in self.stored.store.items():
+            known = dict(zip(keys, key if len(keys) > 1 else (key,), strict=False))
             for *values, start, end in members(group):
-                held = {**known, **dict(zip(self.values, values, strict=True))}
+                held = {**known, **dict(zip(names, values, strict=True))}
                 yield held["$token"], held, start, end
 
     def write(self, rows: Instances, owners: list[Counted]) -> None:
-        """Let matches wait, which come in the order of their ends; each has its owner."""
+        """Let matches wait instead of those that do; they come in the order of their ends, each with its owner."""
+        self.stored.clear()
         ends = rows.column("$matched").data.tolist()
         tokens = [owner.token for owner in owners]
-        columns = [tokens if v == "$token" else rows.column(v).values() for v in self.values]
-        keys = keys_of(rows, self.keys)
+        columns = [tokens if v == "$token" else rows.column(v).values() for v in self.stored.values]
+        keys = keys_of(rows, self.stored.keys)
         for key, instance in zip(keys, zip(*columns, rows.start.tolist(), ends, strict=True), strict=True):
-            put(self.store, key, instance)
-        if self.fifo is not None:
-            self.fifo.extend(zip(ends, keys, strict=True))
+            put(self.stored.store, key, instance)
+        if self.stored.fifo is not None:
+            self.stored.fifo.extend(zip(ends, keys, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +184,6 @@ class Counting:
             self.theirs.fifo.extend(sorted(((owners[i].start, keys[i]) for i in waits.tolist()), key=_time))
 
     def _save_matches(self, following: Following, rows: Instances, owners: list[Counted]) -> None:
-        following.store.clear()
-        if following.fifo is not None:
-            following.fifo.clear()
         clear_gaps(following.gaps)
         matched, placed = rows.column("$matched").data, rows.column("$placed").data
         order = np.lexsort((placed, matched))

@@ -17,6 +17,7 @@ from etalis.columnar.gates import gate_of
 from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Schedule, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import has_no_duration, in_order, made_kind
+from etalis.columnar.recurring import Recurring
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.ties import Shared, uncollected
 from etalis.columnar.typed import UnfitError
@@ -26,7 +27,7 @@ from etalis.plan.types import Types
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
-from etalis.runtime.ruleset import Tick
+from etalis.runtime.ruleset import RuleSet, Tick
 from etalis.runtime.state import Reported
 from etalis.temporal.event import Event
 from etalis.temporal.event import Kind as EventKind
@@ -56,7 +57,7 @@ class ColumnRun:
             self.engine = engine
         rules = self.engine._rules
         choice = choose(program, received, rules.settings.policy)
-        self.choice = choice = part_from(self.engine, choice, carried=engine is not None)
+        self.choice = choice = part_from(self.engine, choice)
         shared = Builder(choice.types, rules.conditions)
         self._joins = shared.joins
         heads = choice.heads
@@ -66,9 +67,8 @@ class ColumnRun:
             for join in self._joins:
                 join.comes_at_once = has_no_duration(join.node.right, made)
         self._schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
-        tied = [component for component in self._all if isinstance(component, Component)]
-        self._shared = [] if engine is None else [Shared(component, rules) for component in tied]
-        self._loaded: list[Shared] = []
+        self._shared = [] if engine is None else [_share(component, rules) for component in self._all]
+        self._loaded: list[Shared | Recurring] = []
         self._ticks: list[Tick] = []
         self._beside: dict[frozenset[int], Beside] = {}
         self._gate = gate_of(self.engine) if choice.columnar else None
@@ -293,7 +293,12 @@ def warned(run: ColumnRun) -> ColumnRun:
     return run
 
 
-def _loads(shared: Shared) -> bool:
+def _share(component: Component | Recursion, rules: RuleSet) -> Shared | Recurring:
+    """Tie what a component keeps to an engine."""
+    return Shared(component, rules) if isinstance(component, Component) else Recurring(component, rules)
+
+
+def _loads(shared: Shared | Recurring) -> bool:
     """Take over the state of a component; tell whether columns can hold it."""
     try:
         shared.load()

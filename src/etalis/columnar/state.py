@@ -40,57 +40,39 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One side of a join: its store by key, and the queue by which that expires; names are those of the operator."""
+class Stored:
+    """What waits on one side of a join in an engine: by key, and the queue by which it expires.
 
-    join: Join
-    place: int
+    Names are those of the rule, in the engine's order; `types` has those of all of them.
+    """
+
     store: dict[Any, Any]
     fifo: deque[tuple[int, Any]] | None
     keys: tuple[str, ...]
     values: tuple[str, ...]
     types: Mapping[str, str]
-    gaps: tuple[Gap, ...]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.join), self.place
-
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.store)
-
-    def is_like(self, other: Side) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        pairs = zip(self.gaps, other.gaps, strict=True)
-        return self.store == other.store and all(a.blockers.groups == b.blockers.groups for a, b in pairs)
-
-    def load(self) -> None:
-        """Let wait over columns what waits in the engine."""
+    def read(self) -> Instances:
+        """Return what waits, in the order in which it ended."""
         if not self.store:
-            self.join.waiting[self.place] = nothing(self.types)
-            return
+            return nothing({name: self.types[name] for name in (*self.keys, *self.values)})
         note, columns = table_columns(self.store, "instances")
         width = len(self.keys)
         if note["key"] != (width if width > 1 else 0) or len(columns) != max(width, 1) + len(self.values) + 2:
             raise UnfitError("what waits has compound terms")
         named = dict(zip((*self.keys, *self.values), columns if width else columns[1:], strict=False))
         found = {name: to_column(values, self.types[name]) for name, values in named.items()}
-        rows = by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
-        rows = self.join.passing(self.place, rows)
-        if self.gaps:
-            rows = rows.with_columns({LIMIT: Column("int", find_limits(self.gaps, self.types, rows))})
-        self.join.waiting[self.place] = rows.only(self.join.names[self.place])
+        return by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
 
-    def save(self) -> None:
-        """Put into the engine what waits over columns."""
-        rows = self.join.waiting[self.place]
+    def clear(self) -> None:
+        """Let nothing wait."""
         self.store.clear()
         if self.fifo is not None:
             self.fifo.clear()
-        clear_gaps(self.gaps)
+
+    def write(self, rows: Instances) -> None:
+        """Let rows wait instead of what does; they come in the order in which they ended."""
+        self.clear()
         if not len(rows):
             return
         if self.fifo is not None:
@@ -102,12 +84,54 @@ class Side:
         given += [rows.start.tolist(), rows.end.tolist()]
         note = {"form": "instances", "key": width if width > 1 else 0}
         self.store.update(table_content(note, given, Tokens(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a join, and what it is in the engine."""
+
+    join: Join
+    place: int
+    stored: Stored
+    gaps: tuple[Gap, ...]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.join), self.place
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.stored.store)
+
+    def is_like(self, other: Side) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        pairs = zip(self.gaps, other.gaps, strict=True)
+        same = all(a.blockers.groups == b.blockers.groups for a, b in pairs)
+        return same and self.stored.store == other.stored.store
+
+    def load(self) -> None:
+        """Let wait over columns what waits in the engine."""
+        if not self.stored.store:
+            self.clear()
+            return
+        rows = self.join.passing(self.place, self.stored.read())
+        if self.gaps:
+            rows = rows.with_columns({LIMIT: Column("int", find_limits(self.gaps, self.stored.types, rows))})
+        self.join.waiting[self.place] = rows.only(self.join.names[self.place])
+
+    def save(self) -> None:
+        """Put into the engine what waits over columns."""
+        rows = self.join.waiting[self.place]
+        self.stored.write(rows)
+        clear_gaps(self.gaps)
         for gap in self.gaps:
             write_limits(gap, rows, rows.column(LIMIT).data)
 
     def clear(self) -> None:
         """Let nothing wait over columns."""
-        self.join.waiting[self.place] = nothing(self.types)
+        self.join.waiting[self.place] = nothing(self.stored.types)
 
 
 def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
@@ -133,7 +157,8 @@ def _grouped(rows: Instances, names: Sequence[str]) -> Any:
 # absences
 
 
-def _empty(blockers: Blockers) -> None:
+def clear_blockers(blockers: Blockers) -> None:
+    """Note nothing for an absence."""
     blockers.groups.clear()
     blockers.fifo.clear()
 
@@ -141,7 +166,7 @@ def _empty(blockers: Blockers) -> None:
 def clear_gaps(gaps: Iterable[Gap]) -> None:
     """Note nothing for some gaps."""
     for gap in gaps:
-        _empty(gap.blockers)
+        clear_blockers(gap.blockers)
 
 
 def find_limits(gaps: Iterable[Gap], types: Mapping[str, str], rows: Instances) -> Integers:
@@ -226,7 +251,7 @@ class Blocking:
 
     def save(self) -> None:
         """Put back what is noted."""
-        _empty(self.blockers)
+        clear_blockers(self.blockers)
         write_blockers(self.blockers, self.types, self.absence.blockers)
 
     def clear(self) -> None:
@@ -235,6 +260,20 @@ class Blocking:
 
 
 # what was made at this moment
+
+
+def read_made(noted: Noted, arity: int, now: int) -> list[tuple[Any, ...]]:
+    """Return what an engine has made at the present moment, of one kind: start and attributes."""
+    if noted.stamp < now:
+        return []
+    one = (noted.first[1], *noted.first[3 : 3 + arity]) if noted.first else ()
+    return list(noted.seen) if noted.seen_at == noted.stamp else [one]
+
+
+def write_made(noted: Noted, now: int, start: Integers, columns: Iterable[Column]) -> None:
+    """Tell an engine what was made at the present moment."""
+    noted.stamp = noted.seen_at = now
+    noted.seen = set(zip(start.tolist(), *(column.values() for column in columns), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,12 +301,8 @@ class Making:
 
     def load(self) -> None:
         """Take what the engine has made at the present moment."""
-        noted, now = self.noted, self.state.now
-        self.latest.made = None
-        if noted.stamp < now:
-            return
-        one = (noted.first[1], *noted.first[3 : 3 + self.arity]) if noted.first else ()
-        seen = list(noted.seen) if noted.seen_at == noted.stamp else [one]
+        now = self.state.now
+        seen = read_made(self.noted, self.arity, now)
         start, *columns = zip(*seen, strict=True) if seen else [()] * (1 + self.arity)
         zeros = np.zeros(len(seen), np.int64)
         found = [to_column(values, kind) for values, kind in zip(columns, self.latest.types, strict=True)]
@@ -277,9 +312,7 @@ class Making:
         """Tell the engine what was made at the present moment."""
         made = self.latest.made
         if made is not None and int(made.end[-1]) == self.state.now:
-            self.noted.stamp = self.noted.seen_at = self.state.now
-            values = [column.values() for column in made.columns]
-            self.noted.seen = set(zip(made.start.tolist(), *values, strict=True))
+            write_made(self.noted, self.state.now, made.start, made.columns)
 
     def clear(self) -> None:
         """Remember nothing over columns."""

@@ -7,7 +7,7 @@ side; variables of an entry that rules share have other names in each of them.
 from __future__ import annotations
 
 import gc
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -20,7 +20,7 @@ from etalis.columnar.joins import Join
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
 from etalis.columnar.repeated import Counting, Following
 from etalis.columnar.repetitions import Repeater
-from etalis.columnar.state import Blocking, Gap, Making, Names, Side
+from etalis.columnar.state import Blocking, Gap, Making, Names, Side, Stored
 from etalis.columnar.timing import Deadlines, Ringing
 from etalis.columnar.typed import UnfitError
 from etalis.plan import algebra as p
@@ -108,9 +108,9 @@ def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iter
             pass
         case Union(branches=branches):
             for place, branch in enumerate(branches):
-                yield from _tie(branch, *_below(entry, "input", place, names), rules)
+                yield from _tie(branch, *below(entry, "input", place, names), rules)
         case Filter(child=child, tests=tests):
-            yield from _tie(child, *_below(entry, "input", 0, names), rules)
+            yield from _tie(child, *below(entry, "input", 0, names), rules)
             yield from _tie_tests(tests, entry, names, rules)
         case Slider():
             yield from _tie_slider(operator, entry, names, rules)
@@ -127,21 +127,25 @@ def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iter
 
 
 def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
-    compiler, memory = rules.compiler, rules.memory
     places = _places(join.node)
     gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in join.gaps)
     for place in (0, 1):
-        if compiler.retention(entry, place) != NEVER_STORED:
-            keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
+        if rules.compiler.retention(entry, place) != NEVER_STORED:
             types = {v: join.waiting[place].column(v).type for v in join.names[place]}
-            store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
-            yield Side(join, place, store, fifo, keys, values, types, () if place else gaps)
-        yield from _tie(join.inputs[place], *_below(entry, "input", place, names), rules)
+            yield Side(join, place, stored_in(entry, place, names, types, rules), () if place else gaps)
+        yield from _tie(join.inputs[place], *below(entry, "input", place, names), rules)
     for absence in join.tests.tests:
         if isinstance(absence, Absence):
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
     for gap in join.gaps:
-        yield from _tie(gap.operator, *_below(entry, "negated", places[id(gap.test)], names), rules)
+        yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
+
+
+def stored_in(entry: Entry, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> Stored:
+    """Return where instances of one side of a join wait in the engine."""
+    memory, compiler = rules.memory, rules.compiler
+    keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
+    return Stored(memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}")), keys, values, types)
 
 
 def _places(node: p.Node) -> dict[int, int]:
@@ -150,7 +154,7 @@ def _places(node: p.Node) -> dict[int, int]:
 
 
 def _gap(absence: Absence, place: int, entry: Entry, names: Names, rules: RuleSet) -> Gap:
-    return Gap(absence, rules.memory[entry.key, f"blockers{place}"], _joined(entry, place, names))
+    return Gap(absence, rules.memory[entry.key, f"blockers{place}"], joined_in(entry, place, names))
 
 
 def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
@@ -159,12 +163,10 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
     places = _places(whole)
     own, known, following = entry, names, None
     if repeater.follower is not None:
-        own, known = _below(entry, "input", 0, names)
-        yield from _tie(repeater.inputs[-1], *_below(entry, "input", 1, names), rules)
-        keys = _called(rules.compiler.keys(entry), names), _called(rules.compiler.columns(entry, 0), names)
-        store, fifo = rules.memory[entry.key, "side0"], rules.memory.get((entry.key, "fifo0"))
+        own, known = below(entry, "input", 0, names)
+        yield from _tie(repeater.inputs[-1], *below(entry, "input", 1, names), rules)
         gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in repeater.gaps)
-        following = Following(store, fifo, *keys, gaps)
+        following = Following(stored_in(entry, 0, names, {}, rules), gaps)
     node = own.node
     assert isinstance(node, p.Repetition)
     types = {v: repeater.waiting.column(v).type for v in repeater.names}
@@ -172,12 +174,12 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
     exports = shared if node.left is None else _called(node.left.exports, known)
     yield Counting(repeater, rules.memory[own.key, "operator"], following, exports, shared, types)
     for place in range(len(own.inputs)):
-        yield from _tie(repeater.inputs[place], *_below(own, "input", place, known), rules)
+        yield from _tie(repeater.inputs[place], *below(own, "input", place, known), rules)
     for absence in repeater.outcome.tests.tests:
         if isinstance(absence, Absence):
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
     for gap in repeater.gaps:
-        yield from _tie(gap.operator, *_below(entry, "negated", places[id(gap.test)], names), rules)
+        yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
 
 
 def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
@@ -186,10 +188,10 @@ def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> I
     values = _called(p.children(entry.node)[0].exports, names)
     owner = rules.memory[entry.key, "operator"]
     yield Deadlines(waiter, owner, rules.state, {v: left.column(v).type for v in values})
-    types = {v: own.column(v).type for v in _joined(entry, place, names)}
+    types = {v: own.column(v).type for v in joined_in(entry, place, names)}
     yield Blocking(waiter, rules.memory[entry.key, f"blockers{place}"], types)
-    yield from _tie(waiter.left, *_below(entry, "input", 0, names), rules)
-    yield from _tie(waiter.absent, *_below(entry, "negated", place, names), rules)
+    yield from _tie(waiter.left, *below(entry, "input", 0, names), rules)
+    yield from _tie(waiter.absent, *below(entry, "negated", place, names), rules)
     yield from _tie_tests(waiter.outcome.tests, entry, names, rules)
 
 
@@ -201,7 +203,7 @@ def _tie_slider(slider: Slider, entry: Entry, names: Names, rules: RuleSet) -> I
     groups, exports = _called(node.groups, names), _called(node.element.exports, names)
     theirs = rules.memory[entry.key, "operator"]
     yield Elements(slider, theirs, rules.state, value[0] if value else None, groups, exports, types)
-    yield from _tie(slider.elements.operator, *_below(entry, "input", 0, names), rules)
+    yield from _tie(slider.elements.operator, *below(entry, "input", 0, names), rules)
     yield from _tie_tests(slider.outcome.outcome.tests, entry, names, rules)
 
 
@@ -215,8 +217,8 @@ def _tie_folder(folder: Folder, entry: Entry, names: Names, rules: RuleSet) -> I
     totals = {v: reached.column(v).type for v in folder.running.names}
     theirs = rules.memory[entry.key, "operator"]
     yield Openers(folder, theirs, exports, groups, _called(firm, names), types, totals)
-    yield from _tie(folder.openers.operator, *_below(entry, "input", 0, names), rules)
-    yield from _tie(folder.elements.operator, *_below(entry, "input", 1, names), rules)
+    yield from _tie(folder.openers.operator, *below(entry, "input", 0, names), rules)
+    yield from _tie(folder.elements.operator, *below(entry, "input", 1, names), rules)
     yield from _tie_tests(folder.outcome.outcome.tests, entry, names, rules)
 
 
@@ -231,12 +233,12 @@ def _tie_tests(tests: Tests, entry: Entry, names: Names, rules: RuleSet) -> Iter
 
 
 def _tie_absence(absence: Absence, entry: Entry, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
-    types = {v: absence.blockers.column(v).type for v in _joined(entry, place, names)}
+    types = {v: absence.blockers.column(v).type for v in joined_in(entry, place, names)}
     yield Blocking(absence, rules.memory[entry.key, f"blockers{place}"], types)
-    yield from _tie(absence.operator, *_below(entry, "negated", place, names), rules)
+    yield from _tie(absence.operator, *below(entry, "negated", place, names), rules)
 
 
-def _joined(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
+def joined_in(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
     """Return the variables that an absence shares, as the rule calls them, in the order of the engine's keys."""
     absent: list[p.Absent | p.Deadline] = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
     if isinstance(entry.node, p.Deadline):
@@ -244,7 +246,7 @@ def _joined(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
     return _called(absent[place].joined, names)
 
 
-def _below(entry: Entry, kind: str, place: int, names: Names) -> tuple[Entry, Names]:
+def below(entry: Entry, kind: str, place: int, names: Names) -> tuple[Entry, Names]:
     """Return an input of an entry, and the rule's names for its variables."""
     child = (entry.inputs if kind == "input" else entry.negated)[place]
     for reader in child.readers:

@@ -30,10 +30,12 @@ def check(text: str, events: list[Event], policy: str | None = None) -> bool:
 
 
 def check_carried(engine: Engine, events: list[Event], types: Types, expected: list[Event]) -> None:
-    """Take some stretches over columns and the others by push, with one engine, and compare."""
+    """Take some stretches over columns and the others by push, with one engine or one restored from it, and compare."""
     found: list[Event] = []
     for number, low in enumerate(range(0, len(events), 5)):
         part = events[low : low + 5]
+        if number % 4 == 3:
+            engine = engine.program.restore(engine.snapshot())
         if number % 3 == 1:
             found += [e for event in part for e in engine.push(event.name, *event.args, at=(event.start, event.end))]
             continue

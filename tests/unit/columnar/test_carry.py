@@ -172,12 +172,14 @@ def test_facts_are_those_of_the_engine() -> None:
 
 
 def test_explain_says_what_an_engine_keeps_for_itself() -> None:
-    program = etalis.compile(TEXT + "known(Id) <- order(Id, _). known(Id) <- known(Id) seq sent(Id, _).")
+    program = etalis.compile(TEXT + "thrice(Id) <- order(Id, _) seq sent(Id, _) star_times.")
     given = {"time": "at", "event": "event"}
-    assert explain(program, table(rows(9, 1)), **given) == "over columns: rules 1, 2, 3, 4, 5"
-    assert explain(program, table(rows(9, 1)), **given, engine=program.engine()) == (
-        "over columns: rules 1, 2, 3\nevent at a time: rules 4, 5\n"
-        "  rule 4: what recursion keeps is not shared with a running engine yet"
+    engine = program.engine()
+    for known in ({}, {"engine": engine}):
+        assert explain(program, table(rows(9, 1)), **given, **known) == "over columns: rules 1, 2, 3, 4"
+    engine.on("late", print)
+    assert explain(program, table(rows(9, 1)), **given, engine=engine) == (
+        "event at a time: rules 1, 2, 3, 4\n  events are handed to callbacks"
     )
 
 

@@ -10,11 +10,12 @@ import etalis
 from etalis.columnar import tape
 from etalis.columnar.events import find_types, gather
 from etalis.columnar.recursion import Recursion
-from etalis.columnar.run import ColumnRun
+from etalis.columnar.run import ColumnRun, run_on
 from etalis.errors import EventError, LimitError
 from etalis.logic.term import Value, real
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
+from unit.columnar.agreement import check_carried
 
 CLOSURE = "tc(X, Y) <- a(X, Y). tc(X, Y) <- tc(X, Z) seq a(Z, Y)."
 SUM = "s(0) <- go(_). s(N) <- s(M) seq a(X) where N is M + X."
@@ -50,6 +51,7 @@ def check(
             run.components[0].spare = tidies  # type: ignore[union-attr]
         assert found(run, stream, size, types) == wanted
         assert list(map(str, run.errors)) == list(map(str, engine.errors))
+    check_carried(engine.program.engine(), stream, types or find_types(stream), wanted)
     return wanted
 
 
@@ -175,3 +177,26 @@ def test_what_has_no_kernel_is_said() -> None:
     assert "rule 2: it is recursive, and recursion has no kernel for one of its parts" in run.choice.describe()
     run = ColumnRun(etalis.compile(CLOSURE, max_derivations=1 << 30), {("a", 2): ("int", "int")})
     assert "max_derivations is too large" in run.choice.describe()
+
+
+def test_what_the_machine_cannot_hold_stays_in_the_engine(caplog: pytest.LogCaptureFixture) -> None:
+    stream = events(("a", (1, tape.NULL), 1), ("a", (2, 3), 2), ("a", (3, 4), 3))
+    program = etalis.compile(CLOSURE)
+    one, other = (program.engine(policy="unrestricted") for _ in range(2))
+    wanted = list(one.run(stream))
+    found = list(other.run(stream[:1]))
+    run = run_on(other, find_types(stream))
+    run.load()
+    found += run.take(gather(stream[1:], find_types(stream)))
+    run.save()
+    assert found == wanted
+    assert not run.components
+    assert "an integer that columns cannot hold" in caplog.text
+
+
+def test_what_was_made_at_a_moment_is_known_to_either() -> None:
+    text = ":- set_flag(max_derivations, 100). tc(X, Y) <- a(X, Y). tc(X, Y) <- tc(X, Z) and a(Z, Y)."
+    stream = events(*(("a", (i % 3, (i + 1) % 3), 5) for i in range(12)))
+    check_carried(
+        etalis.compile(text).engine(), stream, find_types(stream), list(etalis.compile(text).engine().run(stream))
+    )
