@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from etalis.columnar.compiler import part
 from etalis.columnar.tape import (
     ABSOLUTE,
     ABSOLUTE_R,
@@ -41,7 +42,6 @@ from etalis.columnar.tape import (
     TRUE,
     UNLESS,
     UNLESS_NOT,
-    part,
 )
 
 

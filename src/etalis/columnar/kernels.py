@@ -2,18 +2,15 @@
 
 They know no program: relation, policy and window come in as numbers, so that their set is closed. Each works on
 instances in the order of their arrival and answers with row numbers; payload never comes here. With
-`NUMBA_DISABLE_JIT=1` they run as plain Python. What is called within a loop takes plain numbers only, and no loop
-gives an array another value: either would count references at every turn, which costs several times the work.
+`NUMBA_DISABLE_JIT=1` they run as plain Python. What is called within a loop takes plain numbers only: handing over
+arrays at every turn costs several times the work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from numba import njit
-
-F = TypeVar("F", bound=Callable[..., Any])
+from etalis.columnar.compiler import kernel, part
 
 ALL, EARLIEST, LATEST = 0, 1, 2
 ALWAYS, UNMATCHED, NEWEST = 0, 1, 2
@@ -24,12 +21,7 @@ LEFT, RIGHT, ARRIVED, CANDIDATE, USED, FOUND, MATCHED = range(7)  # places of a 
 NEXT = -2  # no arrival is under way
 
 
-def kernel(function: F) -> F:
-    """Compile a loop on first use; the machine code is kept beside the module, for every later process."""
-    return njit(cache=True, nogil=True)(function)  # type: ignore[no-any-return]
-
-
-@kernel
+@part
 def stir(mixed: int, number: int) -> int:
     """Return a well-mixed number, not negative, of one such and a part of a key."""
     mixed = (mixed ^ number) & 0x7FFFFFFFFFFFFFFF
@@ -38,7 +30,7 @@ def stir(mixed: int, number: int) -> int:
     return mixed ^ (mixed >> 29)
 
 
-@kernel
+@part
 def shift_for(mask: int) -> int:
     """Return the shift with which `spread` gives the places up to `mask`, one less than a power of two."""
     shift = 32
@@ -47,13 +39,13 @@ def shift_for(mask: int) -> int:
     return shift
 
 
-@kernel
+@part
 def spread(key: int, shift: int) -> int:
     """Return the place of a key in a table of 2 ** (32 - shift) places: all its bits tell."""
     return ((((key ^ (key >> 32)) & 0xFFFFFFFF) * 0x61C88647) & 0xFFFFFFFF) >> shift
 
 
-@kernel
+@part
 def allows(relation: int, a1: int, a2: int, b1: int, b2: int) -> bool:
     """Tell whether a relation holds, by its bits for <, =, > between a1 b1, a1 b2, a2 b1, a2 b2, a1 a2 and b1 b2."""
     if relation == BEFORE:
@@ -71,7 +63,7 @@ def allows(relation: int, a1: int, a2: int, b1: int, b2: int) -> bool:
     ) == 1
 
 
-@kernel
+@part
 def length(occurs_on: int, a1: int, a2: int, b1: int, b2: int) -> int:
     """Return how long a pair lasts."""
     if occurs_on == 1:

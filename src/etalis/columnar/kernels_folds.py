@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from etalis.columnar.kernels import kernel
+from etalis.columnar.compiler import kernel
 
 COUNT, SUM, TOTAL, LEAST, GREATEST, FIRST, LAST, DISTINCT = range(8)
 

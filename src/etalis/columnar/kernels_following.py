@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from etalis.columnar.kernels import allows, kernel, length, shift_for, spread
+from etalis.columnar.compiler import kernel
+from etalis.columnar.kernels import allows, length, shift_for, spread
 
 LOW, HIGH, RIGHT, CANDIDATE, FOUND, WAITING = range(6)  # places of a cursor
 STRETCH = 1024  # left sides: few enough for what is done with them to stay in a near cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from etalis.columnar.kernels import kernel
+from etalis.columnar.compiler import kernel
 
 LEFT, ELEMENT, FOLLOWER, FOUND = range(4)  # places of a cursor
 NO_MATCH = -(1 << 62)

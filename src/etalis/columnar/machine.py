@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.columnar.calculator import calculate
+from etalis.columnar.compiler import inner, kernel
 from etalis.columnar.kernels import ALL, HULL, LATEST, NEVER, NEWEST, ON_A, UNMATCHED, allows, length
 from etalis.columnar.rounds import make, sort_round
 from etalis.columnar.stores import block, drop_bucket, is_blocked, link, locate, new_row, plain, unlink
@@ -103,8 +104,6 @@ from etalis.columnar.tape import (
     WIDTH,
     WINDOW,
     WITHIN,
-    entry,
-    inner,
 )
 
 
@@ -218,7 +217,7 @@ def stay(
         drop_bucket(b, reg, buckets, table)
 
 
-@entry
+@kernel
 def run(
     limit: int, place_bits: int, nodes: Any, tests: Any, heads: Any, kinds: Any, tape: Any, reg: Any, flow: Any,
     calc: Any, calc_r: Any, key: Any, frames: Any, cells: Any, links: Any, buckets: Any, table: Any, events: Any,

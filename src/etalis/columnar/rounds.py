@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from etalis.columnar.compiler import inner, kernel, part
 from etalis.columnar.kernels import stir
 from etalis.columnar.stores import plain
 from etalis.columnar.tape import (
@@ -25,9 +26,6 @@ from etalis.columnar.tape import (
     SINCE,
     TEXT,
     WHOLE,
-    entry,
-    inner,
-    part,
 )
 
 
@@ -144,7 +142,7 @@ def note(e: int, arity: int, kinds: Any, epoch: int, events: Any, seen: Any) -> 
     return True
 
 
-@entry
+@kernel
 def note_all(kinds: Any, reg: Any, order: Any, events: Any, seen: Any) -> None:
     """Note the events that were made at this stamp anew."""
     reg[EPOCH] += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from etalis.columnar.compiler import inner, kernel, part
 from etalis.columnar.kernels import stir
 from etalis.columnar.tape import (
     B_HASH,
@@ -39,9 +40,6 @@ from etalis.columnar.tape import (
     T_STORE,
     T_WHERE,
     T_WINDOW,
-    entry,
-    inner,
-    part,
 )
 
 
@@ -217,7 +215,7 @@ def is_blocked(
     return bool(y >= 0 and cells[y, C_WORDS] > low)
 
 
-@entry
+@kernel
 def spread(buckets: Any, table: Any) -> None:
     """Put buckets into an empty table, those that are free aside."""
     mask = len(table) - 1
@@ -229,7 +227,7 @@ def spread(buckets: Any, table: Any) -> None:
             table[place] = b
 
 
-@entry
+@kernel
 def sweep(now: int, nodes: Any, tests: Any, reg: Any, cells: Any, links: Any, buckets: Any, table: Any) -> None:
     """Drop what has waited too long, and buckets that nothing is left in."""
     for b in range(reg[BUCKETS]):
@@ -245,7 +243,7 @@ def sweep(now: int, nodes: Any, tests: Any, reg: Any, cells: Any, links: Any, bu
             drop_bucket(b, reg, buckets, table)
 
 
-@entry
+@kernel
 def list_rows(reg: Any, links: Any, buckets: Any, found: Any) -> None:
     """List all rows that wait, those of a list in order: the row, its bucket, its side."""
     at = 0
@@ -262,7 +260,7 @@ def list_rows(reg: Any, links: Any, buckets: Any, found: Any) -> None:
                 x = links[x, 0]
 
 
-@entry
+@kernel
 def put_rows(
     store: int, side: int, rows: Any, nodes: Any, tests: Any, tape: Any, reg: Any, key: Any, cells: Any, links: Any,
     buckets: Any, table: Any,

@@ -7,13 +7,6 @@ their length first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
-from numba import njit
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 # What the machine knows between two calls, by place in `reg`.
 (
     MODE, ROW, ROUND, HIGH, AT, LEAF, DEPTH, NODE, TEST, ANSWER, NOW, MADE, EVENTS, FREE_ROW, ROWS, FREE_BUCKET,
@@ -52,19 +45,3 @@ CALC = 64  # how many words a calculation may hold
 EXACT = 1 << 53
 LARGE = float(1 << 62)
 TRUE, FALSE, INEXACT = 1, 0, 2
-
-
-def entry(function: F) -> F:
-    """Compile what Python calls, and keep its code beside the module. Nothing owns an array, so none is counted."""
-    return njit(cache=True, nogil=True, _nrt=False)(function)  # type: ignore[no-any-return]
-
-
-def part(function: F) -> F:
-    """Compile what only compiled functions call."""
-    return njit(nogil=True, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)  # type: ignore[no-any-return]
-
-
-def inner(function: F) -> F:
-    """Compile what the innermost loop calls into its place: handing over its arrays would cost more than its work."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-    return njit(nogil=True, _nrt=False, **options)(function)  # type: ignore[no-any-return]

@@ -1,0 +1,116 @@
+"""The machine code of kernels on disk: never out of date, and kept where it can be, by several processes at once."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numba
+import pytest
+
+from etalis.columnar import compiler
+
+HELPER = """
+from etalis.columnar.compiler import {kind}
+STEP = {step}
+@{kind}
+def helper(x):
+    return x + STEP * {factor}
+"""
+LOOP = """
+from etalis.columnar.compiler import kernel
+from called import helper
+@kernel
+def loop(n):
+    x = 0
+    for _ in range(n):
+        x = helper(x)
+    return x
+def run():
+    return [loop(3), sum(loop.stats.cache_hits.values())]
+"""
+
+
+def write(folder: Path, kind: str = "part", step: int = 1, factor: int = 1) -> None:
+    """Write a kernel and, in another module, a function that is compiled into it."""
+    (folder / "called.py").write_text(HELPER.format(kind=kind, step=step, factor=factor))
+    (folder / "calling.py").write_text(LOOP)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Let machine code be kept in a folder of its own, and modules be found beside it."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    compiler.folder.cache_clear()
+    yield tmp_path / "kept"
+    compiler.folder.cache_clear()
+
+
+def run(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return what the kernel gives in modules imported anew, and how often its machine code was found."""
+    for name in ("called", "calling"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    importlib.invalidate_caches()
+    return list(importlib.import_module("calling").run())
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"), [({"factor": 2}, 6), ({"step": 5}, 15), ({"kind": "inner"}, 3)], ids=str
+)
+def test_what_is_compiled_into_a_kernel_decides_whether_its_code_is_used(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, object], expected: int
+) -> None:
+    write(kept.parent)
+    assert [run(monkeypatch) for _ in range(2)] == [[3, 0], [3, 1]]
+    write(kept.parent, **change)  # type: ignore[arg-type]
+    assert [run(monkeypatch) for _ in range(2)] == [[expected, 0], [expected, 1]]
+    assert len(list(kept.rglob("*.nbi"))) == 1  # what is out of date is gone
+
+
+def test_a_kernel_runs_where_its_code_cannot_be_written(
+    kept: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    write(kept.parent)
+    compiler.folder()
+    shutil.rmtree(kept)
+    assert run(monkeypatch) == [3, 0]
+    assert "the machine code of calling.loop" in caplog.text
+
+
+def start(package: Path, home: Path) -> subprocess.Popen[str]:
+    folder = package.parent
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home), "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-B", "-c", "import calling; print(calling.run())"]
+    return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[list[int], str]:
+    given, told = process.communicate(timeout=100)
+    assert process.returncode == 0, told
+    return json.loads(given), told.strip()
+
+
+def test_a_package_that_cannot_be_written_keeps_its_code_for_the_user(tmp_path: Path) -> None:
+    package = tmp_path / "etalis"
+    (package / "columnar").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "columnar" / "__init__.py").touch()
+    (package / "columnar" / "__pycache__").touch()  # a file: no directory can be made, not even by root
+    shutil.copy(compiler.__file__, package / "columnar")
+    write(tmp_path)
+    at_once = [start(package, tmp_path / "home") for _ in range(2)]
+    assert [finish(process)[0][0] for process in at_once] == [3, 3]
+    assert finish(start(package, tmp_path / "home")) == ([3, 1], "")
+    assert list((tmp_path / "home").rglob("*.nbi"))
+    given, told = finish(start(package, tmp_path / "calling.py"))
+    assert given == [3, 0]
+    assert told == "every process compiles its kernels: no directory can be written, set NUMBA_CACHE_DIR"
