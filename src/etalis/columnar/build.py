@@ -14,14 +14,14 @@ from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Sour
 from etalis.columnar.repetitions import Repeater, is_followed
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
-from etalis.plan.types import Types, variable_types
+from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
 
 
 class Builder:
     """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it."""
 
-    def __init__(self, types: Types, conditions: Conditions, beside: Builder | None = None) -> None:
+    def __init__(self, types: Typing, conditions: Conditions, beside: Builder | None = None) -> None:
         self.types = types
         self.conditions = conditions
         self.timers: list[Timer] = [] if beside is None else beside.timers
@@ -35,7 +35,7 @@ class Builder:
         return self.built[node]
 
     def _build(self, node: p.Node, rule: str) -> Operator:
-        known = variable_types(node, self.types)
+        known = self.types.variables(node)
         match node:
             case p.Source():
                 return Source(node, {v: known[v] for v in node.exports})
@@ -52,7 +52,7 @@ class Builder:
                 return self._repeater(node, None, known, rule)
             case p.Fold(element=element):
                 inputs = self._inputs(rule, *p.children(node))
-                inside = {**known, **variable_types(element, self.types)}
+                inside = {**known, **self.types.variables(element)}
                 return build_fold(
                     node, inputs, inside, Tests(self._tests(node, known, rule)), self.conditions.fail(rule)
                 )

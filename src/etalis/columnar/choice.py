@@ -11,9 +11,11 @@ from etalis.columnar.moments import MOST_ROUNDS
 from etalis.columnar.qualify import find_components, flat_types
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Initially
+from etalis.logic.clauses import Database
 from etalis.plan import algebra as p
+from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules
-from etalis.plan.types import Types, infer_types
+from etalis.plan.types import Types, Typing, infer_types
 from etalis.runtime.program import Program
 from etalis.runtime.state import NEVER
 
@@ -29,7 +31,7 @@ class Choice:
     columnar: tuple[tuple[int, ...], ...]
     at_a_time: tuple[int, ...]
     reasons: tuple[str, ...]
-    types: Types
+    types: Typing
 
     def describe(self) -> str:
         """Say it in lines."""
@@ -45,12 +47,12 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
 
 
-def choose(program: Program, received: Types, policy: str | None = None) -> Choice:
-    """Decide what of a program runs over columns, given the types of what comes in."""
+def choose(program: Program, received: Types, policy: str | None, database: Database) -> Choice:
+    """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
     settings = program.settings if policy is None else replace(program.settings, policy=policy)
     heads = plan_rules(program.rules, settings)
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
-    types = flat_types(infer_types(heads, received, declared))
+    types = flat_types(infer_types(heads, received, declared, Answers(database), "string"))
     whole = tuple(_whole_program(program, heads))
     if whole:
         return Choice(heads, (), tuple(range(len(heads))), whole, types)

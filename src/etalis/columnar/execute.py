@@ -20,7 +20,7 @@ from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
 from etalis.language.syntax import Alarm, Const, Var
 from etalis.plan import algebra as p
-from etalis.plan.types import Types
+from etalis.plan.types import Typing
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -47,7 +47,7 @@ class Made:
 class Component:
     """Rules connected by events, over batches."""
 
-    def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Types, shared: Builder) -> None:
+    def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Typing, shared: Builder) -> None:
         ordered = in_order(heads)
         assert ordered is not None
         self.numbers = tuple(numbers)

@@ -20,7 +20,7 @@ from etalis.columnar.words import TYPES, Texts
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, window_of
-from etalis.plan.types import Types, variable_types
+from etalis.plan.types import Typing
 
 Kind: TypeAlias = tuple[str, int]
 _WHERE = {"gap": t.GAP, "inside": t.INSIDE, "before": t.BEFORE}
@@ -49,7 +49,7 @@ class Store:
 class Lowering:
     """Tables in the making."""
 
-    types: Types
+    types: Typing
     kinds: Sequence[Kind]
     texts: Texts
     nodes: list[Any] = field(default_factory=list)
@@ -106,7 +106,7 @@ class Lowering:
     def _add(self, node: p.Node, depth: int) -> tuple[int, dict[str, int]]:
         """Write a node and all below it; return its row, and its slots by name."""
         self.depth = max(self.depth, depth + 1)
-        known = {**variable_types(node, self.types), "$first": "int", "$last": "int"}
+        known = {**self.types.variables(node), "$first": "int", "$last": "int"}
         number = len(self.nodes)
         row = np.zeros(t.NODE_FIELDS, np.int64)
         self.nodes.append(row)

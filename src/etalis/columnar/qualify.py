@@ -20,7 +20,7 @@ from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import join_key
 from etalis.plan.sharing import count_leaves
-from etalis.plan.types import Types, variable_types
+from etalis.plan.types import Typing
 from etalis.temporal.aggregate import FOLDS
 
 Kind: TypeAlias = tuple[str, int]
@@ -34,7 +34,7 @@ class Component:
     reasons: tuple[str, ...]
 
 
-def find_components(heads: Sequence[p.Head], types: Types, is_short: bool) -> list[Component]:
+def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> list[Component]:
     """Part rules into those that share no event, and say of each part whether it runs over columns.
 
     `is_short`: what one input causes is so little that the rounds of recursion can be counted.
@@ -77,7 +77,7 @@ def read_kinds(node: p.Node) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys((n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)))
 
 
-def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Types, is_short: bool) -> Component:
+def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> Component:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     mine = [heads[i] for i in numbers]
     if in_order(mine) is None:
@@ -132,7 +132,7 @@ def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
     return ordered
 
 
-def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
+def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     """Yield what keeps a rule from columns."""
     if head.alarm is not None and alarm_delay(head.alarm) is None:
         yield "its alarm is set for no constant number of seconds"
@@ -145,7 +145,7 @@ def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
     loose = _loose(head)
     for node in p.walk(head.body):
         yield from _node(node, types, followers.get(id(node)), loose)
-    known = variable_types(head.body, types)
+    known = types.variables(head.body)
     for name in sorted(v.name for v in head.event.args if isinstance(v, Var)):
         if known.get(name) not in FLAT:
             yield f"{name} has no flat type"
@@ -153,11 +153,11 @@ def _obstacles(head: p.Head, types: Types) -> Iterator[str]:
             yield f"{name} may be unbound"
 
 
-def _recursive_obstacles(head: p.Head, types: Types) -> Iterator[str]:
+def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     """Yield what keeps a rule of a recursive component from the machine, which knows a value's type by its place."""
     if head.alarm is not None:
         yield "it is recursive, and recursion has no kernel for alarms"
-    known = variable_types(head.body, types)
+    known = types.variables(head.body)
     for arg, place in zip(head.event.args, types[made_kind(head)], strict=True):
         if isinstance(arg, Var) and known.get(arg.name) != place:
             yield f"it is recursive, and {arg.name} has another type than its head declares"
@@ -180,13 +180,13 @@ def _recursive_obstacles(head: p.Head, types: Types) -> Iterator[str]:
             yield "it is recursive, and a variable may be unbound"
         if isinstance(node, p.Join) and node.policy.select == "together":
             yield "it is recursive, and recursion has no kernel for the policy cumulative"
-        known = variable_types(node, types)
+        known = types.variables(node)
         asked = {v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs}
         for name in sorted(v for v in asked if known.get(v) not in FLAT):
             yield f"it is recursive, and {name} has no flat type"
 
 
-def _source_types(node: p.Source, types: Types) -> dict[str, set[str]]:
+def _source_types(node: p.Source, types: Typing) -> dict[str, set[str]]:
     """Return the types that each variable of a leaf has."""
     found: dict[str, set[str]] = {}
     for arg, place in zip(node.args, types[node.name, len(node.args)], strict=True):
@@ -195,11 +195,11 @@ def _source_types(node: p.Source, types: Types) -> dict[str, set[str]]:
     return found
 
 
-def _part_types(node: p.Node, types: Types) -> dict[str, set[str]]:
+def _part_types(node: p.Node, types: Typing) -> dict[str, set[str]]:
     """Return the types that each variable has in the parts of a node that export it."""
     found: dict[str, set[str]] = {}
     for child in p.children(node):
-        known = variable_types(child, types)
+        known = types.variables(child)
         for name in child.exports:
             if name in known:
                 found.setdefault(name, set()).add(known[name])
@@ -245,12 +245,12 @@ def _loose(head: p.Head) -> set[str]:
     return {v.name for v in head.event.args if isinstance(v, Var)} - read
 
 
-def _node(node: p.Node, types: Types, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
+def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
     if any(v in ("$parts", "$ids") for v in node.exports):
         yield "its parts are asked for"
     if "$token" in node.exports and follower is None:
         yield "what a repetition counts after may be consumed elsewhere"
-    known = variable_types(node, types)
+    known = types.variables(node)
     named = [v for v in node.exports if v[0] != "$"]
     vague = [v for v in named if v not in sure(node) and not _is_bound(node, v) and v not in loose]
     if vague:
@@ -330,6 +330,7 @@ def _test(test: p.Test, node: p.Node) -> Iterator[str]:
             pass
 
 
-def flat_types(types: Mapping[Kind, Sequence[str]]) -> dict[Kind, tuple[str, ...]]:
+def flat_types(types: Typing) -> Typing:
     """Return types as columns have them: truth values are texts."""
-    return {kind: tuple("string" if t == "bool" else t for t in several) for kind, several in types.items()}
+    flat = {kind: tuple("string" if t == "bool" else t for t in several) for kind, several in types.items()}
+    return Typing(flat, types.answers, types.nothing)

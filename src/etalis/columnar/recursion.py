@@ -23,7 +23,7 @@ from etalis.columnar.stores import list_rows, put_rows, spread, sweep
 from etalis.columnar.words import TYPES, Texts
 from etalis.errors import LimitError
 from etalis.plan import algebra as p
-from etalis.plan.types import Types
+from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.course import too_many
 from etalis.temporal.event import Event
@@ -39,7 +39,7 @@ class Recursion:
     """A recursive component over batches."""
 
     def __init__(
-        self, heads: Sequence[p.Head], numbers: Sequence[int], types: Types, conditions: Conditions, limit: int
+        self, heads: Sequence[p.Head], numbers: Sequence[int], types: Typing, conditions: Conditions, limit: int
     ) -> None:
         self.heads = dict(zip(numbers, heads, strict=True))
         self.numbers = tuple(numbers)

@@ -56,7 +56,7 @@ class ColumnRun:
         else:
             self.engine = engine
         rules = self.engine._rules
-        choice = choose(program, received, rules.settings.policy)
+        choice = choose(program, received, rules.settings.policy, rules.conditions.solver.database)
         self.choice = choice = part_from(self.engine, choice)
         shared = Builder(choice.types, rules.conditions)
         self._joins = shared.joins
@@ -279,7 +279,8 @@ class ColumnRun:
 
 def run_on(engine: Engine, received: Types) -> ColumnRun:
     """Return a run on an engine that goes on, for rows of some types; the last one is used again where it fits."""
-    wiring, known = engine._rules.wiring, (dict(received), tuple(whole_engine(engine)))
+    facts = engine._rules.conditions.solver.database.generation
+    wiring, known = engine._rules.wiring, (dict(received), tuple(whole_engine(engine)), facts)
     if engine.over_columns is None or engine.over_columns[:2] != (wiring, known):
         engine.over_columns = (wiring, known, warned(ColumnRun(engine.program, received, engine=engine)))
     found: ColumnRun = engine.over_columns[2]

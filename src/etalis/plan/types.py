@@ -1,57 +1,65 @@
 """A type per attribute position of every kind of event: declared, or found by following values, else `term`.
 
-Types flow from received events through joins, conditions (`is`, `=`) and aggregates into heads, and on through the
+Types flow from received events through joins, conditions (`answers`) and aggregates into heads, and on through the
 rules that read them, up to a fixpoint. Law: where a type other than `term` is inferred, every value at that position is
 of the type, or null; a declared type is what its author says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
 
-from etalis.language.goals import conjuncts
-from etalis.language.syntax import Compound, Const, Term, Var
+from etalis.language.lower import to_logic
+from etalis.language.syntax import Const, Term, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
+from etalis.plan.answers import Answers
+from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, TERM, Bound, Type, both, either
 
 Kind: TypeAlias = tuple[str, int]
-Type: TypeAlias = str | None  # None: no value has been seen, null aside
 Types: TypeAlias = Mapping[Kind, tuple[str, ...]]
 _Found: TypeAlias = Mapping[Kind, tuple[Type, ...]]
-
-TERM = "term"
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """What is known of a variable: the type of its values, and whether every match gives it one."""
-
-    type: Type
-    sure: bool
+_Known: TypeAlias = dict[str, Bound]
 
 
-_Known: TypeAlias = dict[str, _Bound]
+class Typing(Types):
+    """The types of every kind of event, and of the variables of patterns over them.
 
-_ANYTHING = _Bound(TERM, False)
-_WHOLE = frozenset({"//", "div", "mod", "rem", "gcd", ">>", "<<", "/\\", "\\/", "xor"})
-_WHOLE_OF_ONE = frozenset({"\\", "msb", "succ", "floor", "ceiling", "round", "integer", "truncate"})
-_KEEPING = frozenset({"-", "+", "abs", "sign", "float_integer_part"})
-_REAL = frozenset({"atan2", "atan", "copysign", "log"})
-_REAL_OF_ONE = frozenset(
-    {"sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log2", "float"}
-)
-_CONSTANTS = frozenset({"pi", "e", "epsilon"})
+    `answers` tell what conditions bind; what is always null has the type `nothing`.
+    """
+
+    def __init__(self, kinds: Types, answers: Answers, nothing: str) -> None:
+        self.kinds = kinds
+        self.answers = answers
+        self.nothing = nothing
+
+    def __getitem__(self, kind: Kind) -> tuple[str, ...]:
+        return self.kinds[kind]
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(self.kinds)
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def variables(self, node: p.Node) -> dict[str, str]:
+        """Return the types of the variables that a node's matches bind."""
+        known = _Flow(self.kinds, self.answers).known(node)
+        return {name: bound.type or self.nothing for name, bound in known.items()}
 
 
-def infer_types(heads: Sequence[p.Head], received: Types, declared: Types) -> Types:
+def infer_types(
+    heads: Sequence[p.Head], received: Types, declared: Types, answers: Answers | None = None, nothing: str = TERM
+) -> Typing:
     """Return the types of every kind that rules make or read.
 
     `received` are the kinds that come from outside, with what is known of them; a kind that is neither made nor
-    received nor declared has `term` throughout.
+    received nor declared has `term` throughout. Without `answers`, nothing is known of what facts bind.
     """
+    known = Answers() if answers is None else answers
     made = dict.fromkeys(map(_made, heads))
     read = dict.fromkeys(kind for head in heads for kind in _kinds(head.body))
     found: dict[Kind, tuple[Type, ...]] = {kind: (None,) * kind[1] for kind in made}
@@ -59,13 +67,8 @@ def infer_types(heads: Sequence[p.Head], received: Types, declared: Types) -> Ty
     for kind, types in received.items():
         found[kind] = types
     found.update(declared)
-    _flow(heads, found, frozenset(declared))
-    return {kind: tuple(t or TERM for t in types) for kind, types in found.items()}
-
-
-def variable_types(node: p.Node, types: Types) -> dict[str, str]:
-    """Return the types of the variables that a node's matches bind, given those of every kind of event."""
-    return {name: bound.type or TERM for name, bound in _known(node, types).items()}
+    _flow(heads, found, frozenset(declared), known)
+    return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
 
 
 def _made(head: p.Head) -> Kind:
@@ -76,7 +79,9 @@ def _kinds(node: p.Node) -> list[Kind]:
     return [(n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)]
 
 
-def _flow(heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], fixed: frozenset[Kind]) -> None:
+def _flow(
+    heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], fixed: frozenset[Kind], answers: Answers
+) -> None:
     """Let types flow through the rules until nothing changes; they only grow towards `term`."""
     readers: dict[Kind, list[p.Head]] = {}
     for head in heads:
@@ -90,30 +95,17 @@ def _flow(heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], fixed: f
         kind = _made(head)
         if kind in fixed:
             continue
-        known = _known(head.body, found)
-        new = tuple(_either(old, _type_of(a, known)) for old, a in zip(found[kind], head.event.args, strict=True))
+        known = _Flow(found, answers).known(head.body)
+        new = tuple(either(old, _type_of(a, known)) for old, a in zip(found[kind], head.event.args, strict=True))
         if new != found[kind]:
             found[kind] = new
             waiting.update(dict.fromkeys(numbers[id(reader)] for reader in readers.get(kind, ())))
 
 
-def _either(a: Type, b: Type) -> Type:
-    """Return the type of what is of one type or the other."""
-    return b if a is None else a if b is None or a == b else TERM
-
-
-def _both(a: Type, b: Type) -> Type:
-    """Return the type of what is of both types at once: the narrower."""
-    for known in (TERM, None, "time", "string"):
-        if known in (a, b):
-            return b if a == known else a
-    return a
-
-
 def _type_of(term: Term, known: _Known) -> Type:
     match term:
         case Var(name=name):
-            return known.get(name, _ANYTHING).type
+            return known.get(name, ANYTHING).type
         case Const(value="null"):
             return None
         case Const(value=value):
@@ -130,42 +122,59 @@ def _join(a: _Known, b: _Known) -> _Known:
         if mine is None:
             joined[name] = other
         elif mine.sure and other.sure:
-            joined[name] = _Bound(_both(mine.type, other.type), True)
+            joined[name] = Bound(both(mine.type, other.type), True)
         elif mine.sure or other.sure:
             joined[name] = mine if mine.sure else other
         else:
-            joined[name] = _Bound(_either(mine.type, other.type), False)
+            joined[name] = Bound(either(mine.type, other.type), False)
     return joined
 
 
-def _known(node: p.Node, found: _Found) -> _Known:
-    """Return what is known of the variables that a node's matches bind."""
-    known = _bound(node, found)
-    for test in p.tests(node):
-        if isinstance(test, p.Goal):
-            known = {**known, **_goal_types(test, known)}
-    return known
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """How types flow through a pattern, given those of the kinds found so far."""
 
+    found: _Found
+    answers: Answers
 
-def _bound(node: p.Node, found: _Found) -> _Known:
-    match node:
-        case p.Source(name=name, args=args):
-            types = found.get((name, len(args)), (TERM,) * len(args))
-            inner = {v.name: _Bound(TERM, True) for a in args if not isinstance(a, Var) for v in variables(a)}
-            single = [{a.name: _Bound(t, True)} for a, t in zip(args, types, strict=True) if isinstance(a, Var)]
-            return reduce(_join, single, inner)
-        case p.Tick():
-            return {}
-        case p.Union(branches=branches):
-            return _union([_known(branch, found) for branch in branches])
-        case p.Repetition(element=element, shared=shared):
-            inside = _only(_known(element, found), shared)
-            return inside if node.left is None else _join(_known(node.left, found), inside)
-        case p.Fold():
-            return _fold(node, _known(node.element, found), {} if node.opener is None else _known(node.opener, found))
-        case _:
-            nothing: _Known = {}
-            return reduce(_join, (_known(child, found) for child in p.children(node)), nothing)
+    def known(self, node: p.Node) -> _Known:
+        """Return what is known of the variables that a node's matches bind."""
+        known = self._bound(node)
+        for test in p.tests(node):
+            if isinstance(test, p.Goal):
+                known = {**known, **self._goal(test, known)}
+        return known
+
+    def _bound(self, node: p.Node) -> _Known:
+        match node:
+            case p.Source(name=name, args=args):
+                types = self.found.get((name, len(args)), (TERM,) * len(args))
+                inner = {v.name: ANY_VALUE for a in args if not isinstance(a, Var) for v in variables(a)}
+                single = [{a.name: Bound(t, True)} for a, t in zip(args, types, strict=True) if isinstance(a, Var)]
+                return reduce(_join, single, inner)
+            case p.Tick():
+                return {}
+            case p.Union(branches=branches):
+                return _union([self.known(branch) for branch in branches])
+            case p.Repetition(element=element, shared=shared):
+                inside = _only(self.known(element), shared)
+                return inside if node.left is None else _join(self.known(node.left), inside)
+            case p.Fold():
+                return _fold(node, self.known(node.element), {} if node.opener is None else self.known(node.opener))
+            case _:
+                nothing: _Known = {}
+                return reduce(_join, map(self.known, p.children(node)), nothing)
+
+    def _goal(self, test: p.Goal, known: _Known) -> _Known:
+        """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""
+        goal = to_logic(test.goal)
+        given = {name: known.get(name, ANYTHING) for name in test.inputs}
+        names = (*test.outputs, *(name for name, bound in given.items() if not bound.sure))
+        before = {goal.variable(name): bound for name, bound in given.items() if bound.sure}
+        found = self.answers.solve(goal.term, before)
+        if found is None:
+            return dict.fromkeys(names, NULL)
+        return {name: found.get(goal.variable(name), ANYTHING) for name in names}
 
 
 def _union(parts: Sequence[_Known]) -> _Known:
@@ -174,22 +183,22 @@ def _union(parts: Sequence[_Known]) -> _Known:
     for name in names:
         several = [part[name] for part in parts if name in part]
         sure = len(several) == len(parts) and all(each.sure for each in several)
-        total[name] = _Bound(reduce(_either, [each.type for each in several]), sure)
+        total[name] = Bound(reduce(either, [each.type for each in several]), sure)
     return total
 
 
 def _only(known: _Known, names: Sequence[str]) -> _Known:
-    return {name: known.get(name, _ANYTHING) for name in names}
+    return {name: known.get(name, ANYTHING) for name in names}
 
 
 def _fold(node: p.Fold, inside: _Known, opener: _Known) -> _Known:
     """Return what is known after an aggregate; at its opener, the variables of elements have no value yet."""
     groups = _only(inside, node.groups)
     if node.opener is not None:
-        groups = {name: _Bound(each.type, False) for name, each in groups.items()}
+        groups = {name: Bound(each.type, False) for name, each in groups.items()}
     known = _join(opener, groups)
     if isinstance(node.result, Var):
-        known = _join(known, {node.result.name: _Bound(_fold_type(node, inside), True)})
+        known = _join(known, {node.result.name: Bound(_fold_type(node, inside), True)})
     return known
 
 
@@ -212,76 +221,3 @@ def _fold_type(node: p.Fold, inside: _Known) -> Type:
 def _starts_with_zero(node: p.Fold) -> bool:
     """Tell whether a sum has a value at its opener: the integer 0."""
     return node.opener is not None and node.at_opener <= set(node.opener.exports)
-
-
-def _goal_types(test: p.Goal, known: _Known) -> _Known:
-    """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""
-    open_ones = [name for name in test.inputs if not known.get(name, _ANYTHING).sure]
-    return _solved(test.goal, dict.fromkeys((*test.outputs, *open_ones), _ANYTHING), known)
-
-
-def _solved(solved: Term, found: _Known, known: _Known) -> _Known:
-    """Return what is known of variables when a goal has a solution, given what was known of them before."""
-    found = dict(found)
-    for goal in conjuncts(solved):
-        match goal:
-            case Compound(name="is", args=(Var(name=name), expression)) if name in found:
-                found[name] = _narrow(found[name], _number_type(expression, {**known, **found}))
-            case Compound(name="=", args=(Var(name=name), other)) if name in found and name != _name(other):
-                found[name] = _narrow(found[name], _type_of(other, {**known, **found}))
-            case Compound(name="=", args=(other, Var(name=name))) if name in found and name != _name(other):
-                found[name] = _narrow(found[name], _type_of(other, {**known, **found}))
-            case Compound(name="->", args=(test, then)):
-                found = _solved(then, _solved(test, found, known), known)
-            case Compound(name=";", args=(one, other)):
-                ways = _solved(one, found, known), _solved(other, found, known)
-                found = {name: _one_of(ways[0][name], ways[1][name]) for name in found}
-            case _:
-                pass
-    return found
-
-
-def _one_of(a: _Bound, b: _Bound) -> _Bound:
-    return _Bound(_either(a.type, b.type), a.sure and b.sure)
-
-
-def _narrow(bound: _Bound, more: Type) -> _Bound:
-    return _Bound(None if more is None else _both(bound.type, more), True)
-
-
-def _name(term: Term) -> str | None:
-    return term.name if isinstance(term, Var) else None
-
-
-def _number_type(expression: Term, known: _Known) -> Type:
-    """Return the type of an expression's value: int or float where that is certain, else `term`.
-
-    None where an operand has had no value yet: then neither has the expression.
-    """
-    match expression:
-        case Const(value=str() as name):
-            return "float" if name in _CONSTANTS else TERM
-        case Var() | Const():
-            found = _type_of(expression, known)
-            return found if found in ("int", "float", None) else TERM
-        case Compound(name=name, args=(one,)):
-            inner = _number_type(one, known)
-            if inner is None or name in _KEEPING:
-                return inner
-            return "int" if name in _WHOLE_OF_ONE else "float" if name in _REAL_OF_ONE else TERM
-        case Compound(name=name, args=(one, two)):
-            return _operation_type(name, {_number_type(one, known), _number_type(two, known)})
-        case _:
-            return TERM
-
-
-def _operation_type(name: str, operands: set[Type]) -> Type:
-    if None in operands:
-        return None
-    if name in _WHOLE:
-        return "int"
-    if name in _REAL or ("float" in operands and name in ("+", "-", "*", "/", "**", "^")):
-        return "float"
-    if operands == {"int"} and name in ("+", "-", "*", "min", "max", "^"):
-        return "int"
-    return "float" if operands == {"float"} and name in ("min", "max") else TERM

@@ -25,7 +25,7 @@ def test_most_cases_run_over_columns() -> None:
             program = compiled(case)
             types = find_types(typed_events(program.tree, case))
             for policy in case.policies:
-                choice = choose(program, types, policy)
+                choice = choose(program, types, policy, program.knowledge.database())
                 found[not choice.at_a_time] += 1
                 reasons.update({reason.split(": ", 1)[-1] for reason in choice.reasons})
     share = found[True] / found.total()

@@ -1,0 +1,258 @@
+"""Types of what goals bind: goals run over types in place of values, through the clauses and facts of a database.
+
+A predicate is asked with what is known of its arguments, and answers what is known of them when it succeeds: over
+facts, the types of their columns; over rules, what their bodies leave, up to a fixpoint where they are recursive. Law:
+an answer covers every solution, whatever cuts and order do; a goal that nothing is known of may bind what it mentions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from typing import TypeAlias
+
+from etalis.logic.clauses import Database, Key
+from etalis.logic.predicate import Predicate
+from etalis.logic.unify import Term, Variable, deref, split_list
+from etalis.plan.lattice import (
+    ANY_VALUE,
+    ANYTHING,
+    TERM,
+    Bound,
+    narrow,
+    one_of,
+    type_of_value,
+    type_of_values,
+)
+from etalis.plan.numbers import number_type
+
+Known: TypeAlias = Mapping[Variable, Bound]  # a variable that is not there has no value yet
+Places: TypeAlias = tuple[Bound, ...]
+
+_MOST = 2_000  # questions; what is asked beyond is not followed
+_DEEPEST = 200  # goals within goals
+_INT, _TEXT = Bound("int", True), Bound("string", True)
+_TIMES = frozenset({("t1", 1), ("t2", 1)})
+_APART = frozenset({"int", "float", "string"})  # no value but null is of two of these
+_PASSING = frozenset({"once", "call", "prolog", "query", "db"})
+_BUILT_IN: Mapping[Key, Places] = {
+    ("between", 3): (_INT, ANYTHING, _INT),
+    ("succ", 2): (_INT, _INT),
+    ("length", 2): (ANYTHING, _INT),
+    ("atom_length", 2): (ANYTHING, _INT),
+    ("string_length", 2): (ANYTHING, _INT),
+    ("char_code", 2): (_TEXT, _INT),
+    ("atom_concat", 3): (ANYTHING, ANYTHING, _TEXT),
+    ("upcase_atom", 2): (ANYTHING, _TEXT),
+    ("downcase_atom", 2): (ANYTHING, _TEXT),
+    ("sub_atom", 5): (ANYTHING, _INT, _INT, _INT, _TEXT),
+    ("atomic_list_concat", 2): (ANYTHING, _TEXT),
+}
+
+
+class Answers:
+    """What goals bind, over the knowledge of a database as it is now; without one, nothing is known of predicates."""
+
+    def __init__(self, database: Database | None = None) -> None:
+        self.database = database
+        self._found: dict[tuple[Key, Places], Places | None] = {}  # None: no solution so far
+        self._fresh: list[tuple[Key, Places]] = []
+        self._columns: dict[Key, Places] = {}
+
+    def solve(self, goal: Term, known: Known) -> Known | None:
+        """Return what is known of a goal's variables when it succeeds; None if it never does."""
+        while True:
+            found = self._run(goal, known, 0)
+            if not self._fresh:
+                return found
+            self._settle()
+
+    def _settle(self) -> None:
+        """Answer the new questions, and what they ask in turn, until no answer grows."""
+        grows = True
+        while grows:
+            grows = False
+            for asked in self._fresh:  # which may become more meanwhile
+                old = self._found[asked]
+                new = _either(old, self._defined(*asked))
+                if new != old:
+                    self._found[asked] = new
+                    grows = True
+        self._fresh = []
+
+    def _run(self, goal: Term, known: Known, depth: int) -> Known | None:
+        """Run a goal; one that is not followed binds nothing that is sure."""
+        if depth > _DEEPEST:
+            return known
+        found: Known | None = known
+        while found is not None:
+            match deref(goal):
+                case (",", one, goal):
+                    found = self._run(one, found, depth + 1)
+                case other:
+                    return self._step(other, found, depth + 1)
+        return None
+
+    def _step(self, goal: Term, known: Known, depth: int) -> Known | None:
+        match goal:
+            case "fail" | "false":
+                return None
+            case (";", one, other):
+                return _way_of(self._run(one, known, depth), self._run(other, known, depth))
+            case ("->" | "*->", one, other):
+                return self._run((",", one, other), known, depth)
+            case ("ignore", inner):
+                return _way_of(known, self._run(inner, known, depth))
+            case (str() as name, inner) if name in _PASSING:
+                return self._run(inner, known, depth)
+            case ("catch", inner, _, otherwise):
+                return _way_of(self._run(inner, known, depth), self._run(otherwise, known, depth))
+            case ("is", result, expression):
+                return match_bound(result, Bound(number_type(expression, known), True), known)
+            case ("=", one, other):
+                return unify(one, other, known)
+            case (str() as name, *args) if args:
+                return self._call(name, args, known, depth)
+            case _:
+                return known
+
+    def _call(self, name: str, args: Sequence[Term], known: Known, depth: int) -> Known | None:
+        """Call a predicate: the program's own, else what is built in or of the library."""
+        key = (name, len(args))
+        if self.database is None or not self.database.overrides(*key):
+            match name, args:
+                case ("member" | "memberchk", (item, several)) if split_list(several)[1] == ():
+                    items = [bound_of(each, known) for each in split_list(several)[0]]
+                    return match_bound(item, reduce(one_of, items), known) if items else None
+                case "aggregate_all", (what, inner, result):
+                    return self._total(what, result, self._run(inner, known, depth), known)
+        answer = self._answer(key, tuple(bound_of(arg, known) for arg in args))
+        return None if answer is None else _match_all(args, answer, known)
+
+    def _total(self, what: Term, result: Term, inside: Known | None, known: Known) -> Known | None:
+        """Return what is known after an aggregate over all solutions; without any, a sum is the integer 0."""
+        match deref(what):
+            case "count":
+                return match_bound(result, _INT, known)
+            case ("sum", each):
+                total = "int" if inside is None else number_type(each, inside) or "int"
+                return match_bound(result, Bound("int" if total == "int" else TERM, True), known)
+            case ("max" | "min", each):
+                found = None if inside is None else number_type(each, inside)
+                return None if inside is None else match_bound(result, Bound(found, True), known)
+            case _:
+                return known
+
+    def _answer(self, key: Key, asked: Places) -> Places | None:
+        """Return what is known so far of a predicate's arguments when it succeeds."""
+        if key in _BUILT_IN and (self.database is None or not self.database.overrides(*key)):
+            return _BUILT_IN[key]
+        if self._predicate(key) is None:
+            return (ANY_VALUE,) if key in _TIMES else (ANYTHING,) * key[1]
+        if (key, asked) not in self._found:
+            if len(self._found) >= _MOST:
+                return (ANYTHING,) * key[1]
+            self._found[key, asked] = None
+            self._fresh.append((key, asked))
+        return self._found[key, asked]
+
+    def _predicate(self, key: Key) -> Predicate | None:
+        """Return a predicate that is made of clauses."""
+        if self.database is None or not (self.database.overrides(*key) or self.database.provides(*key)):
+            return None
+        if not self.database.overrides(*key) and key in self.database.compiler.codes:
+            return None
+        found = self.database.predicate(*key)
+        return None if found.fixed else found
+
+    def _defined(self, key: Key, asked: Places) -> Places | None:
+        """Return what is known of a predicate's arguments after its clauses, given the answers so far."""
+        predicate = self._predicate(key)
+        assert predicate is not None
+        if predicate.relation is not None:
+            return tuple(map(narrow, asked, self._facts(key, predicate))) if len(predicate.relation) else None
+        found: Places | None = None
+        for args, body in predicate.live():
+            found = _either(found, self._clause(args, body, asked))
+        return found
+
+    def _facts(self, key: Key, predicate: Predicate) -> Places:
+        """Return the types of the columns of a predicate's facts."""
+        if key not in self._columns:
+            columns = zip(*(row for row, _ in predicate.live()), strict=True)
+            self._columns[key] = tuple(Bound(type_of_values(column), True) for column in columns)
+        return self._columns[key]
+
+    def _clause(self, args: Sequence[Term], body: Term, asked: Places) -> Places | None:
+        called = _match_all(args, asked, {})
+        known = None if called is None else self._run(body, called, 0)
+        return None if known is None else tuple(bound_of(arg, known) for arg in args)
+
+
+def _either(a: Places | None, b: Places | None) -> Places | None:
+    return b if a is None else a if b is None else tuple(map(one_of, a, b))
+
+
+def _way_of(a: Known | None, b: Known | None) -> Known | None:
+    """Return what is known when one of two ways was gone."""
+    if a is None or b is None:
+        return b if a is None else a
+    return {variable: one_of(a[variable], b[variable]) for variable in a if variable in b}
+
+
+def bound_of(term: Term, known: Known) -> Bound:
+    """Return what is known of a term's value."""
+    match deref(term):
+        case Variable() as variable:
+            return known.get(variable, ANYTHING)
+        case (_, *args) as compound if args:
+            return ANY_VALUE if all(known.get(v, ANYTHING).sure for v in _variables(compound)) else ANYTHING
+        case value:
+            return Bound(type_of_value(value), True)
+
+
+def match_bound(term: Term, bound: Bound, known: Known) -> Known | None:
+    """Return what is known once a term equals a value of which something is known; None if it cannot."""
+    match deref(term):
+        case Variable() as variable:
+            return {**known, variable: narrow(known.get(variable, ANYTHING), bound)}
+        case (_, *args) as compound if args:
+            inside = {v: narrow(known.get(v, ANYTHING), ANY_VALUE) for v in _variables(compound)} if bound.sure else {}
+            return None if bound.sure and bound.type in _APART else {**known, **inside}
+        case value:
+            types = {bound.type, type_of_value(value)}
+            return None if bound.sure and len(types) > 1 and types <= _APART else known
+
+
+def _match_all(terms: Sequence[Term], bounds: Places, known: Known) -> Known | None:
+    found: Known | None = known
+    for term, bound in zip(terms, bounds, strict=True):
+        found = None if found is None else match_bound(term, bound, found)
+    return found
+
+
+def unify(a: Term, b: Term, known: Known) -> Known | None:
+    """Return what is known once two terms are equal; None if they cannot be."""
+    waiting = [(a, b)]
+    found: Known | None = known
+    while waiting and found is not None:
+        one, other = map(deref, waiting.pop())
+        if isinstance(one, tuple) and isinstance(other, tuple):
+            if len(one) != len(other) or one[:1] != other[:1]:
+                return None
+            waiting.extend(zip(one[1:], other[1:], strict=True))
+        else:
+            found = match_bound(one, bound_of(other, found), found)
+            found = None if found is None else match_bound(other, bound_of(one, found), found)
+    return found
+
+
+def _variables(term: Term) -> Iterator[Variable]:
+    """Yield the variables of a term."""
+    waiting = [term]
+    while waiting:
+        match deref(waiting.pop()):
+            case Variable() as variable:
+                yield variable
+            case tuple() as compound:
+                waiting.extend(compound[1:])

@@ -1,0 +1,85 @@
+"""What can be known of a value before there is one: its type, and whether there is one for sure.
+
+A type is that of all values that are not null; `term` is any. They are ordered: none, the flat ones, `term`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias
+
+Type: TypeAlias = str | None  # None: no value has been seen, null aside
+
+TERM = "term"
+_WORD = 1 << 63
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What is known of a variable: the type of its values, and whether it is sure to have one."""
+
+    type: Type
+    sure: bool
+
+
+ANYTHING = Bound(TERM, False)
+ANY_VALUE = Bound(TERM, True)
+NULL = Bound(None, True)
+
+
+def either(a: Type, b: Type) -> Type:
+    """Return the type of what is of one type or the other."""
+    return b if a is None else a if b is None or a == b else TERM
+
+
+def both(a: Type, b: Type) -> Type:
+    """Return the type of what is of both types at once: the narrower."""
+    for known in (TERM, None, "time", "string"):
+        if known in (a, b):
+            return b if a == known else a
+    return a
+
+
+def one_of(a: Bound, b: Bound) -> Bound:
+    """Return what is known of a value that comes one way or the other; what may be missing may be anything."""
+    return Bound(either(a.type, b.type), True) if a.sure and b.sure else ANYTHING
+
+
+def narrow(known: Bound, more: Bound) -> Bound:
+    """Return what is known of a value of which two things are; what may be missing may be anything."""
+    if known.sure and more.sure:
+        return Bound(both(known.type, more.type), True)
+    return known if known.sure else more if more.sure else ANYTHING
+
+
+def type_of_value(value: Any) -> Type:
+    """Return the type of a term without variables; an integer beyond 64 bits is none that columns have.
+
+    >>> [type_of_value(value) for value in (1, 1.5, "a", "null", 1 << 63, ("f", 1))]
+    ['int', 'float', 'string', None, 'term', 'term']
+    """
+    match value:
+        case "null":
+            return None
+        case str():
+            return "string"
+        case int() if -_WORD <= value < _WORD:
+            return "int"
+        case float():
+            return "float"
+        case _:
+            return TERM
+
+
+def type_of_values(values: Iterable[Any]) -> Type:
+    """Return the type of all of some values."""
+    known = tuple(values)
+    kinds = set(map(type, known))
+    if kinds == {int}:
+        known = (min(known), max(known))
+    elif kinds == {str}:
+        known = tuple({*known[:1], next((x for x in known if x != "null"), "null")})
+    first: Type = None
+    return reduce(either, map(type_of_value, known), first)
