@@ -14,6 +14,7 @@ from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.logic.term import Struct, Value, real
+from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import infer_types
 from etalis.temporal.event import Event
@@ -60,9 +61,10 @@ def test_values_are_of_the_inferred_types(
     note(f"{policy}\n{text}\n{types}\n{stream}")
     program = etalis.compile(text, max_derivations=40)
     received = {(name, len(each)): each for name, each in types.items()}
-    found = infer_types(plan_rules(program.rules, program.settings), received, {})
-    note(str(found))
     engine = program.engine(policy=policy)
+    answers = Answers(program.knowledge.database())
+    found = infer_types(plan_rules(program.rules, program.settings), received, {}, answers)
+    note(str(dict(found)))
     try:
         events = [*engine.run(stream), *engine.close()]
     except LimitError:

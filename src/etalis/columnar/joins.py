@@ -13,7 +13,7 @@ from etalis.columnar.conditions import Judge
 from etalis.columnar.operators import Absence, Batch, Operator, Tests
 from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys
 from etalis.plan import algebra as p
-from etalis.plan.retention import join_key, window_of
+from etalis.plan.retention import shared_names, window_of
 
 PAIRS = 1 << 16  # pairs that are judged at a time
 LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
@@ -38,7 +38,7 @@ class Join(Operator):
         self.gaps = gaps
         self.tests = tests
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
-        self.key = join_key(node)
+        self.key = shared_names(node)
         asked = {*node.exports, *(("$first", "$last") if tests else ())}
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
         marked = (LIMIT,) if gaps else ()

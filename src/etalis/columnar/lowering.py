@@ -19,7 +19,7 @@ from etalis.columnar.tables import Matching
 from etalis.columnar.words import TYPES, Texts
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
-from etalis.plan.retention import join_key, window_of
+from etalis.plan.retention import shared_names, window_of
 from etalis.plan.types import Typing
 
 Kind: TypeAlias = tuple[str, int]
@@ -170,7 +170,7 @@ class Lowering:
         row[t.OCCURS], row[t.WITHIN] = how.occurs_on, how.window
         row[t.RETAIN], row[t.RETAIN_RIGHT] = how.retain
         row[t.RELATION] = how.relation
-        key = join_key(node)
+        key = shared_names(node)
         sides = []
         for place, child in enumerate((node.left, node.right)):
             below, theirs = self._add(child, depth + 1)

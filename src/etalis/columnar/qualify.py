@@ -15,10 +15,10 @@ from etalis.columnar.folds import needed_columns
 from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_sums
 from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
+from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
-from etalis.plan.bindings import sure
-from etalis.plan.retention import join_key
+from etalis.plan.retention import join_key, shared_names
 from etalis.plan.sharing import count_leaves
 from etalis.plan.types import Typing
 from etalis.temporal.aggregate import FOLDS
@@ -148,8 +148,9 @@ def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     known = types.variables(head.body)
     for name in sorted(v.name for v in head.event.args if isinstance(v, Var)):
         if known.get(name) not in FLAT:
-            yield f"{name} has no flat type"
-        elif name not in sure(head.body) and not _is_bound(head.body, name) and name not in loose:
+            if not _is_bound(head.body, name):  # else it is told of the condition
+                yield f"{name} has no flat type"
+        elif name not in types.sure(head.body) and not _is_bound(head.body, name) and name not in loose:
             yield f"{name} may be unbound"
 
 
@@ -252,13 +253,15 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         yield "what a repetition counts after may be consumed elsewhere"
     known = types.variables(node)
     named = [v for v in node.exports if v[0] != "$"]
-    vague = [v for v in named if v not in sure(node) and not _is_bound(node, v) and v not in loose]
+    vague = [v for v in named if v not in types.sure(node) and not _is_bound(node, v) and v not in loose]
     if vague:
         yield f"{vague[0]} may be unbound"
     asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
     coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
     if coarse:
-        yield f"{coarse[0]} has no flat type"
+        goals = [test.goal for test in p.tests(node) if isinstance(test, p.Goal) and coarse[0] in test.outputs]
+        which = f", which {print_term(goals[0])} binds," if goals else ""
+        yield f"{coarse[0]}{which} has no flat type"
     match node:
         case p.Source(name=name, args=args):
             yield from _terms(args, f"the pattern {name}/{len(args)}")
@@ -270,29 +273,32 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             if not FLAT.issuperset(tested):
                 yield f"an attribute of {name}/{len(args)} that is compared has no flat type"
         case p.Join():
-            yield from _join(node)
+            yield from _join(node, types)
         case p.Fold():
             yield from _fold(node, known)
         case p.Repetition():
             yield from find_obstacles(node, follower)
         case p.Deadline(absent=absent, joined=joined):
-            if not set(joined) <= sure(absent) & sure(node.left):
+            if not set(joined) <= types.sure(absent) & types.sure(node.left):
                 yield "an absence shares a variable that may be unbound"
         case _:
             pass
     for test in p.tests(node):
-        yield from _test(test, node)
+        yield from _test(test, node, types)
 
 
-def _join(node: p.Join) -> Iterator[str]:
+def _join(node: p.Join, types: Typing) -> Iterator[str]:
     asked_again = any(isinstance(test, p.Goal) and test.kind != "where" for test in node.tests)
     if node.policy.select == "together" and asked_again:
         yield "check and event_multiply have no kernel yet under the policy cumulative"
     if node.optional:
         yield "a part is optional"
-    shared = {v for v in set(node.left.exports) & set(node.right.exports) if v[0] != "$"}
-    for name in sorted(shared.difference(join_key(node))):
-        yield f"{name}, which both sides of an operator share, may be unbound"
+    firm = types.sure(node.left) & types.sure(node.right)
+    for name in shared_names(node):
+        if name not in firm:
+            yield f"{name}, which both sides of an operator share, may be unbound"
+        elif node.policy.keep == "newest" and name not in join_key(node):
+            yield f"the newest is kept, whatever a condition has bound {name} to"
     if node.policy.keep == "newest" and set(count_leaves(node.left)) & set(count_leaves(node.right)):
         yield "one event comes to both sides of an operator that keeps the newest only"
 
@@ -314,7 +320,7 @@ def _fold(node: p.Fold, known: Mapping[str, str]) -> Iterator[str]:
         yield "a variable of an aggregate's elements has no value at the opener"
 
 
-def _test(test: p.Test, node: p.Node) -> Iterator[str]:
+def _test(test: p.Test, node: p.Node, types: Typing) -> Iterator[str]:
     match test:
         case p.Action():
             yield "it has an action"
@@ -323,8 +329,7 @@ def _test(test: p.Test, node: p.Node) -> Iterator[str]:
         case p.Absent(node=absent, joined=joined, window=window):
             if window is not None and window >= LONGEST:
                 yield "a window is too long for columns"
-            inside = sure(node) if not isinstance(node, p.Filter) else sure(node.child)
-            if not set(joined) <= sure(absent) & inside:
+            if not set(joined) <= types.sure(absent) & types.sure(node, tested=False):
                 yield "an absence shares a variable that may be unbound"
         case _:
             pass

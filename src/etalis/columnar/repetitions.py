@@ -21,7 +21,7 @@ from etalis.columnar.tables import Matching, Numbered
 from etalis.language.syntax import Const
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
-from etalis.plan.retention import join_key, window_of
+from etalis.plan.retention import shared_names, window_of
 from etalis.plan.sharing import count_leaves
 from etalis.temporal.relation import RELATIONS
 
@@ -146,7 +146,7 @@ class Repeater(Operator):
         lists = _Lists.of([left, *elements], self.node.shared)
         waiting = np.flatnonzero(state["$waits"])
         lists.put(waiting[np.argsort(state["$listed"][waiting])], state["$counted"] if alone else left.end, left.start)
-        stores = _Lists.of([left, *followers], () if self.follower is None else join_key(self.follower))
+        stores = _Lists.of([left, *followers], () if self.follower is None else shared_names(self.follower))
         held = np.flatnonzero(state["$matched"] != k.NO_MATCH)
         stores.put(held[np.argsort(state["$placed"][held])], state["$matched"], left.start)
         old, count = len(self.waiting), len(left)

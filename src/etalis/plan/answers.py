@@ -122,8 +122,9 @@ class Answers:
         if self.database is None or not self.database.overrides(*key):
             match name, args:
                 case ("member" | "memberchk", (item, several)) if split_list(several)[1] == ():
-                    items = [bound_of(each, known) for each in split_list(several)[0]]
-                    return match_bound(item, reduce(one_of, items), known) if items else None
+                    nothing: Known | None = None
+                    ways = (unify(item, each, known) for each in split_list(several)[0])
+                    return reduce(_way_of, ways, nothing)
                 case "aggregate_all", (what, inner, result):
                     return self._total(what, result, self._run(inner, known, depth), known)
         answer = self._answer(key, tuple(bound_of(arg, known) for arg in args))

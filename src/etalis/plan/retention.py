@@ -41,7 +41,12 @@ def window_of(tests: Sequence[p.Test]) -> int | None:
     return min((t.duration for t in tests if isinstance(t, p.Window)), default=None)
 
 
+def shared_names(join: p.Join) -> tuple[str, ...]:
+    """Return the variables that both sides of a join have."""
+    return tuple(sorted(v for v in set(join.left.exports) & set(join.right.exports) if v[0] != "$"))
+
+
 def join_key(join: p.Join) -> tuple[str, ...]:
     """Return the variables that both sides of a join always bind."""
-    both = set(join.left.exports) & set(join.right.exports) & sure(join.left) & sure(join.right)
-    return tuple(sorted(v for v in both if v[0] != "$"))
+    firm = sure(join.left) & sure(join.right)
+    return tuple(v for v in shared_names(join) if v in firm)

@@ -17,6 +17,7 @@ from etalis.language.syntax import Const, Term, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
+from etalis.plan.bindings import sure
 from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, TERM, Bound, Type, both, either
 
 Kind: TypeAlias = tuple[str, int]
@@ -35,6 +36,7 @@ class Typing(Types):
         self.kinds = kinds
         self.answers = answers
         self.nothing = nothing
+        self._flow = _Flow(kinds, answers)
 
     def __getitem__(self, kind: Kind) -> tuple[str, ...]:
         return self.kinds[kind]
@@ -47,8 +49,12 @@ class Typing(Types):
 
     def variables(self, node: p.Node) -> dict[str, str]:
         """Return the types of the variables that a node's matches bind."""
-        known = _Flow(self.kinds, self.answers).known(node)
-        return {name: bound.type or self.nothing for name, bound in known.items()}
+        return {name: bound.type or self.nothing for name, bound in self._flow.known(node).items()}
+
+    def sure(self, node: p.Node, *, tested: bool = True) -> frozenset[str]:
+        """Return the variables that every match of a node binds, its own tests included or not."""
+        known = self._flow.known(node) if tested else self._flow.bound(node)
+        return sure(node) | {name for name, bound in known.items() if bound.sure}
 
 
 def infer_types(
@@ -139,13 +145,14 @@ class _Flow:
 
     def known(self, node: p.Node) -> _Known:
         """Return what is known of the variables that a node's matches bind."""
-        known = self._bound(node)
+        known = self.bound(node)
         for test in p.tests(node):
             if isinstance(test, p.Goal):
                 known = {**known, **self._goal(test, known)}
         return known
 
-    def _bound(self, node: p.Node) -> _Known:
+    def bound(self, node: p.Node) -> _Known:
+        """Return what is known of the variables of matches that are not tested yet."""
         match node:
             case p.Source(name=name, args=args):
                 types = self.found.get((name, len(args)), (TERM,) * len(args))
