@@ -15,9 +15,11 @@ from etalis.columnar.folds import needed_columns
 from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_sums
 from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
+from etalis.language.goals import calls
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
+from etalis.plan.keys import show
 from etalis.plan.retention import join_key, shared_names
 from etalis.plan.sharing import count_leaves
 from etalis.plan.types import Typing
@@ -259,9 +261,7 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
     asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
     coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
     if coarse:
-        goals = [test.goal for test in p.tests(node) if isinstance(test, p.Goal) and coarse[0] in test.outputs]
-        which = f", which {print_term(goals[0])} binds," if goals else ""
-        yield f"{coarse[0]}{which} has no flat type"
+        yield _coarse(coarse[0], node, types)
     match node:
         case p.Source(name=name, args=args):
             yield from _terms(args, f"the pattern {name}/{len(args)}")
@@ -285,6 +285,15 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             pass
     for test in p.tests(node):
         yield from _test(test, node, types)
+
+
+def _coarse(name: str, node: p.Node, types: Typing) -> str:
+    """Say that a variable has no flat type, and why, if facts are to blame."""
+    goals = [test.goal for test in p.tests(node) if isinstance(test, p.Goal) and name in test.outputs]
+    which = f", which {print_term(goals[0])} binds," if goals else ""
+    mixed = [call.indicator for goal in goals for call in calls(goal) if types.answers.is_mixed(call.indicator)]
+    why = f": facts of {show(mixed[0])} have values of several types, or beyond 64 bits" if mixed else ""
+    return f"{name}{which} has no flat type{why}"
 
 
 def _join(node: p.Join, types: Typing) -> Iterator[str]:

@@ -184,6 +184,10 @@ class Answers:
             self._columns[key] = tuple(Bound(type_of_values(column), True) for column in columns)
         return self._columns[key]
 
+    def is_mixed(self, key: Key) -> bool:
+        """Tell whether the facts of a predicate, which was asked for, have a place without a type of its own."""
+        return any(place.type == TERM for place in self._columns.get(key, ()))
+
     def _clause(self, args: Sequence[Term], body: Term, asked: Places) -> Places | None:
         called = _match_all(args, asked, {})
         known = None if called is None else self._run(body, called, 0)

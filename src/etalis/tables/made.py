@@ -110,6 +110,10 @@ def _cell(column: Column, field: Field) -> pa.Array | None:
             texts = found.texts.to_pylist()
             if _TRUTH.keys() >= set(texts):
                 return pa.array([_TRUTH[text] for text in texts], pa.bool_()).take(pa.array(found.data))
+        case "term", "int" | "float" | "string":
+            texts = _texts(column, format_value)
+            null = column.absent if column.type != "string" else column.texts.index("null").as_py() == column.data
+            return texts if null is None else pc.if_else(pa.array(null), pa.scalar(None, pa.string()), texts)
         case _:
             pass
     return None

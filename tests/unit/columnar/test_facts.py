@@ -1,0 +1,119 @@
+"""Conditions that bind values from facts, over columns: `detect` and `push` agree, and facts may change between."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import etalis
+from etalis.detect import explain
+from etalis.errors import EventError
+from etalis.temporal.event import Event
+from unit.columnar.agreement import check
+
+pytestmark = pytest.mark.fast
+
+TEXT = ":- event(a(s: string, n: int)). d(S, C) <- a(S, N) where (price(S, P), C is P * N)."
+ROWS = pa.table({"at": [1, 2, 3, 4], "event": ["a"] * 4, "s": ["pen", "ink", "cup", "pen"], "n": [1, 2, 3, 4]})
+GIVEN = {"time": "at", "event": "event"}
+
+
+def pushed(engine: Any, rows: pa.Table) -> list[tuple[Any, ...]]:
+    found = [e for row in rows.to_pylist() for e in engine.push("a", row["s"], row["n"], at=row["at"])]
+    return [(e.args, e.end) for e in found]
+
+
+def detected(table: pa.Table) -> list[tuple[Any, ...]]:
+    return [((row["S"], row["C"]), row["end"]) for row in table.to_pylist()]
+
+
+def test_knowledge_given_as_a_table(tmp_path: Path) -> None:
+    program = etalis.compile(":- event(d(s: string, c: int)). " + TEXT)
+    path = tmp_path / "price.csv"
+    path.write_text("s,p\npen,2\nink,7\n")
+    assert program.load_facts("price", path) == 2
+    assert explain(program, ROWS, **GIVEN) == "over columns: rule 1"
+    expected = [(("pen", 2), 1), (("ink", 14), 2), (("pen", 8), 4)]
+    assert pushed(program.engine(), ROWS) == expected
+    found = program.detect(ROWS, **GIVEN)
+    assert [((row["s"], row["c"]), row["end"]) for row in found.to_pylist()] == expected
+
+
+def test_an_attribute_of_no_declared_type_is_text_as_before() -> None:
+    program = etalis.compile(":- event(a(s: string, n: int)). d(S, P) <- a(S, N) where price(S, P).")
+    program.load_facts("price", [("pen", 2), ("ink", "null")])
+    assert explain(program, ROWS, **GIVEN) == "over columns: rule 1"
+    assert program.detect(ROWS, **GIVEN)["P"].to_pylist() == ["2", None, "2"]
+    other = etalis.compile(":- event(a(s: string, n: int)). d(S, P) <- a(S, N) where price(S, P).")
+    other.load_facts("price", [("pen", "it's"), ("ink", "null")])
+    assert other.detect(ROWS, **GIVEN)["P"].to_pylist() == ["'it\\'s'", None, "'it\\'s'"]
+
+
+@pytest.mark.parametrize("other", ["low", 1 << 63, 2.5])
+def test_why_facts_have_no_flat_type(other: Any) -> None:
+    program = etalis.compile(TEXT)
+    program.load_facts("price", [("pen", 2), ("ink", other)])
+    told = (
+        "rule 1: C, which price(S, P), C is P*N binds, has no flat type: facts of price/2 have values of several types"
+    )
+    assert told in explain(program, ROWS, **GIVEN)
+
+
+def test_facts_that_change_between_tables(caplog: pytest.LogCaptureFixture) -> None:
+    text = ":- event(a(s: string, n: int)). d(S, C) <- (a(S, N) where price(S, C)) seq a(S, _)."
+    program = etalis.compile(text)
+    program.load_facts("price", [("pen", 2), ("ink", 7)])
+    live, over = program.engine(policy="chronological"), program.engine(policy="chronological")
+    given = {**GIVEN, "engine": over}
+
+    def take(first: int) -> tuple[list[Any], list[Any], str]:
+        rows = ROWS.set_column(0, "at", pa.array([first + i for i in range(4)]))
+        told = explain(program, rows, **given)
+        return (
+            pushed(live, rows),
+            [((S, C if C in ("high", "x") else int(C)), e) for (S, C), e in over_rows(rows)],
+            told,
+        )
+
+    def over_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+        return detected(over.detect(rows, **GIVEN))
+
+    expected, found, told = take(10)
+    assert found == expected == [(("pen", 2), 13)]
+    assert told == "over columns: rule 1"
+    for engine in (live, over):  # ink waits with 7
+        engine.reload("price", [("pen", "high"), ("ink", "x")])
+    with caplog.at_level(logging.WARNING, "etalis.columns"):
+        expected, found, told = take(20)
+    assert found == expected
+    assert (("ink", 7), 21) in found
+    assert "event at a time: what waits has values that are no string" in caplog.text
+    assert told == "over columns: rule 1"
+    for engine in (live, over):
+        engine.assert_fact("price", "cup", 1)
+    expected, found, told = take(30)
+    assert found == expected
+    assert "C, which price(S, C) binds, has no flat type" in told
+
+
+def test_a_number_that_grows_beyond_64_bits_is_refused() -> None:
+    program = etalis.compile(TEXT)
+    program.load_facts("price", [("pen", (1 << 63) - 1)])
+    with pytest.raises(EventError, match="outside 64 bits"):
+        program.detect(ROWS, **GIVEN)
+
+
+def test_many_solutions_through_rules() -> None:
+    text = """
+    near(X, Y) :- link(X, Y, W), W < 3.
+    link(1, 2, 1). link(1, 3, 2). link(1, 4, 3). link(2, 3, 0). link(3, 9, 9).
+    d(X, Y) <- a(X) event_multiply near(X, Y).
+    e(X, Z) <- d(X, Y) seq d(Y, Z).
+    """
+    events = [Event.make("a", (x,), 10**6 * t, 10**6 * t) for t, x in enumerate((1, 2, 3, 1, 4, 2, 1))]
+    for policy in ("unrestricted", "recent", "chronological", "continuous", "cumulative"):
+        assert check(text, events, policy)
