@@ -57,10 +57,8 @@ def test_an_attribute_of_no_declared_type_is_text_as_before() -> None:
 def test_why_facts_have_no_flat_type(other: Any) -> None:
     program = etalis.compile(TEXT)
     program.load_facts("price", [("pen", 2), ("ink", other)])
-    told = (
-        "rule 1: C, which price(S, P), C is P*N binds, has no flat type: facts of price/2 have values of several types"
-    )
-    assert told in explain(program, ROWS, **GIVEN)
+    told = explain(program, ROWS, **GIVEN)
+    assert "rule 1: C, which price(S, P), C is P*N binds, has no flat type: facts of price/2 have values of" in told
 
 
 def test_facts_that_change_between_tables(caplog: pytest.LogCaptureFixture) -> None:
@@ -73,14 +71,8 @@ def test_facts_that_change_between_tables(caplog: pytest.LogCaptureFixture) -> N
     def take(first: int) -> tuple[list[Any], list[Any], str]:
         rows = ROWS.set_column(0, "at", pa.array([first + i for i in range(4)]))
         told = explain(program, rows, **given)
-        return (
-            pushed(live, rows),
-            [((S, C if C in ("high", "x") else int(C)), e) for (S, C), e in over_rows(rows)],
-            told,
-        )
-
-    def over_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
-        return detected(over.detect(rows, **GIVEN))
+        found = detected(over.detect(rows, **GIVEN))
+        return pushed(live, rows), [((s, int(c) if c.isdigit() else c), end) for (s, c), end in found], told
 
     expected, found, told = take(10)
     assert found == expected == [(("pen", 2), 13)]
