@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
 from etalis.spark.batch import Form, Plan, plan_detection
-from etalis.tables.cells import undeclared
+from etalis.tables.cells import in_one, undeclared
 from etalis.tables.output import EVENT, ID, RULE, encode
 from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
     from etalis.runtime.order import DeadLetter
     from etalis.runtime.program import Program
+    from etalis.tables.intake import Told
     from etalis.temporal.event import Event
 
-BATCH = 1 << 18
+BATCH = 1 << 19
 MOST_TOGETHER = 1 << 20  # rows
 _LOG = logging.getLogger("etalis.columns")
 _NAMES: Mapping[str, str] = {
@@ -298,13 +299,15 @@ class _Run:
         """Return rows as a batch over columns."""
         from etalis.tables.intake import read_batch
 
-        return read_batch(rows.table, rows.start, rows.end, self.parts, self._numbers(rows.table))
+        return read_batch(rows.table, rows.start, rows.end, self.parts, self._told(rows.table))
 
-    def _numbers(self, table: pa.Table) -> Any:
-        """Return of which part each row is, -1 if of none; None if all are one event."""
+    def _told(self, table: pa.Table) -> Told | None:
+        """Return of which part each row is; None if all are one event."""
+        from etalis.tables.intake import Told
+
         if self.frame.event is None:
             return None
-        column = table[self.frame.event].combine_chunks()
+        column = in_one(table[self.frame.event])
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         if coded.null_count:
             raise InputError(Problem("E606", f"{coded.null_count} rows name no event", hint="fill in the column"))
@@ -312,8 +315,7 @@ class _Run:
         names = coded.dictionary.to_pylist()
         for name in self.made.difference(tags).intersection(names):
             raise undeclared(name)
-        known = np.array([tags.get(name, -1) for name in names], np.int64)
-        return known[coded.indices.to_numpy(zero_copy_only=False)]
+        return Told(coded.indices.to_numpy(), np.array([tags.get(name, -1) for name in names], np.int64))
 
     def _encoded(self, kind: Any, made: Made, times: dict[int, Any]) -> pa.RecordBatch:
         """Return derived events as rows of the results; `times` are those of other kinds of the same batch."""

@@ -107,9 +107,9 @@ class Join(Operator):
 
     def _laid(self, parts: Sequence[Instances], keys: Sequence[Integers]) -> Side:
         """Return instances below each other."""
-        turn, start, end = (
-            self.desk.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "start", "end")
-        )
+        turn, end = (self.desk.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "end"))
+        lasts = any(part.start is not part.end for part in parts)
+        start = self.desk.below("start", [part.start for part in parts]) if lasts else end
         return Side(turn, start, end, self.desk.below("keys", keys))
 
     def _limits(self, batch: Batch, left: Instances) -> Integers:
@@ -143,17 +143,18 @@ class Join(Operator):
     def _judged(self, sides: Sequence[Instances], pairs: tuple[Any, Any, Any], alive: Flags | None) -> Instances:
         """Return the pairs that pass the tests and, where `alive` is given, that the policy then chooses."""
         a, b, arrived = pairs
-        matches = self._matches(sides, a, b - len(sides[0]), arrived)
-        passing = np.arange(len(a))
-        if self.tests:
-            passing, matches = self.tests.passing(matches)
+        matches = self._matches(sides, a, b, arrived)
+        are_put_together = self.node.policy.select == "together"
+        if not self.tests and not are_put_together:
+            return matches
+        passing, matches = self.tests.passing(matches)
         if alive is not None:
             passes = np.zeros(len(a), bool)
             passes[passing] = True
-            chosen = np.flatnonzero(choose(self.matching, pairs, passes, alive)[passing])
+            chosen = np.flatnonzero(choose(self.matching, len(sides[0]), pairs, passes, alive)[passing])
             passing, matches = passing[chosen], matches.take(chosen)
-        if self.node.policy.select == "together" and len(matches):
-            return together(matches, np.where(arrived, b, a)[passing])
+        if are_put_together and len(matches):
+            return together(matches, np.where(arrived, b, -1 - a)[passing])
         return matches
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:

@@ -154,7 +154,7 @@ def join(
                 if found == len(left):
                     break
                 left[found] = x if side == 0 else y
-                right[found] = y if side == 0 else x
+                right[found] = (y if side == 0 else x) - count0
                 arrived[found] = side == 1
                 found += 1
                 matched = True
@@ -268,22 +268,22 @@ def rebuild(
 
 
 @kernel
-def choose(select: int, left: Any, right: Any, arrived: Any, passes: Any, alive: Any, chosen: Any) -> None:
+def choose(select: int, count0: int, left: Any, right: Any, arrived: Any, passes: Any, alive: Any, chosen: Any) -> None:
     """Choose among pairs as a policy that consumes does; pairs of one arrival stand together, in order of rank.
 
-    `chosen` tells afterwards which pairs match, `alive` what still waits.
+    `chosen` tells afterwards which pairs match, `alive` what still waits, `count0` of the left side first.
     """
     n = len(left)
     low = 0
     while low < n:
-        x = right[low] if arrived[low] else left[low]
+        x = right[low] + count0 if arrived[low] else left[low]
         high = low
-        while high < n and arrived[high] == arrived[low] and (right[high] if arrived[high] else left[high]) == x:
+        while high < n and (right[high] + count0 if arrived[high] else left[high]) == x:
             high += 1
         matched = False
         for step in range(high - low):
             at = high - 1 - step if select == 2 else low + step
-            y = left[at] if arrived[at] else right[at]
+            y = left[at] if arrived[at] else right[at] + count0
             if passes[at] and alive[y]:
                 chosen[at] = True
                 alive[y] = False
@@ -406,18 +406,18 @@ def first_after(group: Any, moment: Any, first: Any, end: Any, latest: Any, limi
 
 
 @kernel
-def sort_out(numbers: Any, first: Any, order: Any) -> None:
-    """Put the places of equal numbers together, in order; numbers below 0 are left out.
+def sort_out(codes: Any, numbers: Any, first: Any, order: Any) -> None:
+    """Put the places together whose codes have equal numbers, in order; numbers below 0 are left out.
 
     `first` holds zeros, two more than there are numbers; when done, number k stands from first[k] to first[k + 1].
     """
-    for at in range(len(numbers)):
-        first[numbers[at] + 2] += 1
+    for at in range(len(codes)):
+        first[numbers[codes[at]] + 2] += 1
     first[1] = 0
     for k in range(2, len(first)):
         first[k] += first[k - 1]
-    for at in range(len(numbers)):
-        k = numbers[at]
+    for at in range(len(codes)):
+        k = numbers[codes[at]]
         if k >= 0:
             order[first[k + 1]] = at
             first[k + 1] += 1

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.columnar.compiler import kernel
-from etalis.columnar.kernels import allows, length, shift_for, spread
+from etalis.columnar.kernels import BEFORE, allows, length, shift_for, spread
 
-LOW, HIGH, RIGHT, CANDIDATE, FOUND, WAITING = range(6)  # places of a cursor
+NEXT_LEFT, NEXT_RIGHT, CANDIDATE, FOUND, WAITING = range(5)  # places of a cursor
 STRETCH = 1024  # left sides: few enough for what is done with them to stay in a near cache
 NEXT, FRESH = -2, -3  # no right side is under way; and what waits is to be put into the table
 
@@ -21,156 +21,156 @@ NEXT, FRESH = -2, -3  # no right side is under way; and what waits is to be put 
 def follow(
     select: int, consume: bool, keep: int, relation: int, occurs_on: int, window: int, retain: int,
     turn0: Any, start0: Any, end0: Any, limit: Any, keys0: Any, turn1: Any, start1: Any, end1: Any, keys1: Any,
-    alive: Any, waiting: Any, table: Any, lists: Any, after: Any, before: Any, left: Any, right: Any, enough: int,
-    cursor: Any,
+    alive: Any, waiting: Any, table: Any, lists: Any, left: Any, right: Any, enough: int, cursor: Any,
 ) -> None:  # fmt: skip
     """Match right sides with what is `alive` of the left sides, which end in order of their turns.
 
-    `waiting` are left sides before the stretch from `LOW` to `HIGH`; both are in the table, an open one that has the
-    first of each key: the owner of a list, of which `lists` has head, tail, and the last one that has arrived. `after`
-    and `before` link it. A left one matches nothing that starts after its `limit`, if there are limits. Pairs go to
-    `left` and `right`. Stops when all have come, when the table is too small, when there is no room for a pair, or
-    between right sides when there are `enough` pairs; goes on from the `cursor`. Then `waiting` has what is alive.
+    `waiting` are the left sides that have been taken so far and are left, a stretch of new ones last. They stand by
+    their places there in the table, an open one that has the first of each key: the owner of a list. `lists` has five
+    numbers for each place: head, tail and the last one that has arrived of the list it owns, and what comes after and
+    before it in a list. A left one matches nothing that starts after its `limit`, if there are limits. Pairs go to
+    `left` and `right`. Stops when all have come, when there is no room for what waits, or for a pair, or between right
+    sides when there are `enough` pairs; goes on from the `cursor`.
     """
     n0 = len(turn0)
     n1 = len(turn1)
     mask = len(table) - 1
     shift = shift_for(mask)
-    low = cursor[0]
-    high = cursor[1]
-    j = cursor[2]
-    y = cursor[3]
-    found = cursor[4]
-    count = cursor[5]
+    i = cursor[0]
+    j = cursor[1]
+    y = cursor[2]
+    found = cursor[3]
+    count = cursor[4]
     limited = len(limit) > 0
     arriving = select == 2 or keep == 2
     while True:
         if y == -3:
-            if 2 * (count + high - low) > len(table):
+            if 2 * count > len(table) or 5 * count > len(lists):
                 break
             for place in range(len(table)):
                 table[place] = -1
-            for at in range(count + high - low):
-                x = waiting[at] if at < count else low + at - count
+            for at in range(count):
+                x = waiting[at]
                 if not alive[x]:
                     continue
                 key = keys0[x]
                 place = spread(key, shift)
                 owner = table[place]
-                while owner >= 0 and keys0[owner] != key:
+                while owner >= 0 and keys0[waiting[owner]] != key:
                     place = (place + 1) & mask
                     owner = table[place]
-                after[x] = -1
+                own = 5 * owner
+                b = -1
                 if owner < 0:
-                    table[place] = x
-                    before[x] = -1
-                    lists[4 * x] = x
-                    lists[4 * x + 1] = x
-                    lists[4 * x + 2] = -1
+                    table[place] = at
+                    own = 5 * at
+                    lists[own] = at
+                    lists[own + 2] = -1
                 else:
-                    b = lists[4 * owner + 1]
-                    before[x] = b
-                    after[b] = x
-                    lists[4 * owner + 1] = x
+                    b = lists[own + 1]
+                    lists[5 * b + 3] = at
+                lists[own + 1] = at
+                lists[5 * at + 3] = -1
+                lists[5 * at + 4] = b
             y = -2
-        following = turn0[high] if high < n0 else 0x7FFFFFFFFFFFFFFF
-        while j < n1 and turn1[j] < following:
+        following = turn0[i] if i < n0 else 0x7FFFFFFFFFFFFFFF
+        while j < n1 and turn1[j] < following and found < enough:
             key = keys1[j]
             place = spread(key, shift)
             owner = table[place]
-            while owner >= 0 and keys0[owner] != key:
+            while owner >= 0 and keys0[waiting[owner]] != key:
                 place = (place + 1) & mask
                 owner = table[place]
             if owner < 0:
                 j += 1
                 continue
-            own = 4 * owner
-            t = turn1[j]
+            own = 5 * owner
+            turn = turn1[j]
             b1 = start1[j]
-            b2 = end1[j]
             if y == -2:
                 y = lists[own]
                 if retain >= 0:
-                    while y >= 0 and end0[y] < b2 - retain and turn0[y] <= t:
+                    while y >= 0 and end0[waiting[y]] < end1[j] - retain and turn0[waiting[y]] <= turn:
                         if y == lists[own + 2]:
                             lists[own + 2] = -1
-                        y = after[y]
+                        y = lists[5 * y + 3]
                     lists[own] = y
                     if y >= 0:
-                        before[y] = -1
+                        lists[5 * y + 4] = -1
                     else:
                         lists[own + 1] = -1
                 if arriving:
                     c = lists[own + 2]
                     if c >= 0:
-                        y = after[c]
-                    while y >= 0 and turn0[y] <= t:
+                        y = lists[5 * c + 3]
+                    while y >= 0 and turn0[waiting[y]] <= turn:
                         if keep == 2 and c >= 0:
-                            alive[c] = False
+                            alive[waiting[c]] = False
                             lists[own] = y
-                            before[y] = -1
+                            lists[5 * y + 4] = -1
                         c = y
-                        y = after[y]
+                        y = lists[5 * y + 3]
                     lists[own + 2] = c
                     y = c
-            while y >= 0 and turn0[y] <= t:
-                a1 = start0[y]
-                a2 = end0[y]
-                good = allows(relation, a1, a2, b1, b2)
+            while y >= 0:
+                x = waiting[y]
+                if turn0[x] > turn:
+                    y = -1
+                    break
+                a2 = end0[x]
+                good = a2 < b1 if relation == BEFORE else allows(relation, start0[x], a2, b1, end1[j])
                 if window >= 0:
-                    good = good and length(occurs_on, a1, a2, b1, b2) <= window
+                    good = good and length(occurs_on, start0[x], a2, b1, end1[j]) <= window
                 if limited:
-                    good = good and b1 <= limit[y]
-                beyond = before[y] if select == 2 else after[y]
+                    good = good and b1 <= limit[x]
+                a = lists[5 * y + 3]
+                b = lists[5 * y + 4]
                 if good:
                     if found == len(left):
                         break
-                    left[found] = y
-                    right[found] = n0 + j
+                    left[found] = x
+                    right[found] = j
                     found += 1
                     if consume:
-                        a = after[y]
-                        b = before[y]
                         if b >= 0:
-                            after[b] = a
+                            lists[5 * b + 3] = a
                         else:
                             lists[own] = a
                         if a >= 0:
-                            before[a] = b
+                            lists[5 * a + 4] = b
                         else:
                             lists[own + 1] = b
                         if y == lists[own + 2]:
                             lists[own + 2] = b
-                        alive[y] = False
+                        alive[x] = False
                     if select != 0:
                         y = -1
                         break
-                y = beyond
-            if found == len(left) and y >= 0 and turn0[y] <= t:
+                y = b if select == 2 else a
+            if y >= 0:
                 break
             y = -2
             j += 1
-            if found >= enough:
-                break
-        if y != -2 or found >= enough:
+        if y != -2 or (j < n1 and turn1[j] < following):
             break
         kept = 0
-        for at in range(count + high - low):
-            x = waiting[at] if at < count else low + at - count
-            if keep == 2 and alive[x] and after[x] >= 0:
+        for at in range(count):
+            x = waiting[at]
+            if keep == 2 and alive[x] and lists[5 * at + 3] >= 0:
                 alive[x] = False
-            if alive[x]:
-                waiting[kept] = x
-                kept += 1
+            waiting[kept] = x
+            kept += alive[x]
         count = kept
-        low = high
-        if high >= n0:
+        if i >= n0:
             break
-        high = min(n0, low + max(STRETCH, count))
+        new = min(n0 - i, max(STRETCH, count))
+        for at in range(new):
+            waiting[count + at] = i + at
+        i += new
+        count += new
         y = -3
-    cursor[0] = low
-    cursor[1] = high
-    cursor[2] = j
-    cursor[3] = y
-    cursor[4] = found
-    cursor[5] = count
+    cursor[0] = i
+    cursor[1] = j
+    cursor[2] = y
+    cursor[3] = found
+    cursor[4] = count

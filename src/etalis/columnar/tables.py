@@ -103,7 +103,7 @@ class Side:
 
 
 class Search(ABC):
-    """A join under way: pairs of rows, those of the left side first, the right ones numbered on from these."""
+    """A join under way, and what is `alive` of both sides, the left one first."""
 
     matching: Matching
     limit: Integers
@@ -140,7 +140,7 @@ class Search(ABC):
         total = 0
         while not self.is_over and (total < most or self.is_torn):
             left, right, arrived = (self.desk.array(f"{name} {len(found)}", room, t) for name, t in _PAIR)
-            count = self._search((left, right, arrived), max(most - total, 0))
+            count = self._search((left, right, arrived), max(most - total, 1))
             found.append((left[:count], right[:count], arrived[:count]))
             total += count
         if len(found) == 1 and self.is_over:  # else the desk's arrays will be used again before these are done with
@@ -215,15 +215,14 @@ class Following(Search):
         self.alive[n:] = False
         self.waiting = desk.array("waiting", n)
         self.waiting[:old] = np.arange(old)
-        self.links = (desk.array("lists", 4 * n), desk.array("after", n), desk.array("before", n))
-        self.cursor = np.array([old, old, 0, f.FRESH, 0, old])
+        self.cursor = np.array([old, 0, f.FRESH, 0, old])
         self._make_room()
 
     @property
     def is_over(self) -> bool:
         """Whether all have arrived."""
-        low, _, right = self.cursor[: f.RIGHT + 1]
-        return bool(low >= len(self.left) and right >= len(self.right)) and not self.is_torn
+        left, right, candidate = self.cursor[: f.CANDIDATE + 1]
+        return bool(left >= len(self.left) and right >= len(self.right) and candidate == f.NEXT)
 
     @property
     def is_torn(self) -> bool:
@@ -235,11 +234,10 @@ class Following(Search):
         self.cursor[f.CANDIDATE] = f.FRESH
 
     def _make_room(self) -> None:
-        low, high, *_, waiting = self.cursor
-        size = 4 * f.STRETCH
-        while size < 4 * (waiting + high - low):
+        size = 2 * f.STRETCH
+        while size < 2 * self.cursor[f.WAITING]:
             size *= 2
-        self.table = self.desk.array("table", size)
+        self.places = self.desk.array("table", 2 * size), self.desk.array("lists", 5 * size)
 
     def _search(self, pairs: tuple[Any, Any, Any], enough: int) -> int:
         """Find pairs until there are enough, or no room; return how many."""
@@ -247,8 +245,8 @@ class Following(Search):
         self.cursor[f.FOUND] = 0
         f.follow(
             m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, m.retain[0], a.turn, a.start, a.end,
-            self.limit, a.keys, b.turn, b.start, b.end, b.keys, self.alive, self.waiting, self.table, *self.links,
-            *pairs[:2], enough, self.cursor,
+            self.limit, a.keys, b.turn, b.start, b.end, b.keys, self.alive, self.waiting, *self.places, *pairs[:2],
+            enough, self.cursor,
         )  # fmt: skip
         if self.cursor[f.CANDIDATE] == f.FRESH:
             self._make_room()
@@ -257,10 +255,13 @@ class Following(Search):
         return count
 
 
-def choose(matching: Matching, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags) -> Flags:
-    """Return which pairs a policy that consumes matches, of all that could be; `alive` tells then what still waits."""
+def choose(matching: Matching, count: int, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags) -> Flags:
+    """Return which pairs a policy that consumes matches, of all that could be; `alive` tells then what still waits.
+
+    `count` are of the left side, which comes first there.
+    """
     chosen = np.zeros(len(passes), bool)
-    k.choose(matching.select, *pairs, passes, alive, chosen)
+    k.choose(matching.select, count, *pairs, passes, alive, chosen)
     return chosen
 
 
@@ -330,12 +331,12 @@ def merge(a: Integers, b: Integers) -> Integers:
     return order
 
 
-def sort_out(numbers: Integers, count: int) -> list[Integers]:
-    """Return, for each number below `count`, the places where it stands.
+def sort_out(codes: Any, numbers: Integers, count: int) -> list[Integers]:
+    """Return, for each number below `count`, the places where a code stands for it.
 
-    >>> [places.tolist() for places in sort_out(np.array([1, 0, -1, 1]), 2)]
+    >>> [places.tolist() for places in sort_out(np.array([2, 0, 1, 2]), np.array([0, -1, 1]), 2)]
     [[1], [0, 3]]
     """
-    first, order = np.zeros(count + 2, np.int64), np.empty(len(numbers), np.int64)
-    k.sort_out(np.ascontiguousarray(numbers, np.int64), first, order)
+    first, order = np.zeros(count + 2, np.int64), np.empty(len(codes), np.int64)
+    k.sort_out(np.ascontiguousarray(codes, np.int32), numbers, first, order)
     return np.split(order[: first[count]], first[1:count])

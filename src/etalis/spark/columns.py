@@ -19,7 +19,7 @@ from etalis.spark.feed import Feed
 from etalis.spark.shard import BATCH, Job, naming_rows
 from etalis.spark.way import parts_of
 from etalis.tables.cells import undeclared
-from etalis.tables.intake import order_ties, read_batch
+from etalis.tables.intake import Told, order_ties, read_batch
 from etalis.tables.made import encode_made
 from etalis.tables.output import encode
 from etalis.tables.sorting import TAG, Stretch
@@ -71,20 +71,20 @@ class ColumnShard:
     def batches(self, stretch: Stretch) -> Iterator[Input]:
         """Yield the rows of a stretch in the order of language.md section 2."""
         table = stretch.table.select(self.columns)
-        numbers = self._numbers(stretch.table)
+        told = self._told(stretch.table)
         try:
-            places = order_ties(stretch, self.parts, numbers)
+            places = order_ties(stretch, self.parts, told)
             is_sorted = bool((np.diff(places) > 0).all())
             for low in range(0, len(places), ROWS):
                 part = slice(low, low + ROWS)
                 mine = places[part]
                 rows = table.slice(low, ROWS) if is_sorted else table.take(pa.array(mine))
-                known = None if numbers is None else numbers[mine]
+                known = None if told is None else told.take(mine)
                 yield read_batch(rows, stretch.start[part], stretch.end[part], self.parts, known)
         except InputError as error:
             raise self._refused(stretch, error) from None
 
-    def _numbers(self, table: Any) -> Any:
+    def _told(self, table: Any) -> Told | None:
         """Return of which part each row is; None if all are of the only one."""
         coded = table[TAG].combine_chunks().dictionary_encode()
         known = []
@@ -94,7 +94,7 @@ class ColumnShard:
             known.append(self.tags[tag])
         if len(self.parts) == 1:
             return None
-        return np.array(known, np.int64)[coded.indices.to_numpy(zero_copy_only=False)]
+        return Told(coded.indices.to_numpy(zero_copy_only=False), np.array(known, np.int64))
 
     def _refused(self, stretch: Stretch, error: InputError) -> InputError:
         """Return what is wrong with the rows of a stretch: said of the row where an engine stops, if it does."""

@@ -12,6 +12,13 @@ from etalis.tables.sorting import refuse_row
 from etalis.temporal.interval import MICROSECONDS
 
 
+def in_one(column: Any) -> Any:
+    """Return a column as one array, which is copied only where it is in several."""
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return column
+
+
 def to_list(column: Any) -> list[Any]:
     """Return a column as Python objects; a time stamp as seconds, whole ones as integers."""
     kind = column.type

@@ -7,6 +7,7 @@ the standard order of their atoms (language.md section 2).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
 from etalis.logic.term import order_key
-from etalis.tables.cells import to_list
+from etalis.tables.cells import in_one, to_list
 from etalis.tables.parts import Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
 
@@ -27,13 +28,25 @@ _FLAT = frozenset({"int", "float", "string", "bool"})
 _TRUTH = pa.array(["true", "false", "null"], pa.string())
 
 
-def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], numbers: Any) -> Input:
-    """Return sorted rows as a batch; `numbers` says of which part each row is, None if all are of the first."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Of which part rows are: a code for each row, and the number of the part that each code stands for, -1 if none."""
+
+    codes: Any
+    numbers: Any
+
+    def take(self, rows: Any) -> Told:
+        """Return it for some of the rows."""
+        return Told(self.codes[rows], self.numbers)
+
+
+def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], told: Told | None) -> Input:
+    """Return sorted rows as a batch; without being told, all are of the first part."""
     whole: dict[tuple[str, str], Column] = {}
-    if numbers is None:
+    if told is None:
         return Input(start, end, {parts[0].kind: Received(np.arange(len(end)), _whole(table, parts[0], whole))})
     events: dict[Kind, Received] = {}
-    for part, mine in zip(parts, sort_out(numbers, len(parts)), strict=True):
+    for part, mine in zip(parts, sort_out(told.codes, told.numbers, len(parts)), strict=True):
         if _FLAT.issuperset(part.types):
             events[part.kind] = Received(mine, Picked(_whole(table, part, whole), mine))
         else:
@@ -52,9 +65,8 @@ def _whole(table: Any, part: Part, known: dict[tuple[str, str], Column]) -> list
 
 def to_column(column: Any, kind: str, tag: str) -> Column:
     """Return a column of a table as one of a type of the language, or refuse it."""
-    array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     try:
-        return _TYPED.get(kind, _terms)(array, kind, tag)
+        return _TYPED.get(kind, _terms)(in_one(column), kind, tag)
     except (pa.ArrowInvalid, EventError) as error:
         raise refuse_row(f"{tag}: {error}", f"give values of the type {kind}") from None
 
@@ -88,14 +100,14 @@ def _terms(array: Any, kind: str, tag: str) -> Column:
 _TYPED = {"int": _integers, "float": _floats, "string": _texts, "bool": _truths}
 
 
-def order_ties(stretch: Stretch, parts: Sequence[Part], numbers: Any) -> Any:
+def order_ties(stretch: Stretch, parts: Sequence[Part], told: Told | None) -> Any:
     """Return the places of a stretch in order: rows of equal times in the standard order of their atoms."""
     if not stretch.ties.any():
         return stretch.places
     tied = np.flatnonzero(stretch.ties | np.append(stretch.ties[1:], False))
     places = stretch.places[tied]
     run = np.cumsum(~stretch.ties[tied])
-    mine = None if numbers is None else numbers[places]
+    mine = None if told is None else told.take(places)
     batch = read_batch(stretch.table.take(pa.array(places)), run, run, parts, mine)
     order = np.lexsort((_atom_ranks(batch), run))
     ordered = stretch.places.copy()

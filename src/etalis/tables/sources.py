@@ -47,8 +47,18 @@ def open_source(source: Any, batch: int, threads: int) -> Source:
 
 def _cut(table: pa.Table, batch: int) -> Iterator[pa.RecordBatch]:
     """Yield a table a batch at a time; small chunks are put together, since each batch has a price of its own."""
-    for low in range(0, table.num_rows, batch):
-        yield from table.slice(low, batch).combine_chunks().to_batches()
+    some: list[pa.RecordBatch] = []
+    for part in table.to_batches(max_chunksize=batch):
+        if sum(map(len, some)) + len(part) > batch:
+            yield from _together(some)
+            some = []
+        some.append(part)
+    yield from _together(some)
+
+
+def _together(parts: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """Return batches as one; those of which there is one already are not copied."""
+    return parts if len(parts) < 2 else pa.Table.from_batches(parts).combine_chunks().to_batches()
 
 
 def _open_file(path: Path, batch: int, threads: bool) -> Source:
