@@ -40,7 +40,8 @@ w(X, _) :- f(X, _).
 """
 GOALS = (
     *(f"{name}(X, Y)" for name in "fgrstuvw"),
-    "f(X, Y), Y > N", "f(X, Z), Y is Z * N", "f(X, Z), g(X, Y), Z =< N", "f(X, Y), Y \\= N", "f(X, Y), f(N, Z), Y = Z",
+    "f(X, Y), Y > N", "f(1, Y)", "g(Y, null), f(Y, X)", "f(X, Z), Z < 2, g(Z, Y), Y + N > 0",
+    "f(X, Z), Y is Z * N", "f(X, Z), g(X, Y), Z =< N", "f(X, Y), Y \\= N", "f(X, Y), f(N, Z), Y = Z",
     "g(X, Z), Z >= N, Y is N - 1", "f(Y, X)", "member(Y, [1, X]), f(Y, _)", "(f(X, Y) ; g(X, Y))", "\\+ f(X, N), Y = N",
 )  # fmt: skip
 PATTERNS = (

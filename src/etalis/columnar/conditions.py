@@ -1,8 +1,8 @@
-"""Conditions over columns: by whole arrays where that is exact, else once per distinct tuple of arguments.
+"""Conditions over columns: step by step over whole columns where that is exact, else once per distinct arguments.
 
-A goal of comparisons and plain arithmetic over numbers, and of equality between texts, is computed by NumPy. What NumPy
-could get wrong (integers beyond 64 bits, an integer beside a float that cannot hold it, nulls among numbers, anything
-that may raise) and every other goal goes to the function that the engine itself would call.
+A goal of comparisons and plain arithmetic over numbers, of equality between texts, and of look-ups of facts is
+computed column by column (`arrays`, `lookups`). Every other goal, and what that could get wrong, goes to the function
+that the engine itself would call.
 """
 
 from __future__ import annotations
@@ -12,24 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, Instances, Integers, from_values, key_rows, type_of, unify
+from etalis.columnar.arrays import InexactError, truth
+from etalis.columnar.columns import Column, Flags, Instances, Integers, from_values, key_rows
+from etalis.columnar.lookups import Comparison, find_steps, follow, places_of
 from etalis.columnar.tables import Numbered
-from etalis.language.lower import to_logic
-from etalis.logic import inline_source as n
-from etalis.logic.inline import inline
 from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.runtime.conditions import Conditions
-
-_EXACT = 1 << 53  # floats hold every integer up to here
-_SAFE = float(1 << 62)
-_ORDERING = {"<": np.less, ">": np.greater, "<=": np.less_equal, ">=": np.greater_equal}
-_EQUALITY = {"==": np.equal, "!=": np.not_equal}
-_ADDITION = {"+": np.add, "-": np.subtract, "*": np.multiply}
-
-
-class _InexactError(Exception):
-    """Arrays cannot answer this exactly."""
 
 
 class Judge:
@@ -40,28 +29,39 @@ class Judge:
         self.types = types
         self.conditions = conditions
         self.ask: Callable[..., Any] = conditions.prepare(test, test.outputs, rule)
-        self.node = None
-        if test.kind == "where" and not test.outputs:
-            found = inline(to_logic(test.goal), {v: types[v] for v in test.inputs})
-            self.node = None if found is None or found.stands else found.node
+        self.node, self.steps = None, find_steps(test, types, conditions.solver.database)
+        match test.kind, self.steps:
+            case "where", (Comparison(node=node),):
+                self.node, self.steps = node, None
 
     def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
         """Return which matches pass, and what the condition binds for those that do, in their order."""
-        passes = self.decided(rows) if self.by_arrays else None
-        if passes is not None:
-            return passes, {}
+        decided = self.decided(rows) if self.by_arrays else None
+        if decided is not None:
+            return decided, {}
+        stepped = self._stepped(rows)
+        if stepped is not None:
+            kept, columns = stepped
+            first = np.flatnonzero(np.diff(kept, prepend=-1))
+            passes = np.zeros(len(rows), bool)
+            passes[kept[first]] = True
+            return passes, {name: column.take(first) for name, column in columns.items()}
         answers, group = self._asked(rows)
         passes = np.array([answer is not None for answer in answers], bool)[group]
         return passes, self._bound(answers, group[passes])
 
     def solutions(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
         """Return each match once per solution, and what the solutions bind: `event_multiply`."""
+        stepped = self._stepped(rows)
+        if stepped is not None:
+            kept, columns = stepped
+            once = Numbered(key_rows([[Column("int", kept), *columns.values()]], [len(kept)])[0]).first
+            return kept[once], {name: column.take(once) for name, column in columns.items()}
         answers, group = self._asked(rows)
         counts = np.array([len(answer or ()) for answer in answers], np.int64)
-        last = np.cumsum(counts)[group]
         kept = np.repeat(np.arange(len(rows)), counts[group])
-        ahead = np.arange(len(kept)) - np.repeat(np.cumsum(counts[group]) - last, counts[group])
-        return kept, self._bound([solution for answer in answers for solution in answer or ()], ahead)
+        found = [solution for answer in answers for solution in answer or ()]
+        return kept, self._bound(found, places_of(counts, group))
 
     @property
     def multiplies(self) -> bool:
@@ -70,16 +70,26 @@ class Judge:
 
     @property
     def by_arrays(self) -> bool:
-        """Whether NumPy may decide this condition, which then raises nothing."""
+        """Whether NumPy may decide this condition, which then raises and binds nothing."""
         return self.node is not None
 
     def decided(self, rows: Instances) -> Flags | None:
         """Return which matches pass, None where NumPy cannot tell exactly."""
         assert self.node is not None
         try:
-            return _truth(self.node, {v: rows.column(v) for v in self.test.inputs}, len(rows))
-        except _InexactError:
+            return truth(self.node, {v: rows.column(v) for v in self.test.inputs}, len(rows))
+        except InexactError:
             return None
+
+    def _stepped(self, rows: Instances) -> tuple[Integers, dict[str, Column]] | None:
+        """Return the match of every solution, in order, and what it binds; None where that cannot be told exactly."""
+        if self.steps is None:
+            return None
+        try:
+            kept, columns = follow(self.steps, {v: rows.column(v) for v in self.test.inputs}, len(rows))
+        except InexactError:
+            return None
+        return kept, {name: columns[name] for name in self.test.outputs}
 
     def _asked(self, rows: Instances) -> tuple[list[Any], Integers]:
         """Ask once per distinct tuple of arguments; return the answers, and which of them each match has."""
@@ -114,102 +124,3 @@ class Judge:
             values = ["null" if answer is None else answer[place] for answer in answers]
             bound[name] = from_values(values, self.types[name]).take(group)
         return bound
-
-
-def _truth(node: n.Node, columns: Mapping[str, Column], count: int) -> Flags:
-    """Return a test's truth, row by row."""
-    match node:
-        case n.Truth(holds=holds):
-            return np.full(count, holds)
-        case n.Both(first=a, second=b):
-            return _truth(a, columns, count) & _truth(b, columns, count)
-        case n.Either(first=a, second=b):
-            return _truth(a, columns, count) | _truth(b, columns, count)
-        case n.Negated(node=inner):
-            return ~_truth(inner, columns, count)
-        case n.Branch(test=test, then=then, otherwise=otherwise):
-            parts = [_truth(part, columns, count) for part in (test, then, otherwise)]
-            return np.where(*parts)
-        case n.Infix(operator=operator, left=left, right=right) if operator in _ORDERING:
-            return np.broadcast_to(_ORDERING[operator](*_numbers(left, right, columns)), count)
-        case n.Infix(operator=operator, left=left, right=right) if operator in _EQUALITY:
-            return np.broadcast_to(_equal(operator, left, right, columns), count)
-        case n.Apply(function="logic_equal", args=(left, right)):
-            return np.broadcast_to(np.equal(*_numbers(left, right, columns)), count)
-        case _:
-            raise _InexactError
-
-
-def _equal(operator: str, left: n.Node, right: n.Node, columns: Mapping[str, Column]) -> Any:
-    """Compare two values as terms: of one type, since values of two types are never equal."""
-    kinds = {_type(left, columns), _type(right, columns)}
-    if kinds == {"string"}:
-        return _EQUALITY[operator](*_texts(left, right, columns))
-    a, b = _numbers(left, right, columns)
-    if len(kinds) > 1:
-        return np.full(np.broadcast(a, b).shape, operator == "!=")
-    return _EQUALITY[operator](a, b)
-
-
-def _texts(left: n.Node, right: n.Node, columns: Mapping[str, Column]) -> tuple[Any, Any]:
-    match left, right:
-        case n.Local(name=a), n.Local(name=b):
-            codes, _ = unify([columns[a], columns[b]])
-            return codes[0], codes[1]
-        case n.Local(name=a), n.Constant(value=text):
-            return columns[a].data, columns[a].texts.index(text).as_py()
-        case n.Constant(), n.Local():
-            b, a = _texts(right, left, columns)
-            return a, b
-        case _:
-            raise _InexactError
-
-
-def _type(node: n.Node, columns: Mapping[str, Column]) -> str:
-    match node:
-        case n.Local(name=name) | n.Number(name=name):
-            return columns[name].type
-        case n.Constant(value=value):
-            return type_of(value)
-        case n.Infix(operator=operator, left=left, right=right) if operator in _ADDITION:
-            kinds = {_type(left, columns), _type(right, columns)}
-            return "float" if "float" in kinds else "int"
-        case _:
-            raise _InexactError
-
-
-def _numbers(left: n.Node, right: n.Node, columns: Mapping[str, Column]) -> tuple[Any, Any]:
-    """Return two numbers to compare; an integer beside a float must be one that floats hold."""
-    a, b = _number(left, columns), _number(right, columns)
-    if a.dtype.kind != b.dtype.kind:
-        whole = a if a.dtype.kind == "i" else b
-        if whole.size and (whole.min() < -_EXACT or whole.max() > _EXACT):
-            raise _InexactError
-    return a, b
-
-
-def _number(node: n.Node, columns: Mapping[str, Column]) -> Any:
-    match node:
-        case n.Local(name=name) | n.Number(name=name):
-            column = columns[name]
-            if column.type == "string" or column.absent is not None:
-                raise _InexactError
-            return column.data
-        case n.Constant(value=int() as value) if -(1 << 62) < value < 1 << 62:
-            return np.int64(value)
-        case n.Constant(value=float() as value):
-            return np.float64(value)
-        case n.Infix(operator=operator, left=left, right=right) if operator in _ADDITION:
-            return _computed(operator, *_numbers(left, right, columns))
-        case _:
-            raise _InexactError
-
-
-def _computed(operator: str, a: Any, b: Any) -> Any:
-    """Return a sum, difference or product of integers, if 64 bits hold them all."""
-    if a.dtype.kind != "i" or b.dtype.kind != "i":
-        raise _InexactError  # floats may overflow, which is an error of the condition
-    about = _ADDITION[operator](a.astype(np.float64), b.astype(np.float64))
-    if about.size and max(abs(about.min()), abs(about.max())) > _SAFE:
-        raise _InexactError
-    return _ADDITION[operator](a, b)

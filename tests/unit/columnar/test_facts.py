@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import etalis
+from etalis.columnar import lookups
 from etalis.detect import explain
 from etalis.errors import EventError
 from etalis.temporal.event import Event
@@ -109,3 +110,40 @@ def test_many_solutions_through_rules() -> None:
     events = [Event.make("a", (x,), 10**6 * t, 10**6 * t) for t, x in enumerate((1, 2, 3, 1, 4, 2, 1))]
     for policy in ("unrestricted", "recent", "chronological", "continuous", "cumulative"):
         assert check(text, events, policy)
+
+
+FACTS = """
+f(1, 2). f(1, 5). f(2, 2). f(3, 4611686018427387905). f(null, 1).
+g(1, 0.5). g(1, 1.0e308). g(2, -0.0).
+t(2, x). t(5, 'null'). t(2, y).
+"""
+STEPS = (
+    "f(X, Y), Y > N",
+    "f(X, Z), Y is Z * N",
+    "f(X, Z), Z * Z > N, Y = X",
+    "f(X, Z), g(X, W), Y is W * 10",
+    "f(X, Z), g(X, W), Y is W + Z - N",
+    "f(X, Z), t(Z, Y)",
+    "f(X, Z), t(Z, Y), Y \\= x",
+    "N < 2, f(N, Y)",
+    "M is N - 1, f(M, Y), Y =\\= X",
+    "f(1, Y), f(2, Y)",
+    "f(Y, 2), Y == N",
+    "f(X, Y), f(Y, _)",
+    "f(X, _), Y = N",
+    "f(null, Y)",
+    "Y is X + N",
+)
+
+
+@pytest.mark.parametrize("goal", STEPS)
+@pytest.mark.parametrize("kind", ["where", "event_multiply"])
+@pytest.mark.parametrize("most", [1_000, 1])
+def test_look_ups_and_calculations(goal: str, kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookups, "_MOST", most)
+    program = f"{FACTS} d(X, Y) <- a(X, N) {kind} ({goal})."
+    values = [(1, 1), (1, 3), (2, 1), (3, 1), (1, 1), (4, 0), (2, 2)]
+    events = [Event.make("a", row, 10**6 * t, 10**6 * t) for t, row in enumerate(values)]
+    assert check(program, events)
+    events.append(Event.make("a", ("null", 1), 10**7, 10**7))
+    assert check(program, events)
