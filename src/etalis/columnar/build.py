@@ -26,9 +26,9 @@ class Builder:
         self.conditions = conditions
         self.timers: list[Timer] = [] if beside is None else beside.timers
         self.joins: list[Join] = [] if beside is None else beside.joins
-        self.built: dict[p.Node, Operator] = {}
+        self.built: dict[p.Node, Once] = {}
 
-    def build(self, node: p.Node, rule: str) -> Operator:
+    def build(self, node: p.Node, rule: str) -> Once:
         """Return the operator of a node."""
         if node not in self.built:
             self.built[node] = Once(self._build(node, rule))
@@ -145,3 +145,7 @@ class Once(Operator):
             self.found = self.operator.take(batch)
             self.batch = batch
         return self.found
+
+    def lend(self, batch: Any, found: Any) -> None:
+        """Let a batch bring what was found before."""
+        self.batch, self.found = batch, found

@@ -7,20 +7,23 @@ caused, the place within the round. Law: what a batch gives is what the engine g
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.build import Builder
-from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows, ranks
-from etalis.columnar.moments import PLACE, alarm_delay
-from etalis.columnar.operators import Batch, Operator, Rows
+from etalis.columnar.build import Builder, Once
+from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows, nothing, ranks
+from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
+from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
+from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
+from etalis.runtime.conditions import Conditions
+from etalis.temporal.interval import MICROSECONDS
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -64,11 +67,13 @@ class Component:
                 if alarm is None:
                     makers.append(maker)
                 else:
-                    makers.append(alarms := Alarms(alarm, maker))
+                    makers.append(alarms := Alarms(alarm, maker, shared.conditions, heads[i].label))
                     shared.timers.append(alarms)
             kind = made_kind(heads[group[0]])
             self.steps.append((kind, makers, Latest(types[kind])))
         self.read = {kind for head in heads for kind in read_kinds(head.body)}
+        every = [maker for _, makers, _ in self.steps for maker in makers]
+        self.told = [maker for maker in every if isinstance(maker, Alarms) and maker.told is not None]
 
     def take(self, batch: Batch) -> dict[Kind, Made]:
         """Return what a batch causes, by kind, and add what rules read of it to the batch."""
@@ -97,7 +102,7 @@ def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
 class _Maker:
     """One rule: its operators, and how a match becomes an event."""
 
-    def __init__(self, head: p.Head, number: int, operator: Operator, derived: tuple[Kind, ...]) -> None:
+    def __init__(self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...]) -> None:
         self.args = head.event.args
         self.number = number
         self.operator = operator
@@ -109,7 +114,10 @@ class _Maker:
         if len(self.derived) > 1:
             batch, renamed = _told_apart(batch)
         rows = self.operator.take(batch)
-        turn = rows.turn if renamed is None else renamed[rows.turn]
+        return self.made(rows, rows.turn if renamed is None else renamed[rows.turn])
+
+    def made(self, rows: Instances, turn: Integers) -> Made:
+        """Return the events that some matches become."""
         columns = [self._column(arg, rows) for arg in self.args]
         return Made(turn, rows.start, rows.end, np.full(len(rows), self.number), columns)
 
@@ -125,11 +133,18 @@ class _Maker:
 
 
 class Alarms:
-    """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come."""
+    """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come.
 
-    def __init__(self, alarm: Alarm, maker: _Maker) -> None:
-        self.is_relative = alarm.kind == "after"
-        self.delay = alarm_delay(alarm) or 0
+    Where received events tell the time, in the variable `told`, their matches are found before the clock is known.
+    """
+
+    def __init__(self, alarm: Alarm, maker: _Maker, conditions: Conditions, rule: str) -> None:
+        self.alarm = alarm
+        self.rule = rule
+        self.conditions = conditions
+        self.delay = alarm_delay(alarm)
+        self.told = alarm.when.name if self.delay is None and isinstance(alarm.when, Var) else None
+        self.early = (nothing({}), np.zeros(0, np.int64), np.zeros(0, np.int64))
         self.maker = maker
         self.number = maker.number
         self.operator = maker.operator
@@ -142,8 +157,12 @@ class Alarms:
     def take(self, batch: Batch) -> Made:
         """Return the alarms that fall due, as instants; the turn is that of their step."""
         clock = batch.clock
-        set_now = self.maker.take(batch)
-        due = set_now.end + self.delay if self.is_relative else np.maximum(set_now.end, self.delay)
+        if self.delay is None:
+            rows, good, due = self.early
+            set_now = self.maker.made(rows.take(good), rows.turn[good])
+        else:
+            set_now = self.maker.take(batch)
+            due = self._due(set_now.end, np.int64(self.delay))
         step = np.where(due > set_now.end, 0, clock.step_after(set_now.turn))
         found = Made(set_now.turn, due, due, set_now.rule, set_now.columns)
         if self.pending is not None:
@@ -153,6 +172,43 @@ class Alarms:
         found, step = found.take(np.flatnonzero(~waits)), step[~waits]
         fallen = Made(clock.turns(found.end, step), found.start, found.end, found.rule, found.columns)
         return fallen.take(np.argsort(fallen.turn, kind="stable"))
+
+    def _due(self, end: Integers, moment: Integers) -> Integers:
+        return end + moment if self.alarm.kind == "after" else np.maximum(end, moment)
+
+    def foresee(self, batch: Batch) -> Integers:
+        """Find the matches of a batch that has no clock yet; return when what they set is due."""
+        assert self.told is not None
+        rows = self.operator.take(batch)
+        column = rows.column(self.told)
+        moment = to_moments(column)
+        is_bad = np.zeros(len(rows), bool) if column.absent is None else column.absent
+        if self.alarm.kind == "after":
+            is_bad = is_bad | (moment <= 0)
+        bad = np.flatnonzero(is_bad)
+        for row, value in zip(bad.tolist(), column.take(bad).values(), strict=True):
+            self.conditions.due(self.alarm.kind, int(rows.end[row]), value, self.rule)
+        good = np.flatnonzero(~is_bad)
+        self.early = rows, good, self._due(rows.end[good], moment[good])
+        return self.early[2]
+
+    def begin(self, batch: Batch) -> None:
+        """Give the matches that were found before their turns by the clock."""
+        found, good, due = self.early
+        rows = replace(found, turn=first_turns(batch.clock.rows[row_of(found.turn)]))
+        self.operator.lend(batch, rows)
+        self.early = rows, good, due
+
+
+def to_moments(seconds: Column) -> Integers:
+    """Return seconds as microseconds; null is 0."""
+    if not len(seconds):
+        return np.zeros(0, np.int64)
+    exact = seconds.data * float(MICROSECONDS)
+    if not (np.abs(exact) < LONGEST).all():
+        hint = "give a moment that is nearer, or push the events to an engine"
+        raise EventError(Problem("E607", "an alarm is set for a time too far away for columns", hint=hint))
+    return seconds.data * MICROSECONDS if seconds.type == "int" else np.rint(exact).astype(np.int64)
 
 
 def _told_apart(batch: Batch) -> tuple[Batch, Integers]:

@@ -2,13 +2,14 @@
 
 A batch has a place for every moment at which something may fall due, after the rows that end then, and one for every
 time point, before them. A moment has several steps (reading 26): alarms, then absences, of these first those whose left
-side ended last; an alarm that is due at once comes in the step after its cause. Law: delays are constants, so that all
-moments of a batch are known before anything is computed; one at which nothing falls due changes nothing.
+side ended last; an alarm that is due at once comes in the step after its cause. Law: all moments of a batch are known
+before anything that depends on them is computed, since delays are constants, or told by received events alone; one at
+which nothing falls due changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, Protocol, TypeAlias
@@ -17,7 +18,8 @@ import numpy as np
 
 from etalis.columnar.batches import Input, cut
 from etalis.columnar.columns import Integers
-from etalis.language.syntax import Alarm, Const
+from etalis.language.syntax import Alarm
+from etalis.language.values import ground
 from etalis.plan import algebra as p
 from etalis.runtime.conditions import to_moment
 
@@ -72,6 +74,12 @@ class Clock:
         return np.where((passed >= 0) & (passed < self.steps), passed + 1, 0)
 
 
+def timeless(rows: int) -> Clock:
+    """Return the order of rows alone."""
+    none = np.zeros(0, np.int64)
+    return Clock(-END, np.arange(rows), {}, none, none, 0, {})
+
+
 class Timer(Protocol):
     """Something that falls due."""
 
@@ -82,10 +90,22 @@ class Timer(Protocol):
 
 def alarm_delay(alarm: Alarm) -> int | None:
     """Return the delay or the moment of an alarm in microseconds, None if that is no constant, or no good one."""
-    if not isinstance(alarm.when, Const) or isinstance(alarm.when.value, str | tuple):
+    value = ground(alarm.when)
+    if value is None:
         return None
-    moment = to_moment(alarm.when.value)
+    try:
+        moment = to_moment(value)
+    except (TypeError, ValueError):
+        return None
     return moment if alarm.kind == "at" or moment > 0 else None
+
+
+def is_told(head: p.Head, made: Collection[Kind]) -> bool:
+    """Tell whether a rule sets its alarm for a time that a single received event tells, by itself or a condition."""
+    body = head.body
+    leaf = body.child if isinstance(body, p.Filter) else body
+    plain = isinstance(leaf, p.Source) and (leaf.name, len(leaf.args)) not in made
+    return plain and all(isinstance(test, p.Goal | p.Window) for test in p.tests(body))
 
 
 class Schedule:
@@ -98,14 +118,16 @@ class Schedule:
         self.ticks = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
         self.waiting = list(self.ticks)
         self.durations = sorted({node.duration for node in nodes if isinstance(node, p.Deadline)})
-        self.fixed = [alarm_delay(alarm) or 0 for alarm in alarms if alarm.kind == "at"]
-        self.alarm_steps = len(self.fixed) + 1 if alarms else 0
-        self.steps = self.alarm_steps + len(self.durations) * (1 + len(self.fixed))
+        delays = [(alarm.kind, alarm_delay(alarm)) for alarm in alarms]
+        self.fixed = [moment for kind, moment in delays if kind == "at" and moment is not None]
+        apart = 1 + sum(kind == "at" for kind, _ in delays)
+        self.alarm_steps = apart if alarms else 0
+        self.steps = self.alarm_steps + len(self.durations) * apart
         self.sums = find_sums(heads)
         self.kinds = _feeding(heads)
         self.reached = -END
-        self.size = MOST_ROWS // (1 + 2 * self.steps * len(self.sums))  # of a piece: rows, and moments that wait
-        apart = 1 + len(self.fixed)
+        causes = 2 + sum(delay is None for _, delay in delays)  # rows, moments that wait, moments that rows tell
+        self.size = MOST_ROWS // (1 + causes * self.steps * len(self.sums))  # of a piece
         self.absences = {d: self.alarm_steps + i * apart for i, d in enumerate(self.durations)}
 
     def begin(self, now: int) -> None:
@@ -142,14 +164,17 @@ class Schedule:
     def _due(self) -> Integers:
         return _distinct([timer.due() for timer in self.timers])
 
-    def clock(self, batch: Input, horizon: int, reached: int) -> Clock:
-        """Return the order of a batch: what falls due before a horizon, and time points up to what is reached."""
+    def clock(self, batch: Input, horizon: int, reached: int, told: Sequence[Integers] = ()) -> Clock:
+        """Return the order of a batch: what falls due before a horizon, and time points up to what is reached.
+
+        `told` are the moments that its events tell.
+        """
         ends = batch.end
         ticks: list[p.Tick] = []
         while self.waiting and self.waiting[0].time <= reached:
             ticks.append(self.waiting.pop(0))
         times = np.array([tick.time for tick in ticks], np.int64)
-        moments = self._moments(batch, times, horizon)
+        moments = self._moments(batch, [times, *told], horizon)
         self.reached = max(self.reached, horizon)
         if not ticks and not len(moments):
             return Clock(horizon, np.arange(len(ends)), {}, moments, moments, self.steps, self.absences)
@@ -162,14 +187,14 @@ class Schedule:
             self.steps, self.absences,
         )  # fmt: skip
 
-    def _moments(self, batch: Input, ticks: Integers, horizon: int) -> Integers:
+    def _moments(self, batch: Input, more: Sequence[Integers], horizon: int) -> Integers:
         """Return when something may fall due, each moment once, in order."""
         if not self.steps:
             return np.zeros(0, np.int64)
         rows = [batch.end[r.rows] for kind, r in batch.events.items() if kind in self.kinds]
         fixed = np.array([moment for moment in self.fixed if moment >= self.reached], np.int64)
-        causes = _distinct([*rows, self._due(), ticks, fixed])
-        found = _distinct([causes + more for more in self.sums])
+        causes = _distinct([*rows, self._due(), *more, fixed])
+        found = _distinct([causes + delay for delay in self.sums])
         return found[found < horizon]
 
 
@@ -185,7 +210,7 @@ def _distinct(several: Sequence[Integers]) -> Integers:
 def find_sums(heads: Sequence[p.Head]) -> list[int]:
     """Return how long after a row, time point or anything that waits something may fall due, at most `MOST_DELAYS`."""
     delays = {node.duration for head in heads for node in p.walk(head.body) if isinstance(node, p.Deadline)}
-    delays |= {alarm_delay(h.alarm) or 0 for h in heads if h.alarm is not None and h.alarm.kind == "after"}
+    delays |= {alarm_delay(h.alarm) or 0 for h in heads if h.alarm is not None and h.alarm.kind == "after"} - {0}
     deepest = max((depth for depth in depths(heads).values()), default=0)
     several: Iterable[tuple[int, ...]] = (
         some for count in range(deepest + 1) for some in combinations_with_replacement(sorted(delays), count)

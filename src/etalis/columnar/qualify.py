@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from etalis.columnar.columns import FLAT
 from etalis.columnar.folds import needed_columns
-from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_sums
+from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_sums, is_told
 from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.goals import calls
@@ -82,6 +82,8 @@ def read_kinds(node: p.Node) -> tuple[Kind, ...]:
 def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> Component:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     mine = [heads[i] for i in numbers]
+    made = {made_kind(head) for head in mine}
+    reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _alarm(head, made, types)]
     if in_order(mine) is None:
         more = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _recursive_obstacles(heads[i], types)]
         if not is_short:
@@ -134,10 +136,20 @@ def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
     return ordered
 
 
+def _alarm(head: p.Head, made: Collection[Kind], types: Typing) -> Iterator[str]:
+    """Yield what keeps a rule's alarm from columns."""
+    if head.alarm is None or alarm_delay(head.alarm) is not None:
+        return
+    match head.alarm.when:
+        case Var(name=name) if types.variables(head.body).get(name) in ("int", "float"):
+            if not is_told(head, made):
+                yield "its alarm is set for a time that no single received event tells"
+        case _:
+            yield "its alarm is set for no number of seconds"
+
+
 def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     """Yield what keeps a rule from columns."""
-    if head.alarm is not None and alarm_delay(head.alarm) is None:
-        yield "its alarm is set for no constant number of seconds"
     if head.actions:
         yield "it has an action"
     yield from _terms(head.event.args, "its head")

@@ -14,7 +14,7 @@ from etalis.columnar.build import Builder
 from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
 from etalis.columnar.execute import Component, Made
 from etalis.columnar.gates import gate_of
-from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Schedule, first_turns, row_of
+from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import has_no_duration, in_order, made_kind
 from etalis.columnar.recurring import Recurring
@@ -210,18 +210,17 @@ class ColumnRun:
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
-        clock = self._clock = self._schedule.clock(batch, *until)
+        told = [alarms for each in self.components if isinstance(each, Component) for alarms in each.told]
+        early = [_batch(batch, self.now, timeless(len(batch.end)))] if told else []
+        foreseen = [alarms.foresee(rows) for rows in early for alarms in told]
+        clock = self._clock = self._schedule.clock(batch, *until, foreseen)
         if len(clock.moments):
             self.now = max(self.now, int(clock.moments[-1]))
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
-        received = {}
-        for kind, r in batch.events.items():
-            start = batch.start[r.rows]
-            end = start if batch.start is batch.end else batch.end[r.rows]
-            row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
-            received[kind] = Rows(first_turns(row), start, end, r.columns)
-        taken = Batch(received, self.now, clock)
+        taken = _batch(batch, self.now, clock)
+        for alarms in told:
+            alarms.begin(taken)
         for component in self.components:
             for kind, made in component.take(taken).items():
                 if len(made):
@@ -275,6 +274,17 @@ class ColumnRun:
                 yield from self._take(piece)
             yield from self._take(NO_ROWS, END)
         yield from self.engine.close()
+
+
+def _batch(batch: Input, now: int, clock: Clock) -> Batch:
+    """Return rows as events that have turns by a clock."""
+    received = {}
+    for kind, r in batch.events.items():
+        start = batch.start[r.rows]
+        end = start if batch.start is batch.end else batch.end[r.rows]
+        row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
+        received[kind] = Rows(first_turns(row), start, end, r.columns)
+    return Batch(received, now, clock)
 
 
 def run_on(engine: Engine, received: Types) -> ColumnRun:
