@@ -176,10 +176,18 @@ def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[A
     for columns in zip(*sides, strict=True):
         for numbers, part in zip(numbers_of(columns), parts, strict=True):
             part.extend(numbers)
-    return [
-        np.ascontiguousarray(np.stack(part, axis=1)) if part else np.zeros((count, 0), np.int64)
-        for part, count in zip(parts, counts, strict=True)
-    ]
+    return [_side_by_side(part, count) for part, count in zip(parts, counts, strict=True)]
+
+
+def _side_by_side(numbers: Sequence[Integers], count: int) -> Any:
+    if len(numbers) == 1:
+        return own(numbers[0]).reshape(-1, 1)
+    return np.stack(numbers, axis=1) if numbers else np.zeros((count, 0), np.int64)
+
+
+def own(numbers: Integers) -> Integers:
+    """Return numbers as kernels are compiled for them: not in memory of others, which must not be written."""
+    return np.require(numbers, requirements=("C", "W"))
 
 
 _MARKS = {"int": 1, "float": 2, "string": 3}

@@ -90,7 +90,7 @@ class Join(Operator):
         old, fresh, _, new = parts
         side = Instances(left.turn, left.start, left.end, stack_blocks(old, fresh, self.names[0]))
         right, limit = Side(new.turn, new.start, new.end, keys[3]), self._limits(batch, side)
-        return [side, new], Following(self._searching, left, right, len(old), limit, self.desk)
+        return [side, new], Following(self._searching, left, right, len(old), limit, self.desk, ebbs=self._ebbs)
 
     def _meeting(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun:
         """Begin a join in which either side may wait."""
@@ -125,6 +125,11 @@ class Join(Operator):
     def _is_late(self) -> bool:
         """Whether the policy chooses among pairs only after they are tested."""
         return bool(self.tests) and self.matching.consume
+
+    @property
+    def _ebbs(self) -> bool:
+        """Whether left sides go when their limits are over."""
+        return bool(self.gaps) and self.comes_at_once and self.matching.keep != k.NEWEST
 
     @property
     def _searching(self) -> Matching:
@@ -186,7 +191,7 @@ class Join(Operator):
             low += len(side)
             if self.matching.retain[place] >= 0:
                 rows = rows[side.end[rows] >= now - self.matching.retain[place]]
-            if not place and self.gaps and self.comes_at_once and self.matching.keep != k.NEWEST:
+            if not place and self._ebbs:
                 rows = rows[side.column(LIMIT).data[rows] >= now]
             self.waiting[place] = side.take(rows).only(self.names[place])
 

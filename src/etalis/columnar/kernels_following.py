@@ -19,7 +19,7 @@ NEXT, FRESH = -2, -3  # no right side is under way; and what waits is to be put 
 
 @kernel
 def follow(
-    select: int, consume: bool, keep: int, relation: int, occurs_on: int, window: int, retain: int,
+    select: int, consume: bool, keep: int, relation: int, occurs_on: int, window: int, retain: int, ebbs: bool,
     turn0: Any, start0: Any, end0: Any, limit: Any, keys0: Any, turn1: Any, start1: Any, end1: Any, keys1: Any,
     alive: Any, waiting: Any, table: Any, lists: Any, left: Any, right: Any, enough: int, cursor: Any,
 ) -> None:  # fmt: skip
@@ -28,9 +28,10 @@ def follow(
     `waiting` are the left sides that have been taken so far and are left, a stretch of new ones last. They stand by
     their places there in the table, an open one that has the first of each key: the owner of a list. `lists` has five
     numbers for each place: head, tail and the last one that has arrived of the list it owns, and what comes after and
-    before it in a list. A left one matches nothing that starts after its `limit`, if there are limits. Pairs go to
-    `left` and `right`. Stops when all have come, when there is no room for what waits, or for a pair, or between right
-    sides when there are `enough` pairs; goes on from the `cursor`.
+    before it in a list. A left one matches nothing that starts after its `limit`, if there are limits; when nothing
+    starts before what has ended any more, it `ebbs` away then. Pairs go to `left` and `right`. Stops when all have
+    come, when there is no room for what waits, or for a pair, or between right sides when there are `enough` pairs;
+    goes on from the `cursor`.
     """
     n0 = len(turn0)
     n1 = len(turn1)
@@ -156,7 +157,7 @@ def follow(
         kept = 0
         for at in range(count):
             x = waiting[at]
-            if keep == 2 and alive[x] and lists[5 * at + 3] >= 0:
+            if (keep == 2 and alive[x] and lists[5 * at + 3] >= 0) or (ebbs and limit[x] < end0[i - 1]):
                 alive[x] = False
             waiting[kept] = x
             kept += alive[x]

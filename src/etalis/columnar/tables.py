@@ -11,7 +11,7 @@ import numpy as np
 
 from etalis.columnar import kernels as k
 from etalis.columnar import kernels_following as f
-from etalis.columnar.columns import Column, Flags, Integers, key_rows, numbers_of
+from etalis.columnar.columns import Column, Flags, Integers, key_rows, numbers_of, own
 from etalis.plan.retention import retention
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
@@ -204,10 +204,16 @@ class Meeting(Search):
 
 
 class Following(Search):
-    """A join whose right sides never wait, and whose left sides end in order; `old` of them have waited before."""
+    """A join whose right sides never wait, and whose left sides end in order; `old` of them have waited before.
 
-    def __init__(self, matching: Matching, left: Side, right: Side, old: int, limit: Integers, desk: Desk) -> None:
+    With `ebbs` left sides go when their limits are over.
+    """
+
+    def __init__(
+        self, matching: Matching, left: Side, right: Side, old: int, limit: Integers, desk: Desk, *, ebbs: bool = False
+    ) -> None:
         self.matching, self.left, self.right, self.limit, self.desk = matching, left, right, limit, desk
+        self.ebbs = ebbs
         n = len(left)
         left.turn[:old] = -1
         self.alive = desk.array("alive", n + len(right), bool)
@@ -244,9 +250,9 @@ class Following(Search):
         m, a, b = self.matching, self.left, self.right
         self.cursor[f.FOUND] = 0
         f.follow(
-            m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, m.retain[0], a.turn, a.start, a.end,
-            self.limit, a.keys, b.turn, b.start, b.end, b.keys, self.alive, self.waiting, *self.places, *pairs[:2],
-            enough, self.cursor,
+            m.select, m.consume, m.keep, m.relation, m.occurs_on, m.window, m.retain[0], self.ebbs, a.turn, a.start,
+            a.end, self.limit, a.keys, b.turn, b.start, b.end, b.keys, self.alive, self.waiting, *self.places,
+            *pairs[:2], enough, self.cursor,
         )  # fmt: skip
         if self.cursor[f.CANDIDATE] == f.FRESH:
             self._make_room()
@@ -296,7 +302,7 @@ def code_keys(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[
     if all(len(columns) == 1 for columns in sides):
         alone = numbers_of([columns[0] for columns in sides])
         if len(alone[0]) == 1:
-            return [numbers[0] for numbers in alone]
+            return [own(numbers[0]) for numbers in alone]
     rows = key_rows(sides, counts)
     if not rows[0].shape[1]:
         return [np.zeros(count, np.int64) for count in counts]
