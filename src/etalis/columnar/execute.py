@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Instances, Integers, concat, constant, key_rows, nothing, ranks
+from etalis.columnar.columns import Column, Flags, Instances, Integers, concat, constant, key_rows, nothing, ranks
 from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
@@ -275,17 +275,14 @@ def _below(several: Sequence[Made]) -> Made:
 
 def _once(made: Made, count: int) -> Made:
     """Leave out repeated events; the first `count` are old, and stay."""
-    same = made.end[1:] == made.end[:-1]
-    if not same.any():
+    rows = _in_doubt(made.end[1:] == made.end[:-1], made.start[1:] > made.start[:-1])
+    if not len(rows):
         return made
-    tied = np.zeros(len(made), bool)
-    tied[1:] = same
-    tied[:-1] |= same
-    rows = np.flatnonzero(tied)
     part = made.take(rows)
     sides = [Column("int", part.start), Column("int", part.end), *part.columns]
     first = Numbered(key_rows([sides], [len(rows)])[0]).first
-    kept = ~tied
+    kept = np.ones(len(made), bool)
+    kept[rows] = False
     kept[rows[first]] = True
     kept[:count] = True
     return made if kept.all() else made.take(np.flatnonzero(kept))
@@ -295,11 +292,29 @@ def _placed(made: Made) -> Made:
     """Give events their turns: the round after their cause, in the order of (start, standard order of the atom)."""
     moment = (made.turn >> PLACE) + 1
     same = moment[1:] == moment[:-1]
-    place = np.zeros(len(made), np.int64)
-    if same.any():
-        order = np.lexsort((*(ranks(column) for column in reversed(made.columns)), made.start, moment))
+    if not same.any():
+        return Made(moment << PLACE, made.start, made.end, made.rule, made.columns)
+    rows = _in_doubt(same, made.start[1:] > made.start[:-1])
+    if len(rows):
+        part, order = made.take(rows), np.arange(len(made))
+        atoms = (ranks(column) for column in reversed(part.columns))
+        order[rows] = rows[np.lexsort((*atoms, part.start, moment[rows]))]
         made = made.take(order)
-        moment = moment[order]
-        starts = np.flatnonzero(np.concatenate([[True], moment[1:] != moment[:-1]]))
-        place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
     return Made((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
+
+
+def _in_doubt(same: Flags, rises: Flags) -> Integers:
+    """Return the rows of runs in which something does not rise; `same` tells of the second row on who goes on a run.
+
+    >>> _in_doubt(np.array([True, False, True, True]), np.array([True, True, False, True])).tolist()
+    [2, 3, 4]
+    """
+    doubtful = np.flatnonzero(same & ~rises)
+    if not len(doubtful):
+        return doubtful
+    run = np.concatenate([[0], np.cumsum(~same)])
+    marked = np.zeros(run[-1] + 1, bool)
+    marked[run[doubtful]] = True
+    return np.flatnonzero(marked[run])

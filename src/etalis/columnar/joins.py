@@ -83,13 +83,13 @@ class Join(Operator):
         return found
 
     def _following(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun | None:
-        """Begin a join whose right sides do not wait; None if left sides are not in order."""
-        left = self._laid(parts[:2], keys[:2])
-        if not left.ends_in_order:
-            return None
+        """Begin a join whose right sides do not wait; None if the sides are not in order."""
         old, fresh, _, new = parts
+        left, right = self._laid(parts[:2], keys[:2]), Side(new.turn, new.start, new.end, keys[3])
+        if not left.ends_in_order or not right.ends_in_order:
+            return None
         side = Instances(left.turn, left.start, left.end, stack_blocks(old, fresh, self.names[0]))
-        right, limit = Side(new.turn, new.start, new.end, keys[3]), self._limits(batch, side)
+        limit = self._limits(batch, side)
         return [side, new], Following(self._searching, left, right, len(old), limit, self.desk, ebbs=self._ebbs)
 
     def _meeting(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun:

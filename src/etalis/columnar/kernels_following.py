@@ -23,15 +23,15 @@ def follow(
     turn0: Any, start0: Any, end0: Any, limit: Any, keys0: Any, turn1: Any, start1: Any, end1: Any, keys1: Any,
     alive: Any, waiting: Any, table: Any, lists: Any, left: Any, right: Any, enough: int, cursor: Any,
 ) -> None:  # fmt: skip
-    """Match right sides with what is `alive` of the left sides, which end in order of their turns.
+    """Match right sides with what is `alive` of the left sides; both end in order of their turns.
 
     `waiting` are the left sides that have been taken so far and are left, a stretch of new ones last. They stand by
     their places there in the table, an open one that has the first of each key: the owner of a list. `lists` has five
     numbers for each place: head, tail and the last one that has arrived of the list it owns, and what comes after and
-    before it in a list. A left one matches nothing that starts after its `limit`, if there are limits; when nothing
-    starts before what has ended any more, it `ebbs` away then. Pairs go to `left` and `right`. Stops when all have
-    come, when there is no room for what waits, or for a pair, or between right sides when there are `enough` pairs;
-    goes on from the `cursor`.
+    before it in a list. A left one matches nothing that starts after its `limit`, if there are limits; where nothing
+    starts before what has ended any more, it `ebbs` away then, as what has waited too long does. Pairs go to `left` and
+    `right`. Stops when all have come, when there is no room for what waits, or for a pair, or between right sides when
+    there are `enough` pairs; goes on from the `cursor`.
     """
     n0 = len(turn0)
     n1 = len(turn1)
@@ -45,6 +45,7 @@ def follow(
     limited = len(limit) > 0
     arriving = select == 2 or keep == 2
     while True:
+        least = end1[j] - retain if retain >= 0 and j < n1 else -0x7FFFFFFFFFFFFFFF
         if y == -3:
             if 2 * count > len(table) or 5 * count > len(lists):
                 break
@@ -52,7 +53,7 @@ def follow(
                 table[place] = -1
             for at in range(count):
                 x = waiting[at]
-                if not alive[x]:
+                if not alive[x] or end0[x] < least:
                     continue
                 key = keys0[x]
                 place = spread(key, shift)
@@ -154,13 +155,15 @@ def follow(
             j += 1
         if y != -2 or (j < n1 and turn1[j] < following):
             break
+        least = end1[j] - retain if retain >= 0 and j < n1 else -0x7FFFFFFFFFFFFFFF
         kept = 0
         for at in range(count):
             x = waiting[at]
-            if (keep == 2 and alive[x] and lists[5 * at + 3] >= 0) or (ebbs and limit[x] < end0[i - 1]):
+            if keep == 2 and alive[x] and lists[5 * at + 3] >= 0:
                 alive[x] = False
             waiting[kept] = x
-            kept += alive[x]
+            if alive[x] and end0[x] >= least and not (ebbs and limit[x] < end0[i - 1]):
+                kept += 1
         count = kept
         if i >= n0:
             break

@@ -204,7 +204,7 @@ class Meeting(Search):
 
 
 class Following(Search):
-    """A join whose right sides never wait, and whose left sides end in order; `old` of them have waited before.
+    """A join whose right sides never wait; both sides end in order, `old` of the left ones have waited before.
 
     With `ebbs` left sides go when their limits are over.
     """
