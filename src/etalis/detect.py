@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sorting import to_micros
 from etalis.tables.sources import Source, ahead, open_source
+from etalis.tables.unfinished import Unfinished
 
 if TYPE_CHECKING:
     from etalis.columnar.execute import Made
@@ -68,7 +70,8 @@ def detect(
     run = _Run(plan, columns.warned(made))
     rows = _scan(table, plan, known=not run.run.in_any_order)
     given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)
-    parts = _taken(run, given, threads, progress)
+    parts: list[pa.RecordBatch] = []
+    _take_all(run, given, threads, progress, parts)
     parts.extend(run.close())
     late = run.run.engine.dead_letter_count
     if late and on_dead_letter is None:
@@ -91,27 +94,34 @@ def detect_on(
     plan = _plan(program, table, options, form, rules.settings.policy)
     run = _Run(plan, _columns().run_on(engine, _types(plan)))
     rows = _arrived(_scan(table, plan, known=False), plan.frames[0], unit)
-    run.run.load()
+    parts: list[pa.RecordBatch] = []
+    engine.unfinished = None
     try:
-        parts = _taken(run, rows if run.run.in_any_order else map(_sorted, rows), threads, progress)
+        run.run.load()
+        _take_all(run, rows if run.run.in_any_order else map(_sorted, rows), threads, progress, parts)
+    except BaseException as error:
+        found = pa.Table.from_batches(parts, schema=run.schema)
+        engine.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
+        error.add_note(unfinished.note())
+        raise
     finally:
         run.run.save()
     return pa.Table.from_batches(parts, schema=run.schema)
 
 
-def _taken(run: _Run, given: Iterable[_Timed], threads: int, progress: bool | Tell) -> list[pa.RecordBatch]:
-    """Return what batches of rows cause; tell how far it is."""
-    parts: list[pa.RecordBatch] = []
+def _take_all(
+    run: _Run, given: Iterable[_Timed], threads: int, progress: bool | Tell, parts: list[pa.RecordBatch]
+) -> None:
+    """Take batches of rows, and add what they cause to the parts; tell how far it is."""
     rows = matches = 0
     batches = map(run.read, given)
     with following(progress) as tell:
         for batch in run.gathered(ahead(batches) if threads > 1 else batches):
-            found = list(run.take(batch))
-            parts += found
+            for part in run.take(batch):
+                parts.append(part)
+                matches += part.num_rows
             rows += len(batch.end)
-            matches += sum(part.num_rows for part in found)
             tell(rows, matches)
-    return parts
 
 
 def explain(
@@ -223,6 +233,7 @@ class _Run:
         self.run = run
         self.parts = [Part(x.tag, x.kind, x.columns, x.attribute_types) for x in self.frame.layouts]
         self.made = frozenset(plan.job.made)
+        self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
         self.labels = [head.label for head in run.choice.heads]
         self.numbers = {
             EVENT: _numbered(name for (name, _), _ in self.output.kinds),
@@ -236,17 +247,24 @@ class _Run:
         self.schema = pa.schema(columns)
 
     def take(self, batch: Input) -> Iterator[pa.RecordBatch]:
-        """Yield what a batch of rows causes."""
-        if self.run.at_a_time or self.output.envelope:
-            events = list(self.run.take(batch))
-            if events:
-                yield self._encode_events(events)
+        """Yield what a batch of rows causes, also what it has caused when it fails."""
+        if not (self.run.at_a_time or self.output.envelope):
+            yield from self._take_over_columns(batch)
             return
-        for piece in self.run.admit(batch):
-            yield from self._made(piece)
-        settled = self.run.settle()
-        if settled:
-            yield self._encode_events(settled)
+        self.events.clear()
+        try:
+            self.events.extend(self.run.take(batch))
+        except BaseException:
+            yield from self._encode_events(self.events)
+            self.events.clear()
+            raise
+        yield from self._encode_events(self.events)
+        self.events.clear()
+
+    def _take_over_columns(self, batch: Input) -> list[pa.RecordBatch]:
+        with self.run.wholes.whole(batch) if self.run.goes_on else nullcontext():
+            found = [part for piece in self.run.admit(batch) for part in self._made(piece)]
+            return [*found, *self._encode_events(self.run.settle())]
 
     def gathered(self, batches: Iterable[Input]) -> Iterator[Input]:
         """Yield batches; where much waits, several together, since each of them goes through all of that."""
@@ -279,12 +297,12 @@ class _Run:
         if not (self.run.at_a_time or self.output.envelope):
             for piece in self.run.remaining():
                 yield from self._made(piece)
-        events = list(self.run.close())
-        if events:
-            yield self._encode_events(events)
+        yield from self._encode_events(list(self.run.close()))
 
-    def _encode_events(self, events: Sequence[Event]) -> pa.RecordBatch:
-        """Return events as rows of the results."""
+    def _encode_events(self, events: Sequence[Event]) -> Iterator[pa.RecordBatch]:
+        """Yield events, if there are any, as rows of the results."""
+        if not events:
+            return
         plain = encode(events, self.output)
         columns = []
         for field in self.schema:
@@ -293,7 +311,7 @@ class _Run:
                 codes = pc.index_in(column, self.names[field.name])
                 column = pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), self.names[field.name])
             columns.append(column)
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def read(self, rows: _Timed) -> Input:
         """Return rows as a batch over columns."""

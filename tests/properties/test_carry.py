@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import event, given, note, settings
@@ -38,7 +39,7 @@ REPEATED = replace(
     kinds=(*["event"] * 4, *["anchored"] * 4, *["repeat"] * 2, "chain", "binary", "within", "cnot", "where"),
 )  # fmt: skip
 KNOWN = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 2): ("int", "int"), ("n", 0): ()}  # if nothing of it comes
-WAYS = ("push", "columns", "restored")
+WAYS = ("push", "columns", "restored", "failed")
 
 
 def pushed(engine: Engine, stream: list[Event]) -> list[Event]:
@@ -54,6 +55,17 @@ def taken(engine: Engine, stream: list[Event], types: Any) -> list[Event]:
         return list(run.take(gather(stream, types)))
     finally:
         run.save()
+
+
+def fail(engine: Engine, stream: list[Event], types: Any) -> None:
+    """Take events as one batch, and be interrupted when all rules over columns have taken them."""
+    run = run_on(engine, types)
+    run.load()
+    if run.components:
+        with patch.object(run, "settling", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+            list(run.take(gather(stream, types)))
+        assert run.wholes.rows == 0
+    run.save()
 
 
 @settings(max_examples=settings.default.max_examples // 4)
@@ -106,6 +118,8 @@ def check(text: str, stream: list[Event], policy: str, data: st.DataObject, flag
         for way, low, high in zip(ways, [0, *cuts], [*cuts, len(stream)], strict=True):
             if way == "restored":
                 other = program.restore(other.snapshot())
+            if way == "failed":
+                fail(other, stream[low:high], types)
             found += pushed(other, stream[low:high]) if way == "push" else taken(other, stream[low:high], types)
             run = None if other.over_columns is None else other.over_columns[2]
             mixed = mixed or (run is not None and run.is_mixed)

@@ -53,6 +53,8 @@ class Beside:
         self._ticks = whole.compile_ticks(leaves)
         del whole.compiler.sources[written:]  # the code of the rules as a whole is what `code` shows
         self.kinds = list(self.processors)
+        self.begun = 0  # how many rows of the last batch have been begun
+        self.found: list[Found] = []  # and what they caused
         self.is_timed = any(_is_timed(planned.head) for i, (planned, _) in enumerate(whole.rules) if i in set(rules))
 
     def ticks(self) -> list[Tick]:
@@ -62,18 +64,22 @@ class Beside:
     def take(self, batch: Input) -> list[Found]:
         """Take the rows of a batch, in order; return what they cause."""
         engine, state, course = self.engine, self.engine._state, self.engine._course
-        found: list[Found] = []
+        found = self.found = []
+        self.begun = 0
         rules = engine._rules
         whole, rules.processors = rules.processors, self.processors
         try:
             for row, kind, values in self._rows(batch):
                 out: list[Raw] = []
+                self.begun = row + 1
                 start, end = int(batch.start[row]), int(batch.end[row])
-                if kind is None:
-                    course.reach(end, out)
-                else:
-                    course.process(kind, values, start, end, state.number + 1, out)
-                found += [(row, Event(raw)) for raw in out]
+                try:
+                    if kind is None:
+                        course.reach(end, out)
+                    else:
+                        course.process(kind, values, start, end, state.number + 1, out)
+                finally:
+                    found += [(row, Event(raw)) for raw in out]
         finally:
             rules.processors = whole
         return found

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar.columns import Column, Instances, nothing
 from etalis.columnar.folds import OPENER, Folder, Slider
-from etalis.columnar.state import by_end
+from etalis.columnar.state import Undo, by_end
 from etalis.columnar.totals import VALUE, WEIGHT, Running
 from etalis.columnar.typed import to_column, to_integers
 from etalis.logic.term import Value, real
@@ -92,6 +93,10 @@ class Elements:
             order = np.argsort(rows.end, kind="stable").tolist()
             ends = rows.end.tolist()
             self.theirs.fifo.extend((ends[i], keys[i]) for i in order)
+
+    def mark(self) -> Undo:
+        """Return what keeps again the elements that are kept now."""
+        return partial(setattr, self.slider.total, "elements", self.slider.total.elements)
 
     def clear(self) -> None:
         """Keep nothing over columns."""
@@ -220,6 +225,16 @@ class Openers:
                 opener.totals[place] = [state | {value}, min(least, start), []]
             else:
                 opener.totals[place] = [_TOGETHER[name](value, weight) if name in _TOGETHER else value, start, []]
+
+    def mark(self) -> Undo:
+        """Return what keeps again the openers that are kept now, and what they have reached."""
+        folder = self.folder
+        openers, reached, number = folder.join.waiting[0], folder.running.elements, folder.openers.number
+
+        def back() -> None:
+            folder.join.waiting[0], folder.running.elements, folder.openers.number = openers, reached, number
+
+        return back
 
     def clear(self) -> None:
         """Keep nothing over columns."""

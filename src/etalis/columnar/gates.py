@@ -15,6 +15,7 @@ import numpy as np
 
 from etalis.columnar.batches import Input, Kind, Received, arrange, below, listed
 from etalis.columnar.columns import Integers
+from etalis.columnar.state import Undo
 from etalis.columnar.typed import UnfitError, to_column, to_integers
 from etalis.runtime.order import PLAIN, HeldRow, Watermark
 from etalis.runtime.state import NEVER
@@ -35,8 +36,22 @@ class Open:
     def load(self, types: Types) -> None:
         """Nothing is held."""
 
+    def take_over(self) -> None:
+        """Nothing is held."""
+
     def save(self) -> None:
         """Nothing is held."""
+
+    def clear(self) -> None:
+        """Nothing is held."""
+
+    def mark(self) -> Undo:
+        """Return what forgets the late rows that come from now on."""
+        return self.engine._dead.mark()
+
+    def hold(self, rows: Input) -> int:
+        """Hold rows that were not taken after all; return how many cannot be held: all."""
+        return len(rows.end)
 
     def admit(self, batch: Input) -> Input:
         """Return what is not late of a batch: what ends no earlier than all before it."""
@@ -103,10 +118,31 @@ class Holding:
         if not all(row[3] is None or row[3] is PLAIN for row in rows):
             raise UnfitError("events that are held have ids, ranks or sources")
         self.parts = [_gather(rows, types)] if rows else []
+
+    def take_over(self) -> None:
+        """Let the engine hold nothing, since it is held here."""
         self.held.rows.clear()
+
+    def mark(self) -> Undo:
+        """Return what goes back to what is held now, and forgets the late rows that come from now on."""
+        parts, ranked = list(self.parts), self.disorder.ranked
+        undo = self.watermark.mark(), self.disorder.dead.mark()
+
+        def back() -> None:
+            self.parts, self.disorder.ranked = list(parts), ranked
+            for each in undo:
+                each()
+
+        return back
+
+    def hold(self, rows: Input) -> int:
+        """Hold rows that were not taken after all, though they are settled; return how many cannot be held: none."""
+        self.parts.append(_Part(rows, np.arange(len(rows.end))))  # nothing else ends as early
+        return 0
 
     def save(self) -> None:
         """Let the engine hold what is held."""
+        self.held.rows.clear()
         rows: list[HeldRow] = []
         for part in self.parts:
             start, end, rank = (x.tolist() for x in (part.rows.start, part.rows.end, part.rank))
@@ -115,6 +151,9 @@ class Holding:
                 rows.append((end[row], start[row], rank[row], stamp, name, *values))
         rows.sort(key=lambda row: row[:3])
         self.held.rows.extend(rows)
+
+    def clear(self) -> None:
+        """Hold nothing here."""
         self.parts = []
 
     def admit(self, batch: Input) -> Input:

@@ -9,7 +9,7 @@ which nothing falls due changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any, Protocol, TypeAlias
@@ -126,6 +126,7 @@ class Schedule:
         self.sums = find_sums(heads)
         self.kinds = _feeding(heads)
         self.reached = -END
+        self.handed = 0  # how many rows of the last batch have been handed out
         causes = 2 + sum(delay is None for _, delay in delays)  # rows, moments that wait, moments that rows tell
         self.size = MOST_ROWS // (1 + causes * self.steps * len(self.sums))  # of a piece
         self.absences = {d: self.alarm_steps + i * apart for i, d in enumerate(self.durations)}
@@ -135,9 +136,19 @@ class Schedule:
         self.waiting = [tick for tick in self.ticks if tick.time > now]
         self.reached = now
 
+    def mark(self) -> Callable[[], None]:
+        """Return what goes back to where time stands now."""
+        waiting, reached = list(self.waiting), self.reached
+
+        def back() -> None:
+            self.waiting, self.reached = list(waiting), reached
+
+        return back
+
     def pieces(self, batch: Input) -> Iterator[Input]:
         """Yield a batch in pieces that have turns enough, rows without an event among them that only let time pass."""
-        count, low = len(batch.end), 0
+        count = len(batch.end)
+        self.handed = low = 0
         if count == 0:
             yield batch
         while low < count:
@@ -146,6 +157,7 @@ class Schedule:
             if len(due) > self.size and due[self.size] < batch.end[high - 1]:
                 high = int(np.searchsorted(batch.end, due[self.size]))
             if high > low:
+                self.handed = high
                 yield batch if high - low == count else cut(batch, low, high)
                 low = high
             else:

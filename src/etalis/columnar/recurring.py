@@ -18,6 +18,7 @@ from etalis.columnar.recursion import Recursion
 from etalis.columnar.state import (
     Names,
     Stored,
+    Undo,
     by_end,
     clear_blockers,
     read_blockers,
@@ -30,7 +31,7 @@ from etalis.columnar.typed import UnfitError, to_column, to_integers
 from etalis.errors import EventError
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED
-from etalis.runtime.blockers import Blockers
+from etalis.runtime.blockers import Blockers, LooseBlockers
 from etalis.runtime.network import Entry
 from etalis.runtime.ruleset import RuleSet
 
@@ -44,7 +45,7 @@ class Recurring:
         self.component = component
         self.rules = rules
         self.sides: dict[Place, Stored] = {}
-        self.blocked: dict[Place, tuple[Blockers, Mapping[str, str]]] = {}
+        self.blocked: dict[Place, tuple[Blockers | LooseBlockers, Mapping[str, str]]] = {}
         for number, head in component.heads.items():
             self._tie(head.body, *root_of(rules.rules[number][0], rules))
 
@@ -77,7 +78,7 @@ class Recurring:
         except EventError as error:
             raise UnfitError(error.problems[0].message) from None
         machine.wait(found)
-        machine.remember(max(self.rules.state.now, -(1 << 62)), made)
+        machine.remember(_word(self.rules.state.now), made)
 
     def _words(self, place: Place, rows: Instances) -> Any:
         """Return instances as the machine has them."""
@@ -110,6 +111,7 @@ class Recurring:
     def save(self, saved: set[Hashable]) -> None:
         """Put the state back into the engine, but for parts that have been `saved`: rules may share some."""
         machine, now = self.component, self.rules.state.now
+        machine.let_go(_word(now))
         waiting = machine.waiting()
         for place, stored in self.sides.items():
             if id(stored.store) not in saved:
@@ -135,9 +137,27 @@ class Recurring:
     def _columns(self, words: Any, types: Sequence[str]) -> Iterable[Column]:
         return [self.component.texts.column(words[:, i], type_) for i, type_ in enumerate(types)]
 
+    def mark(self) -> Undo:
+        """Return what goes back to what is kept now; the machine changes it in place."""
+        machine = self.component
+        waiting, latest, now, texts = machine.waiting(), machine.latest(), machine.reg[t.NOW], list(machine.texts.known)
+
+        def back() -> None:
+            machine.forget()
+            machine.texts.know(texts)
+            machine.wait(waiting)
+            machine.remember(now, latest)
+
+        return back
+
     def clear(self) -> None:
         """Keep nothing in the machine."""
         self.component.forget()
+
+
+def _word(time: int) -> int:
+    """Return a time that fits 64 bits, the beginning of all too."""
+    return max(time, -(1 << 62))
 
 
 def _types(store: Store) -> dict[str, str]:

@@ -233,12 +233,16 @@ class Recursion:
     def _tidy(self) -> None:
         """Let go what has waited too long, and texts that nobody has, once twice as many are there as were left."""
         if self.reg[t.LIVE] > 2 * self.left[0] + self.spare:
-            nodes, tests = self.plan[:2]
-            sweep(self.reg[t.NOW], nodes, tests, self.reg, self.cells, self.links, self.buckets, self.table)
+            self.let_go(int(self.reg[t.NOW]))
             self.left = int(self.reg[t.LIVE]), self.left[1]
         if len(self.texts.known) > 2 * self.left[1] + self.spare:
             self._forget_texts()
             self.left = self.left[0], len(self.texts.known)
+
+    def let_go(self, now: int) -> None:
+        """Let go what can be of no use at a moment or later."""
+        nodes, tests = self.plan[:2]
+        sweep(now, nodes, tests, self.reg, self.cells, self.links, self.buckets, self.table)
 
     def waiting(self) -> dict[tuple[int, int], Any]:
         """Return what waits, by store and side: rows of start, end and what it holds, those of a key in order."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 from etalis.columnar.columns import Column, Instances, Integers, nothing
 from etalis.columnar.kernels_repetitions import NO_MATCH
 from etalis.columnar.repetitions import Repeater
-from etalis.columnar.state import Gap, Stored, clear_gaps, find_limits, keys_of, write_limits
+from etalis.columnar.state import Gap, Stored, Undo, clear_gaps, find_limits, keys_of, write_limits
 from etalis.columnar.typed import to_column, to_integers
 from etalis.runtime.operators import Values, rank
 from etalis.runtime.repetition import Left, Run, Runner
@@ -63,15 +64,16 @@ class Following:
 class Counting:
     """Left sides, or runs, with what they have counted.
 
-    The `exports` of a left side and the variables that it shares with elements are in the engine's order; `types` are
-    those of the columns.
+    The `exports` of a left side, the variables that it `shares` with elements and those of them by which it is found
+    (`keys`) are in the engine's order; `types` are those of the columns.
     """
 
     repeater: Repeater
     theirs: TheirRepeater | Runner
     following: Following | None
     exports: tuple[str, ...]
-    shared: tuple[str, ...]
+    shares: tuple[str, ...]
+    keys: tuple[str, ...]
     types: Mapping[str, str]
 
     @property
@@ -139,7 +141,7 @@ class Counting:
         rows = self.repeater.waiting
         rows = rows.take(np.argsort(rows.column("$listed").data, kind="stable"))
         owners = self._owners(rows)
-        keys = [*zip(*(rows.column(v).values() for v in self.shared), strict=True)] or [()] * len(rows)
+        keys = [*zip(*(rows.column(v).values() for v in self.keys), strict=True)] or [()] * len(rows)
         waits = np.flatnonzero(rows.column("$waits").data)
         if isinstance(self.theirs, Runner):
             self._save_runs(waits, keys, owners)
@@ -158,7 +160,7 @@ class Counting:
         lefts = [Left(*given, ()) for given in zip(values, starts, ends, strict=True)]
         for left, *count in zip(lefts, number, begun, counted, strict=True):
             if count[0]:
-                key = tuple(left.values[self.exports.index(v)] for v in self.shared)
+                key = tuple(left.values[self.exports.index(v)] for v in self.shares)
                 left.counts[key] = count
         return lefts
 
@@ -193,6 +195,10 @@ class Counting:
         limit = rows.column("$limit").data
         for gap in following.gaps:
             write_limits(gap, rows, limit)
+
+    def mark(self) -> Undo:
+        """Return what goes back to what is counted now."""
+        return partial(setattr, self.repeater, "waiting", self.repeater.waiting)
 
     def clear(self) -> None:
         """Count nothing over columns."""

@@ -13,7 +13,7 @@ from etalis.columnar.beside import Beside, readers_of
 from etalis.columnar.build import Builder
 from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
 from etalis.columnar.execute import Component, Made
-from etalis.columnar.gates import gate_of
+from etalis.columnar.gates import Open, gate_of
 from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import has_no_duration, in_order, made_kind
@@ -21,6 +21,7 @@ from etalis.columnar.recurring import Recurring
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.ties import Shared, uncollected
 from etalis.columnar.typed import UnfitError
+from etalis.columnar.whole import Piece, Wholes
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
@@ -28,11 +29,12 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
 from etalis.runtime.ruleset import RuleSet, Tick
-from etalis.runtime.state import Reported
+from etalis.runtime.state import NEVER, Reported
 from etalis.temporal.event import Event
 from etalis.temporal.event import Kind as EventKind
 
 KindKey: TypeAlias = Kind
+Placed: TypeAlias = tuple[tuple[Any, ...], Event]  # where an event stands among those of its batch, and the event
 _LEAST = -(1 << 62)
 _LOG = logging.getLogger("etalis.columns")
 
@@ -66,12 +68,15 @@ class ColumnRun:
             made = {made_kind(head) for head in heads}
             for join in self._joins:
                 join.comes_at_once = has_no_duration(join.node.right, made)
-        self._schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
+        self.schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
         self._shared = [] if engine is None else [_share(component, rules) for component in self._all]
-        self._loaded: list[Shared | Recurring] = []
+        self.loaded: list[Shared | Recurring] = []
+        self._is_loaded = False
+        self.wholes = Wholes(self)
+        self.admitted = NO_ROWS
         self._ticks: list[Tick] = []
         self._beside: dict[frozenset[int], Beside] = {}
-        self._gate = gate_of(self.engine) if choice.columnar else None
+        self.gate = gate_of(self.engine) if choice.columnar else Open(self.engine)
         self.components: Sequence[Component | Recursion] = self._all
         self.now = _LEAST
         self._run_beside()
@@ -97,6 +102,11 @@ class ColumnRun:
         return sum(len(side) for join in self._joins for side in join.waiting)
 
     @property
+    def goes_on(self) -> bool:
+        """Whether the state of an engine that goes on has been taken over."""
+        return self._is_loaded
+
+    @property
     def is_mixed(self) -> bool:
         """Whether some rules run over columns and others event at a time."""
         return bool(self.components and self.at_a_time)
@@ -115,9 +125,10 @@ class ColumnRun:
     def load(self) -> None:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
         self.now = max(self.engine._state.now, _LEAST)
+        self.wholes.rows = 0
         try:
-            if self._gate is not None:
-                self._gate.load(self.choice.types)
+            if self._shared:
+                self.gate.load(self.choice.types)
             loaded = [shared for shared in self._shared if _loads(shared)]
         except UnfitError as error:
             _LOG.warning("event at a time: %s", error)
@@ -125,31 +136,46 @@ class ColumnRun:
         over = [tuple(shared.component.numbers) for shared in loaded]
         left = set(range(len(self.choice.heads))).difference(*over)
         tied = tied_to(left, over, readers_of(self.engine._rules)) if len(loaded) < len(self._shared) else []
-        self._loaded = [shared for shared in loaded if tuple(shared.component.numbers) not in tied]
-        self.components = [shared.component for shared in self._loaded]
-        for shared in self._loaded:
-            shared.take_over()
-        if self._gate is not None and not self.components:
-            self._gate.save()
+        self.loaded = [shared for shared in loaded if tuple(shared.component.numbers) not in tied]
+        self.components = [shared.component for shared in self.loaded]
         self._run_beside()
         if self.components:
-            self._ticks = self.engine._rules.ticks
-            self.engine._rules.ticks = self._beside[self.at_a_time].ticks()
-            self._schedule.begin(self.now)
+            self._take_over()
+
+    def _take_over(self) -> None:
+        """Let the engine do no more what is now done over columns."""
+        self._ticks = self.engine._rules.ticks
+        self.schedule.begin(self.now)
+        self._is_loaded = True
+        self.gate.take_over()
+        for shared in self.loaded:
+            shared.take_over()
+        self.engine._rules.ticks = self._beside[self.at_a_time].ticks()
 
     @uncollected()
     def save(self) -> None:
-        """Let the engine go on from here."""
-        if self._gate is not None and self.components:
-            self._gate.save()
-            self._reach()
-            rules = self.engine._rules
-            rules.ticks = [tick for tick in self._ticks if tick[0] > rules.state.now]
-        saved: set[Hashable] = set()
-        for shared in self._loaded:
-            shared.save(saved)
+        """Let the engine go on from here; what an interruption cuts short is done again, since it must be whole."""
+        if self._is_loaded:
+            try:
+                self._put_back()
+            except BaseException:
+                self._put_back()
+                raise
+            finally:
+                self._is_loaded = False
         for shared in self._shared:
             shared.clear()
+        self.gate.clear()
+        self.admitted = NO_ROWS
+
+    def _put_back(self) -> None:
+        self.gate.save()
+        self._reach()
+        rules = self.engine._rules
+        rules.ticks = [tick for tick in self._ticks if tick[0] > rules.state.now]
+        saved: set[Hashable] = set()
+        for shared in self.loaded:
+            shared.save(saved)
 
     def _reach(self) -> None:
         """Let the engine's time be that of the rows."""
@@ -158,41 +184,52 @@ class ColumnRun:
             state.now = max(state.now, self.now)
 
     def take(self, batch: Input) -> Iterator[Event]:
-        """Take a batch and yield what it causes, in order."""
+        """Take a batch and yield what it causes, in order.
+
+        On an engine that goes on, nothing of it is taken if it fails over columns, and if it fails event at a time, the
+        rows up to there.
+        """
         if not self.components:
             yield from self._one_by_one(batch)
-            return
-        for piece in self.admit(batch):
-            yield from self._take(piece)
-        yield from self.settle()
+        elif self._is_loaded:
+            yield from self.wholes.take(batch)
+        else:
+            for piece in self.admit(batch):
+                yield from self._take(piece)
+            yield from self.settle()
 
     def admit(self, batch: Input) -> Iterator[Input]:
         """Yield the rows that are to be taken now, in order, at most `MOST_ROWS` at a time."""
-        assert self._gate is not None
-        yield from self._schedule.pieces(self._gate.admit(batch))
+        self.admitted = self.gate.admit(batch)
+        yield from self.schedule.pieces(self.admitted)
 
     def remaining(self) -> Iterator[Input]:
         """Yield the rows that were held until now, in order."""
-        held = None if self._gate is None else self._gate.release()
+        held = self.gate.release()
         if held is not None:
-            yield from self._schedule.pieces(held)
+            yield from self.schedule.pieces(held)
 
-    def _take(self, batch: Input, horizon: int | None = None) -> Iterator[Event]:
+    def piece(self, batch: Input, horizon: int | None = None) -> Piece:
+        """Take a piece of a batch by the rules over columns."""
         found = [event for made in self.columns(batch, horizon) for event in self._events(*made)]
-        for number, (row, event) in enumerate(self._beside[self.at_a_time].take(batch)):
-            found.append(((int(self._clock.rows[row]), event.end_time, MOST_ROUNDS, number), event))
-        found.sort(key=lambda pair: pair[0])
-        for _, event in found:
-            yield event
+        return Piece(batch, self._clock, found, self.schedule.handed)
+
+    def _take(self, batch: Input, horizon: int | None = None) -> list[Event]:
+        return self.piece(batch, horizon).merged(self.beside_these.take(batch))
+
+    @property
+    def beside_these(self) -> Beside:
+        """The rules that run event at a time."""
+        return self._beside[self.at_a_time]
 
     def beside(self, batch: Input) -> list[Event]:
         """Take a batch, which was admitted, by the rules that run event at a time; return what it causes."""
-        return [event for _, event in self._beside[self.at_a_time].take(batch)]
+        return [event for _, event in self.beside_these.take(batch)]
 
     @property
     def waits_for_rows(self) -> bool:
         """Whether rules over columns make events only when a row comes, and at once."""
-        schedule = self._schedule
+        schedule = self.schedule
         return not (schedule.steps or schedule.waiting or self.in_any_order)
 
     def columns(self, batch: Input, horizon: int | None = None) -> Iterator[tuple[Kind, Made]]:
@@ -213,7 +250,7 @@ class ColumnRun:
         told = [alarms for each in self.components if isinstance(each, Component) for alarms in each.told]
         early = [_batch(batch, self.now, timeless(len(batch.end)))] if told else []
         foreseen = [alarms.foresee(rows) for rows in early for alarms in told]
-        clock = self._clock = self._schedule.clock(batch, *until, foreseen)
+        clock = self._clock = self.schedule.clock(batch, *until, foreseen)
         if len(clock.moments):
             self.now = max(self.now, int(clock.moments[-1]))
         if not self.at_a_time:  # else the engine comes there by itself
@@ -234,7 +271,7 @@ class ColumnRun:
         values = zip(*(column.values() for column in made.columns), strict=True)
         return made.take(np.flatnonzero([reported(*row) for row in values]))
 
-    def _events(self, kind: Kind, made: Made) -> Iterator[tuple[tuple[Any, ...], Event]]:
+    def _events(self, kind: Kind, made: Made) -> Iterator[Placed]:
         labels = {int(i): self.choice.heads[int(i)].label for i in np.unique(made.rule)}
         kinds = {i: EventKind(*kind, label, self.program.attributes.get(kind, ())) for i, label in labels.items()}
         columns = [column.values() for column in made.columns]
@@ -244,22 +281,29 @@ class ColumnRun:
 
     def settle(self) -> list[Event]:
         """Let time pass as far as what has come allows; return what that settles."""
-        assert self._gate is not None
-        settled = self._gate.settled
-        if settled is None:
-            return []
-        found: list[Event] = []
-        if self._schedule.may_fall_due:
+        found = [event for piece in self.settling() for event in piece.merged(self.beside_these.take(piece.rows))]
+        return found + self.passed()
+
+    def settling(self) -> Iterator[Piece]:
+        """Let time pass, for the rules over columns, as far as what has come allows."""
+        settled = self.gate.settled
+        if settled is not None and self.schedule.may_fall_due:
             horizon = max(min(settled + 1, END), -END)
-            for piece in self._schedule.rest(horizon):
-                found += self._take(piece)
-            found += self._take(NO_ROWS, horizon)
-        return found + self._beside[self.at_a_time].pass_time(settled)
+            yield from map(self.piece, self.schedule.rest(horizon))
+            yield self.piece(NO_ROWS, horizon)
+
+    def passed(self) -> list[Event]:
+        """Let time pass for the other rules; return what that settles."""
+        settled = self.gate.settled
+        return [] if settled is None else self.beside_these.pass_time(settled)
 
     def _one_by_one(self, batch: Input) -> Iterator[Event]:
         """Take a batch event at a time by all rules."""
+        if self.engine._state.floor >= NEVER:
+            self.engine._refuse_closed("a row")
         events = {row: (kind[0], values) for row, kind, values in listed(batch, list(batch.events))}
         for row, (start, end) in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
+            self.wholes.rows += 1
             if row in events:
                 yield from self.engine._take(*events[row], start, end, None)
             else:
@@ -270,7 +314,7 @@ class ColumnRun:
         for piece in self.remaining():
             yield from self._take(piece)
         if self.components:
-            for piece in self._schedule.rest():
+            for piece in self.schedule.rest():
                 yield from self._take(piece)
             yield from self._take(NO_ROWS, END)
         yield from self.engine.close()

@@ -8,8 +8,9 @@ what is put back is what it would hold, less what can be part of no later match.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,13 @@ from etalis.columnar.operators import Absence
 from etalis.columnar.tables import Blockers as ByKey
 from etalis.columnar.tables import Numbered
 from etalis.columnar.typed import UnfitError, to_column, to_integers
-from etalis.runtime.blockers import Blockers
+from etalis.runtime.blockers import Blockers, LooseBlockers
 from etalis.runtime.snapshot_stores import Tokens, table_columns, table_content
 from etalis.runtime.state import Made as Noted
 from etalis.runtime.state import State
 
 Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
+Undo = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Gap:
     """An absence after the left side of a join, and what the engine has noted for it, by variables in its order."""
 
     absence: Absence
-    blockers: Blockers
+    blockers: Blockers | LooseBlockers
     joined: tuple[str, ...]
 
 
@@ -108,7 +110,7 @@ class Side:
     def is_like(self, other: Side) -> bool:
         """Tell whether another part of the engine holds the same."""
         pairs = zip(self.gaps, other.gaps, strict=True)
-        same = all(a.blockers.groups == b.blockers.groups for a, b in pairs)
+        same = all(_noted(a.blockers) == _noted(b.blockers) for a, b in pairs)
         return same and self.stored.store == other.stored.store
 
     def load(self) -> None:
@@ -128,6 +130,11 @@ class Side:
         clear_gaps(self.gaps)
         for gap in self.gaps:
             write_limits(gap, rows, rows.column(LIMIT).data)
+
+    def mark(self) -> Undo:
+        """Return what lets wait again what waits now."""
+        waiting, place, rows = self.join.waiting, self.place, self.join.waiting[self.place]
+        return lambda: waiting.__setitem__(place, rows)
 
     def clear(self) -> None:
         """Let nothing wait over columns."""
@@ -157,10 +164,20 @@ def _grouped(rows: Instances, names: Sequence[str]) -> Any:
 # absences
 
 
-def clear_blockers(blockers: Blockers) -> None:
+def clear_blockers(blockers: Blockers | LooseBlockers) -> None:
     """Note nothing for an absence."""
-    blockers.groups.clear()
-    blockers.fifo.clear()
+    if isinstance(blockers, LooseBlockers):
+        blockers.items.clear()
+    else:
+        blockers.groups.clear()
+        blockers.fifo.clear()
+
+
+def _noted(blockers: Blockers | LooseBlockers) -> list[tuple[Any, int, int]]:
+    """Return what an engine has noted for an absence: shared values, start, end."""
+    if isinstance(blockers, LooseBlockers):
+        return [(key[0] if len(key) == 1 else key, start, end) for key, start, end in blockers.items]
+    return [(key, start, end) for key, group in blockers.groups.items() for end, start in group]
 
 
 def clear_gaps(gaps: Iterable[Gap]) -> None:
@@ -192,23 +209,21 @@ def write_limits(gap: Gap, rows: Instances, limit: Integers) -> None:
     write_blockers(gap.blockers, gap.joined, noted)
 
 
-def read_blockers(blockers: Blockers, types: Mapping[str, str]) -> Instances:
+def read_blockers(blockers: Blockers | LooseBlockers, types: Mapping[str, str]) -> Instances:
     """Return what an engine has noted for an absence, by the variables it shares; a start is the latest so far."""
-    keys: list[Any] = []
-    ends: list[int] = []
-    starts: list[int] = []
-    for key, group in blockers.groups.items():
-        keys += [key] * len(group)
-        ends += [end for end, _ in group]
-        starts += [start for _, start in group]
+    keys, starts, ends = list(zip(*_noted(blockers), strict=True)) or ((), (), ())
     columns = [keys] if len(types) == 1 else list(zip(*keys, strict=True)) if keys else [()] * len(types)
     found = {name: to_column(values, types[name]) for name, values in zip(types, columns, strict=True)}
     return by_end(to_integers(starts), to_integers(ends), found)
 
 
-def write_blockers(blockers: Blockers, names: Iterable[str], rows: Instances) -> None:
+def write_blockers(blockers: Blockers | LooseBlockers, names: Iterable[str], rows: Instances) -> None:
     """Note in an engine, which has noted nothing, what may block; rows come in the order in which they ended."""
     columns = [rows.column(name).values() for name in names]
+    if isinstance(blockers, LooseBlockers):
+        values = list(zip(*columns, strict=True)) or [()] * len(rows)
+        blockers.items.extend(zip(values, rows.start.tolist(), rows.end.tolist(), strict=True))
+        return
     keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)) or [()] * len(rows)
     groups, watched = blockers.groups, blockers.watched
     for key, start, end in zip(keys, rows.start.tolist(), rows.end.tolist(), strict=True):
@@ -228,7 +243,7 @@ class Blocking:
     """What an absence has noted, here and in the engine; `types` are those of the variables it shares."""
 
     absence: Absence | Waiter
-    blockers: Blockers
+    blockers: Blockers | LooseBlockers
     types: Mapping[str, str]
 
     @property
@@ -243,7 +258,7 @@ class Blocking:
 
     def is_like(self, other: Blocking) -> bool:
         """Tell whether another part of the engine holds the same."""
-        return self.blockers.groups == other.blockers.groups
+        return _noted(self.blockers) == _noted(other.blockers)
 
     def load(self) -> None:
         """Take what the engine has noted."""
@@ -253,6 +268,10 @@ class Blocking:
         """Put back what is noted."""
         clear_blockers(self.blockers)
         write_blockers(self.blockers, self.types, self.absence.blockers)
+
+    def mark(self) -> Undo:
+        """Return what notes again what is noted now."""
+        return partial(setattr, self.absence, "blockers", self.absence.blockers)
 
     def clear(self) -> None:
         """Note nothing over columns."""
@@ -313,6 +332,10 @@ class Making:
         made = self.latest.made
         if made is not None and int(made.end[-1]) == self.state.now:
             write_made(self.noted, self.state.now, made.start, made.columns)
+
+    def mark(self) -> Undo:
+        """Return what remembers again what is remembered now."""
+        return partial(setattr, self.latest, "made", self.latest.made)
 
     def clear(self) -> None:
         """Remember nothing over columns."""

@@ -20,7 +20,7 @@ from etalis.columnar.joins import Join
 from etalis.columnar.operators import Absence, Filter, Operator, Source, Tests, Union
 from etalis.columnar.repeated import Counting, Following
 from etalis.columnar.repetitions import Repeater
-from etalis.columnar.state import Blocking, Gap, Making, Names, Side, Stored
+from etalis.columnar.state import Blocking, Gap, Making, Names, Side, Stored, Undo
 from etalis.columnar.timing import Deadlines, Ringing
 from etalis.columnar.typed import UnfitError
 from etalis.plan import algebra as p
@@ -83,6 +83,16 @@ class Shared:
             if link.there not in saved:
                 saved.add(link.there)
                 link.save()
+
+    def mark(self) -> Undo:
+        """Return what goes back to what is kept now."""
+        marks = [link.mark() for link in self.links]
+
+        def back() -> None:
+            for undo in marks:
+                undo()
+
+        return back
 
     def clear(self) -> None:
         """Keep nothing over columns."""
@@ -170,9 +180,10 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
     node = own.node
     assert isinstance(node, p.Repetition)
     types = {v: repeater.waiting.column(v).type for v in repeater.names}
-    shared = _called(node.shared, known)
-    exports = shared if node.left is None else _called(node.left.exports, known)
-    yield Counting(repeater, rules.memory[own.key, "operator"], following, exports, shared, types)
+    exports = node.shared if node.left is None else node.left.exports
+    firm = node.shared if node.left is None else [v for v in node.shared if v in sure(node.left) & sure(node.element)]
+    called = tuple(_called(variables, known) for variables in (exports, node.shared, firm))
+    yield Counting(repeater, rules.memory[own.key, "operator"], following, called[0], called[1], called[2], types)
     for place in range(len(own.inputs)):
         yield from _tie(repeater.inputs[place], *below(own, "input", place, known), rules)
     for absence in repeater.outcome.tests.tests:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from etalis.columnar.columns import nothing
 from etalis.columnar.deadlines import Waiter
 from etalis.columnar.execute import Alarms, Made
-from etalis.columnar.state import by_end
+from etalis.columnar.state import Undo, by_end
 from etalis.columnar.typed import to_column, to_integers
 from etalis.runtime.heads import Ring
 from etalis.runtime.operators import Waiter as Owner
@@ -79,11 +80,16 @@ class Deadlines:
 
     def save(self) -> None:
         """Let the engine wait for what waits over columns."""
+        self.take_over()
         rows = self.waiter.pending
         ends = rows.end.tolist()
         values = [rows.column(name).values() for name in self.types]
         due = (rows.end + self.owner.duration).tolist()
         _set(self.state, self.owner, zip(due, ends, zip(*values, rows.start.tolist(), ends, strict=True), strict=True))
+
+    def mark(self) -> Undo:
+        """Return what lets wait again what waits now."""
+        return partial(setattr, self.waiter, "pending", self.waiter.pending)
 
     def clear(self) -> None:
         """Let nothing wait over columns."""
@@ -126,12 +132,17 @@ class Ringing:
 
     def save(self) -> None:
         """Set in the engine the alarms that are to come."""
+        self.take_over()
         made = self.alarms.pending
         if made is not None:
             due = made.end.tolist()
             values = [column.values() for column in made.columns]
             payloads = zip(*values, due, strict=True)
             _set(self.state, self.ring, ((at, NEVER, payload) for at, payload in zip(due, payloads, strict=True)))
+
+    def mark(self) -> Undo:
+        """Return what sets again the alarms that are set now."""
+        return partial(setattr, self.alarms, "pending", self.alarms.pending)
 
     def clear(self) -> None:
         """Let nothing ring over columns."""

@@ -6,6 +6,7 @@ Law: two values of one type are equal exactly if their words are, 0.0 and -0.0 a
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -45,9 +46,13 @@ class Texts:
         """Forget all texts but those of some numbers, in order; return the new numbers by the old ones."""
         moved = np.full(len(self.known), -1)
         moved[used] = np.arange(len(used))
-        self.known = [self.known[i] for i in used.tolist()]
-        self.numbers = {text: i for i, text in enumerate(self.known)}
+        self.know([self.known[i] for i in used.tolist()])
         return moved
+
+    def know(self, texts: Sequence[str]) -> None:
+        """Know these texts alone, numbered in their order."""
+        self.known = list(texts)
+        self.numbers = {text: i for i, text in enumerate(self.known)}
 
     def word(self, value: Value, kind: str) -> int | None:
         """Return the word of a value at a place of a type, None if it is of another type."""

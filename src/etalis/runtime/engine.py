@@ -89,6 +89,7 @@ class Engine:
         self._guard: Guard | None = None
         self._are_over: list[bool] = []  # the generated ways in
         self.over_columns: Any = None  # the last run over columns, which stands above the runtime
+        self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
         for error in run_directives(program.tree, solver):
             self._report(error)
         self._generation = solver.database.generation  # of knowledge that only the program has told
@@ -165,7 +166,8 @@ class Engine:
         """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
 
         As if the rows had been pushed one by one, those of a batch in order of time. The options are those of
-        `Program.detect`, but for `policy` and `on_dead_letter`, which the engine has.
+        `Program.detect`, but for `policy` and `on_dead_letter`, which the engine has. If it fails, `unfinished.rows`
+        of the table have been taken, and `unfinished.found` is what they caused.
         """
         # Tables stand above the runtime, so they are found by name when they are asked for.
         return import_module("etalis.detect").detect_on(self, source, **options)

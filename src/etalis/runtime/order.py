@@ -64,6 +64,15 @@ class DeadLetters:
         self.letters: list[DeadLetter] = []
         self._hand_on = hand_on
 
+    def mark(self) -> Callable[[], None]:
+        """Return what forgets those that come from now on."""
+        count, letters = self.count, list(self.letters)
+
+        def back() -> None:
+            self.count, self.letters[:] = count, letters
+
+        return back
+
     def add(self, name: str, args: Values, start: int, end: int, reason: str) -> None:
         """Take one in."""
         self.count += 1
@@ -108,6 +117,15 @@ class Watermark:
         if self.newest < NEVER:
             self._latest[None] = self.newest
         return self._latest
+
+    def mark(self) -> Callable[[], None]:
+        """Return what goes back to where it stands now."""
+        reached, latest, idle, newest = self._reached, dict(self._latest), set(self.idle), self.newest
+
+        def back() -> None:
+            self._reached, self._latest, self.idle, self.newest = reached, dict(latest), set(idle), newest
+
+        return back
 
     def see(self, source: Hashable, end: int) -> int:
         """Note an event of a source; return the watermark."""

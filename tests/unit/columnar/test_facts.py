@@ -147,3 +147,12 @@ def test_look_ups_and_calculations(goal: str, kind: str, most: int, monkeypatch:
     assert check(program, events)
     events.append(Event.make("a", ("null", 1), 10**7, 10**7))
     assert check(program, events)
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent", "chronological"])
+def test_what_facts_bind_blocks_on_an_engine_that_goes_on(policy: str) -> None:
+    text = (
+        "d(X) <- (a(X) seq b(X)) cnot (n(Z) where q(Z, X)). e(X) <- b(X) fnot (n(Z) where q(Z, X)). q(1, 2). q(0, 1)."
+    )
+    stream = [Event.make("aabbn"[i * 7 % 5], (i * i % 3,), i * 400_000, i * 400_000) for i in range(60)]
+    assert check(text, stream, policy)
