@@ -116,7 +116,7 @@ def _number(node: n.Node, columns: Mapping[str, Column]) -> Any:
     match node:
         case n.Local(name=name) | n.Number(name=name):
             column = columns[name]
-            if column.type == "string" or column.absent is not None:
+            if column.type not in ("int", "float") or column.absent is not None:
                 raise InexactError
             return column.data
         case n.Constant(value=int() as value) if -(1 << 62) < value < 1 << 62:

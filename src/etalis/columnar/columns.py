@@ -1,9 +1,9 @@
 """Columns of values of one type, and the instances of a plan's nodes as rows over such columns.
 
-A flat column holds integers of 64 bits, floats, or texts coded by a dictionary; one of `term` holds any values, for the
-rules that run event at a time. Law: equal values of a column have equal
-codes within that column. An instance keeps its turn (the place of the event that completed it in the order of arrival)
-and its end points; its payload stays in the columns it came from until somebody asks for it.
+A flat column holds integers of 64 bits, floats, or texts coded by a dictionary; one of `term` holds any values, as
+objects. Law: equal values of a column have equal codes within that column. An instance keeps its turn (the place of
+the event that completed it in the order of arrival) and its end points; its payload stays in the columns it came from
+until somebody asks for it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from etalis.errors import EventError, Problem
-from etalis.logic.term import Value, real
+from etalis.logic.term import Value, order_key, real
 
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool
@@ -116,10 +116,12 @@ def type_of(value: Value) -> str:
 
 
 def constant(value: Value, count: int) -> Column:
-    """Return a column of one flat value."""
+    """Return a column of one value."""
     kind = type_of(value)
     if kind == "string":
         return Column(kind, np.zeros(count, np.int64), pa.array([value], pa.string()))
+    if kind == "term":
+        return from_values([value] * count, kind)
     return Column(kind, np.full(count, value, np.int64 if kind == "int" else np.float64))
 
 
@@ -127,14 +129,18 @@ def nulls(kind: str, count: int) -> Column:
     """Return a column of nulls."""
     if kind == "string":
         return constant("null", count)
+    if kind == "term":
+        return from_values(["null"] * count, kind)
     return Column(kind, np.zeros(count, np.int64 if kind == "int" else np.float64), None, np.ones(count, bool))
 
 
 def concat(parts: Sequence[Column]) -> Column:
-    """Return columns of one type below each other."""
+    """Return columns below each other, as terms if they have several types."""
     filled = [part for part in parts if len(part)] or list(parts[:1])
     if len(filled) == 1:
         return filled[0]
+    if len({part.type for part in filled}) > 1:
+        filled = [from_values(part.values(), "term") for part in filled]
     first = filled[0]
     absent = None
     if any(part.absent is not None for part in filled):
@@ -196,6 +202,8 @@ _NULL = 0
 
 def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
     """Return the numbers that stand for values at one place of a key: a value and, where types differ, its type."""
+    if any(column.type == "term" for column in columns):
+        return _term_numbers(columns)
     plain = len({column.type for column in columns}) == 1 and all(column.absent is None for column in columns)
     texts = [column for column in columns if column.type == "string"]
     codes, known = unify(texts) if texts else ([], None)
@@ -221,9 +229,24 @@ def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
     return found
 
 
+def _term_numbers(columns: Sequence[Column]) -> list[list[Integers]]:
+    """Return a number for each value, the same for equal ones."""
+    known: dict[Value, int] = {}
+    found = []
+    for column in columns:
+        for value in (values := column.values()):
+            known.setdefault(value, len(known))
+        found.append([np.array([known[value] for value in values], np.int64)])
+    return found
+
+
 def ranks(column: Column) -> Integers:
     """Return numbers in the standard order of a column's values: nulls are texts, which come after numbers."""
     match column.type:
+        case "term":
+            keys = [order_key(value) for value in column.values()]
+            numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
+            return np.array([numbers[key] for key in keys], np.int64)
         case "string":
             order = pa.compute.sort_indices(column.texts.cast(pa.binary())).to_numpy()
             places = np.empty(len(order), np.int64)
@@ -309,7 +332,8 @@ class Stacked:
     def column(self, name: str) -> Column:
         """Return a column, row by row of the instances."""
         above, below = self.above.columns[name], self.below.columns[name]
-        if self.rows is None or above.absent is not None or below.absent is not None or not len(below):
+        apart = above.type != below.type or above.absent is not None or below.absent is not None
+        if self.rows is None or apart or not len(below):
             whole = concat([above, self.below.column(name)])
             return whole if self.rows is None else whole.take(self.rows)
         high, old, low = self._found()

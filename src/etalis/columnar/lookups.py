@@ -19,6 +19,7 @@ from etalis.columnar.tables import Numbered
 from etalis.language.goals import conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
+from etalis.language.traversal import names, variables
 from etalis.logic import inline_source as n
 from etalis.logic.clauses import Database
 from etalis.logic.inline import inline
@@ -115,9 +116,9 @@ def follow(steps: Sequence[Step], columns: Columns, count: int) -> tuple[Integer
 
 
 def find_steps(test: p.Goal, types: Mapping[str, str], database: Database) -> tuple[Step, ...] | None:
-    """Return a condition as steps; None if it is none, or its outputs have no flat type."""
+    """Return a condition as steps; None if it is none."""
     known = {name: types[name] for name in test.inputs}
-    if test.kind == "check" or not FLAT.issuperset((*known.values(), *(types[v] for v in test.outputs))):
+    if test.kind == "check":
         return None
     steps: list[Step] = []
     for goal in conjuncts(test.goal):
@@ -134,7 +135,8 @@ def find_steps(test: p.Goal, types: Mapping[str, str], database: Database) -> tu
 
 def _calculation(goal: Term, known: dict[str, str]) -> Comparison | Calculation | None:
     """Return a comparison or a calculation, and note what it binds."""
-    found = inline(to_logic(goal), known)
+    read = [known[name] for name in names(variables(goal)) if name in known]
+    found = inline(to_logic(goal), known) if FLAT.issuperset(read) else None
     if found is None or not FLAT.issuperset(kind for _, kind in found.bindings):
         return None
     known.update(found.bindings)
@@ -164,7 +166,5 @@ def _look_up(goal: Term, known: dict[str, str], database: Database) -> LookUp | 
                 given[place] = arg
             case _:
                 return None
-    if not FLAT.issuperset(kind for _, kind in makes.values()):
-        return None
     known.update(makes.values())
     return LookUp(predicate.relation, tuple(given), tuple(given.values()), makes)

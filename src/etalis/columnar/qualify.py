@@ -153,33 +153,32 @@ def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     if head.actions:
         yield "it has an action"
     yield from _terms(head.event.args, "its head")
-    if not FLAT.issuperset(types[made_kind(head)]):
-        yield "an attribute of its head has no flat type"
     followers = {id(n.left): n for n in p.walk(head.body) if isinstance(n, p.Join) and is_followed(n)}
     loose = _loose(head)
     for node in p.walk(head.body):
         yield from _node(node, types, followers.get(id(node)), loose)
-    known = types.variables(head.body)
-    for name in sorted(v.name for v in head.event.args if isinstance(v, Var)):
-        if known.get(name) not in FLAT:
-            if not _is_bound(head.body, name):  # else it is told of the condition
-                yield f"{name} has no flat type"
-        elif name not in types.sure(head.body) and not _is_bound(head.body, name) and name not in loose:
-            yield f"{name} may be unbound"
+    firm = types.sure(head.body) | loose
+    for name in sorted(v.name for v in head.event.args if isinstance(v, Var) and v.name not in firm):
+        yield f"{name} may be unbound"
 
 
 def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     """Yield what keeps a rule of a recursive component from the machine, which knows a value's type by its place."""
     if head.alarm is not None:
         yield "it is recursive, and recursion has no kernel for alarms"
+    if not FLAT.issuperset(types[made_kind(head)]):
+        yield "it is recursive, and an attribute of its head has no flat type"
     known = types.variables(head.body)
     for arg, place in zip(head.event.args, types[made_kind(head)], strict=True):
         if isinstance(arg, Var) and known.get(arg.name) != place:
             yield f"it is recursive, and {arg.name} has another type than its head declares"
     for node in p.walk(head.body):
         match node:
-            case p.Source():
+            case p.Source(name=name, args=args):
                 several = _source_types(node, types)
+                places = zip(args, types[name, len(args)], strict=True)
+                if not FLAT.issuperset(t for arg, t in places if args.count(arg) > 1 or isinstance(arg, Const)):
+                    yield f"it is recursive, and an attribute of {name}/{len(args)} that is compared has no flat type"
             case p.Join() | p.Union() | p.Filter():
                 several = _part_types(node, types)
             case _:
@@ -196,9 +195,11 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
         if isinstance(node, p.Join) and node.policy.select == "together":
             yield "it is recursive, and recursion has no kernel for the policy cumulative"
         known = types.variables(node)
-        asked = {v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs}
-        for name in sorted(v for v in asked if known.get(v) not in FLAT):
-            yield f"it is recursive, and {name} has no flat type"
+        asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
+        named = [v for v in node.exports if v[0] != "$"]
+        coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
+        if coarse:
+            yield f"it is recursive, and {_coarse(coarse[0], node, types)}"
 
 
 def _source_types(node: p.Source, types: Typing) -> dict[str, set[str]]:
@@ -219,10 +220,6 @@ def _part_types(node: p.Node, types: Typing) -> dict[str, set[str]]:
             if name in known:
                 found.setdefault(name, set()).add(known[name])
     return found
-
-
-def _is_bound(node: p.Node, name: str) -> bool:
-    return any(isinstance(t, p.Goal) and name in t.outputs for n in p.walk(node) for t in p.tests(n))
 
 
 def _terms(args: Sequence[Term], where: str) -> Iterator[str]:
@@ -265,29 +262,18 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         yield "its parts are asked for"
     if "$token" in node.exports and follower is None:
         yield "what a repetition counts after may be consumed elsewhere"
-    known = types.variables(node)
     named = [v for v in node.exports if v[0] != "$"]
-    vague = [v for v in named if v not in types.sure(node) and not _is_bound(node, v) and v not in loose]
+    asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
+    vague = [v for v in dict.fromkeys((*named, *asked)) if v not in types.sure(node) | loose]
     if vague:
         yield f"{vague[0]} may be unbound"
-    asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
-    coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
-    if coarse:
-        yield _coarse(coarse[0], node, types)
     match node:
         case p.Source(name=name, args=args):
             yield from _terms(args, f"the pattern {name}/{len(args)}")
-            tested = [
-                t
-                for a, t in zip(args, types[name, len(args)], strict=True)
-                if args.count(a) > 1 or isinstance(a, Const)
-            ]
-            if not FLAT.issuperset(tested):
-                yield f"an attribute of {name}/{len(args)} that is compared has no flat type"
         case p.Join():
             yield from _join(node, types)
         case p.Fold():
-            yield from _fold(node, known)
+            yield from _fold(node, types)
         case p.Repetition():
             yield from find_obstacles(node, follower)
         case p.Deadline(absent=absent, joined=joined):
@@ -324,16 +310,16 @@ def _join(node: p.Join, types: Typing) -> Iterator[str]:
         yield "one event comes to both sides of an operator that keeps the newest only"
 
 
-def _fold(node: p.Fold, known: Mapping[str, str]) -> Iterator[str]:
+def _fold(node: p.Fold, types: Typing) -> Iterator[str]:
     if node.kind == "list" or not isinstance(node.value, Var | Const | None):
         yield "an aggregate makes or takes compound terms"
     if node.within is not None and node.within >= LONGEST:
         yield "a window is too long for columns"
-    if isinstance(node.result, Var):
-        if not node.result.name.startswith("_#") and known.get(node.result.name) not in FLAT:
-            yield f"the value of {node.kind} has no flat type"
-    else:
-        yield from _terms((node.result,), "the result of an aggregate")
+    known = {**types.variables(node.element), **types.variables(node)}
+    numbers = [term for term in (node.value, node.result) if FOLDS[node.kind].numeric and isinstance(term, Var)]
+    if any(known.get(v.name) not in FLAT for v in numbers if not v.name.startswith("_#")):
+        yield f"the value of {node.kind} has no flat type"
+    yield from _terms([] if node.value is None else [node.value, node.result], "an aggregate")
     if node.opener is None:
         return
     bound = set(node.opener.exports)

@@ -19,7 +19,6 @@ from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
-from etalis.logic.term import order_key
 from etalis.tables.cells import in_one, to_list
 from etalis.tables.parts import Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
@@ -121,23 +120,8 @@ def _atom_ranks(batch: Input) -> Any:
     low = 0
     for kind in sorted(batch.events, key=lambda kind: (kind[1], kind[0])):
         received = batch.events[kind]
-        keys = [_ranks(column) for column in reversed(received.columns)]
+        keys = [ranks(column) for column in reversed(received.columns)]
         order = np.lexsort(keys) if keys else np.arange(len(received.rows))
         found[received.rows[order]] = np.arange(low, low + len(order))
         low += len(order)
-    return found
-
-
-def _ranks(column: Column) -> Any:
-    """Return numbers in the standard order of a column's values."""
-    if column.type != "term":
-        return ranks(column)
-    values = [order_key(value) for value in column.values()]
-    found = np.empty(len(values), np.int64)
-    number = -1
-    before: Any = None
-    for place in sorted(range(len(values)), key=values.__getitem__):
-        number += values[place] != before
-        before = values[place]
-        found[place] = number
     return found

@@ -143,6 +143,8 @@ def _texts(column: Column, write: Writer) -> pa.Array:
         found = shrink(column)
         written = pa.array([write(text) for text in found.texts.to_pylist()], pa.string())
         return written.take(pa.array(found.data))
+    if column.type == "term":
+        return pa.array([write(value) for value in column.values()], pa.string())
     texts = pa.array(column.data).cast(pa.string()) if column.type == "int" else float_texts(column.data, write)
     return texts if column.absent is None else pc.if_else(pa.array(column.absent), pa.scalar(write("null")), texts)
 
