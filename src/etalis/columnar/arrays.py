@@ -1,7 +1,8 @@
 """Tests and arithmetic over whole columns, exact or not at all.
 
 What NumPy could get wrong is refused: integers beyond 64 bits, an integer beside a float that cannot hold it, nulls
-among numbers, floats that overflow, anything that may raise.
+among numbers, floats that are large, anything that may raise. A column of the type `number` holds floats that stand for
+numbers of either type, each as large as it is, which are not told apart.
 """
 
 from __future__ import annotations
@@ -34,8 +35,7 @@ def values(node: n.Node, columns: Mapping[str, Column], count: int) -> Column:
         case n.Constant(value=value) if type_of(value) != "term":
             return constant(value, count)
         case _:
-            numbers = np.broadcast_to(_number(node, columns), count)
-            return Column("int" if numbers.dtype.kind == "i" else "float", numbers)
+            return Column(_type(node, columns), np.broadcast_to(_number(node, columns), count))
 
 
 def truth(node: n.Node, columns: Mapping[str, Column], count: int) -> Flags:
@@ -65,6 +65,8 @@ def truth(node: n.Node, columns: Mapping[str, Column], count: int) -> Flags:
 def _equal(operator: str, left: n.Node, right: n.Node, columns: Mapping[str, Column]) -> Any:
     """Compare two values as terms: of one type, since values of two types are never equal."""
     kinds = {_type(left, columns), _type(right, columns)}
+    if "number" in kinds:
+        raise InexactError
     if kinds == {"string"}:
         return _EQUALITY[operator](*_texts(left, right, columns))
     a, b = _numbers(left, right, columns)
@@ -95,7 +97,7 @@ def _type(node: n.Node, columns: Mapping[str, Column]) -> str:
             return type_of(value)
         case n.Infix(operator=operator, left=left, right=right) if operator in _ADDITION:
             kinds = {_type(left, columns), _type(right, columns)}
-            return "float" if "float" in kinds else "int"
+            return next((kind for kind in ("float", "number") if kind in kinds), "int")
         case n.Apply(function=function, args=(left, right)) if function in _FUNCTIONS:
             return _type(n.Infix(_FUNCTIONS[function], left, right), columns)
         case _:
@@ -116,7 +118,7 @@ def _number(node: n.Node, columns: Mapping[str, Column]) -> Any:
     match node:
         case n.Local(name=name) | n.Number(name=name):
             column = columns[name]
-            if column.type not in ("int", "float") or column.absent is not None:
+            if column.type not in ("int", "float", "number") or column.absent is not None:
                 raise InexactError
             return column.data
         case n.Constant(value=int() as value) if -(1 << 62) < value < 1 << 62:
@@ -132,7 +134,7 @@ def _number(node: n.Node, columns: Mapping[str, Column]) -> Any:
 
 
 def _computed(operator: str, a: Any, b: Any) -> Any:
-    """Return a sum, difference or product: of integers if 64 bits hold them all, of floats if none overflows."""
+    """Return a sum, difference or product: of integers if 64 bits hold them all, of floats if none is large."""
     if a.dtype.kind == b.dtype.kind == "i":
         about = _ADDITION[operator](a.astype(np.float64), b.astype(np.float64))
         if about.size and max(abs(about.min()), abs(about.max())) > _SAFE:
@@ -140,6 +142,6 @@ def _computed(operator: str, a: Any, b: Any) -> Any:
         return _ADDITION[operator](a, b)
     with np.errstate(over="ignore", invalid="ignore"):
         found = _ADDITION[operator](a, b)
-    if not np.isfinite(found).all():
+    if not (np.abs(found) <= _EXACT).all():
         raise InexactError
     return found

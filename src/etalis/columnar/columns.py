@@ -232,12 +232,7 @@ def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
 def _term_numbers(columns: Sequence[Column]) -> list[list[Integers]]:
     """Return a number for each value, the same for equal ones."""
     known: dict[Value, int] = {}
-    found = []
-    for column in columns:
-        for value in (values := column.values()):
-            known.setdefault(value, len(known))
-        found.append([np.array([known[value] for value in values], np.int64)])
-    return found
+    return [[np.array([known.setdefault(x, len(known)) for x in column.values()], np.int64)] for column in columns]
 
 
 def ranks(column: Column) -> Integers:

@@ -86,16 +86,21 @@ class Judge:
         if self.steps is None:
             return None
         try:
-            kept, columns = follow(self.steps, {v: rows.column(v) for v in self.test.inputs}, len(rows))
+            kept, columns = follow(self.steps, self._given(rows), len(rows), self.test.outputs)
         except InexactError:
             return None
         return kept, {name: columns[name] for name in self.test.outputs}
 
+    def _given(self, rows: Instances) -> dict[str, Column]:
+        """Return what a condition is asked with: values, and times where it sees them."""
+        given = {v: rows.column(v) for v in self.test.inputs}
+        if self.test.kind == "check":
+            given |= {"t1": Column("int", rows.start), "t2": Column("int", rows.end)}
+        return given
+
     def _asked(self, rows: Instances) -> tuple[list[Any], Integers]:
         """Ask once per distinct tuple of arguments; return the answers, and which of them each match has."""
-        given = [rows.column(v) for v in self.test.inputs]
-        if self.test.kind == "check":
-            given += [Column("int", rows.start), Column("int", rows.end)]
+        given = list(self._given(rows).values())
         keys = key_rows([given], [len(rows)])[0]
         known = Numbered(keys)
         first, group = known.first, known.group

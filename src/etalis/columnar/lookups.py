@@ -24,9 +24,13 @@ from etalis.logic import inline_source as n
 from etalis.logic.clauses import Database
 from etalis.logic.inline import inline
 from etalis.logic.relation import Relation
+from etalis.logic.term import real
 from etalis.plan import algebra as p
 from etalis.plan.lattice import type_of_values
+from etalis.temporal.interval import MICROSECONDS, to_seconds
 
+_NUMBERED = FLAT | {"number"}
+_EXACT = 1 << 53  # floats hold every integer up to here
 _MOST = 1_000  # facts that one row may meet
 _SPREAD = 4  # times as many rows as there were
 
@@ -100,11 +104,31 @@ class Calculation:
         return None, {self.node.name: values(self.node.value, columns, count)}
 
 
-Step: TypeAlias = LookUp | Comparison | Calculation
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The start (`t1`) or end (`t2`) of matches in seconds."""
+
+    name: str
+    which: str
+
+    def find(self, columns: Mapping[str, Column], count: int) -> tuple[Integers | None, Columns]:
+        """Return all rows, and what is bound."""
+        times = columns[self.which].data
+        if count and max(-int(times.min()), int(times.max())) > _EXACT:
+            raise InexactError
+        return None, {self.name: Column("number", times / MICROSECONDS)}
+
+    def values(self, columns: Mapping[str, Column]) -> Column:
+        """Return what the variable is for others: whole seconds are integers."""
+        seconds = map(to_seconds, columns[self.which].data.tolist())
+        return from_values([real(x) if isinstance(x, float) else x for x in seconds], "term")
 
 
-def follow(steps: Sequence[Step], columns: Columns, count: int) -> tuple[Integers, Columns]:
-    """Return the row of every solution, in order, and the columns of all variables."""
+Step: TypeAlias = LookUp | Comparison | Calculation | Moment
+
+
+def follow(steps: Sequence[Step], columns: Columns, count: int, needed: Sequence[str]) -> tuple[Integers, Columns]:
+    """Return the row of every solution, in order, and the columns of all variables; `t1` and `t2` are times."""
     rows = np.arange(count)
     for step in steps:
         kept, bound = step.find(columns, len(rows))
@@ -112,17 +136,17 @@ def follow(steps: Sequence[Step], columns: Columns, count: int) -> tuple[Integer
             rows = rows[kept]
             columns = {name: column.take(kept) for name, column in columns.items()}
         columns = {**columns, **bound}
-    return rows, columns
+    times = {step.name: step.values(columns) for step in steps if isinstance(step, Moment) and step.name in needed}
+    return rows, {**columns, **times}
 
 
 def find_steps(test: p.Goal, types: Mapping[str, str], database: Database) -> tuple[Step, ...] | None:
     """Return a condition as steps; None if it is none."""
     known = {name: types[name] for name in test.inputs}
-    if test.kind == "check":
-        return None
     steps: list[Step] = []
     for goal in conjuncts(test.goal):
-        step = _look_up(goal, known, database) or _calculation(goal, known)
+        asked = _moment(goal, known, database) if test.kind == "check" else None
+        step = asked or _look_up(goal, known, database) or _calculation(goal, known)
         if step is None:
             return None
         last = steps[-1] if steps else None
@@ -130,14 +154,27 @@ def find_steps(test: p.Goal, types: Mapping[str, str], database: Database) -> tu
             steps[-1] = Comparison(n.Both(last.node, step.node))
         else:
             steps.append(step)
-    return tuple(steps) if all(known.get(v) == types[v] for v in test.outputs) else None
+    moments = {step.name for step in steps if isinstance(step, Moment)}
+    return tuple(steps) if all(known.get(v) == types[v] or v in moments for v in test.outputs) else None
+
+
+def _moment(goal: Term, known: dict[str, str], database: Database) -> Moment | None:
+    """Return the start or end of a match for a variable that has no value, and note it."""
+    match goal:
+        case Compound(name=("t1" | "t2") as which, args=(Var(name=name),)) if name not in known:
+            if not database.overrides(which, 1):
+                known[name] = "number"
+                return Moment(name, which)
+        case _:
+            pass
+    return None
 
 
 def _calculation(goal: Term, known: dict[str, str]) -> Comparison | Calculation | None:
     """Return a comparison or a calculation, and note what it binds."""
     read = [known[name] for name in names(variables(goal)) if name in known]
-    found = inline(to_logic(goal), known) if FLAT.issuperset(read) else None
-    if found is None or not FLAT.issuperset(kind for _, kind in found.bindings):
+    found = inline(to_logic(goal), known) if _NUMBERED.issuperset(read) else None
+    if found is None or not _NUMBERED.issuperset(kind for _, kind in found.bindings):
         return None
     known.update(found.bindings)
     if isinstance(found.node, n.Bind):

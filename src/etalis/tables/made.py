@@ -31,11 +31,12 @@ from etalis.tables.output import (
     Output,
     attribute,
     moments,
+    term_text,
 )
 from etalis.temporal.event import Event, Kind, to_plain
 
 Named: TypeAlias = tuple[str, int]
-Writer: TypeAlias = Callable[[Value], str]
+Writer: TypeAlias = Callable[[Value], str | None]
 
 _EXACT_WHOLE = 1e15  # whole floats below are written without exponent
 _PLAIN = (1e-3, 1e9)  # floats between are written by Arrow as by Python
@@ -114,6 +115,11 @@ def _cell(column: Column, field: Field) -> pa.Array | None:
             texts = _texts(column, format_value)
             null = column.absent if column.type != "string" else column.texts.index("null").as_py() == column.data
             return texts if null is None else pc.if_else(pa.array(null), pa.scalar(None, pa.string()), texts)
+        case "term", "term":
+            try:
+                return _texts(column, term_text)
+            except OverflowError:  # which is told of its event
+                return None
         case _:
             pass
     return None
@@ -144,7 +150,8 @@ def _texts(column: Column, write: Writer) -> pa.Array:
         written = pa.array([write(text) for text in found.texts.to_pylist()], pa.string())
         return written.take(pa.array(found.data))
     if column.type == "term":
-        return pa.array([write(value) for value in column.values()], pa.string())
+        known = {value: write(value) for value in set(column.data) if type(value) in (int, str)}
+        return pa.array([known[x] if type(x) in (int, str) else write(x) for x in column.data], pa.string())
     texts = pa.array(column.data).cast(pa.string()) if column.type == "int" else float_texts(column.data, write)
     return texts if column.absent is None else pc.if_else(pa.array(column.absent), pa.scalar(write("null")), texts)
 

@@ -315,14 +315,14 @@ def _time(value: Value) -> int | None:
     return None if value == "null" else to_time(value)
 
 
-def _text(value: Value) -> str | None:
+def term_text(value: Value) -> str | None:
     """Return a term as program text."""
     _check_integers(value)
     return None if value == "null" else format_value(value)
 
 
 _CELLS: Mapping[str, Callable[[Value], Any]] = {
-    "int": _integer, "float": _float, "string": _string, "bool": _bool, "time": _time, "term": _text,
+    "int": _integer, "float": _float, "string": _string, "bool": _bool, "time": _time, "term": term_text,
 }  # fmt: skip
 
 
