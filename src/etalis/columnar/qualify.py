@@ -20,6 +20,7 @@ from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.keys import show
+from etalis.plan.lattice import TERM
 from etalis.plan.retention import join_key, shared_names
 from etalis.plan.sharing import count_leaves
 from etalis.plan.types import Typing
@@ -343,6 +344,7 @@ def _test(test: p.Test, node: p.Node, types: Typing) -> Iterator[str]:
 
 
 def flat_types(types: Typing) -> Typing:
-    """Return types as columns have them: truth values are texts."""
-    flat = {kind: tuple("string" if t == "bool" else t for t in several) for kind, several in types.items()}
+    """Return types as columns have them: truth values are texts, and what is not flat is any term."""
+    known = {**{t: t for t in FLAT}, "bool": "string"}
+    flat = {kind: tuple(known.get(t, TERM) for t in several) for kind, several in types.items()}
     return Typing(flat, types.answers, types.nothing)
