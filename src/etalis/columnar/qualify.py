@@ -18,6 +18,7 @@ from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.goals import calls
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
+from etalis.logic.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.keys import show
 from etalis.plan.lattice import TERM
@@ -126,15 +127,10 @@ def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
         kind: {read for i in numbers for read in read_kinds(heads[i].body) if read in makers}
         for kind, numbers in makers.items()
     }
-    ordered: list[list[int]] = []
-    done: set[Kind] = set()
-    while len(done) < len(needs):
-        ready = [kind for kind, read in needs.items() if kind not in done and read <= done]
-        if not ready:
-            return None
-        done.update(ready)
-        ordered.extend(makers[kind] for kind in ready)
-    return ordered
+    numbers = number_components(needs)
+    if len(set(numbers.values())) < len(needs) or any(kind in read for kind, read in needs.items()):
+        return None
+    return [makers[kind] for kind in sorted(makers, key=numbers.__getitem__)]
 
 
 def _alarm(head: p.Head, made: Collection[Kind], types: Typing) -> Iterator[str]:

@@ -8,7 +8,7 @@ comes to it in the round in which it would have come (`runtime.relay`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from etalis.language.syntax import Program as Tree
@@ -89,55 +89,63 @@ def _units(heads: Sequence[p.Head]) -> list[_Unit]:
     for head in heads:
         needs.setdefault(_made(head), {}).update({kind: None for kind in _read(head) if kind in made})
     numbers = number_components(needs)
-    units = []
-    for number in sorted(set(numbers.values())):
-        rules = tuple(i for i, head in enumerate(heads) if numbers[_made(head)] == number)
-        kinds = frozenset(kind for kind, n in numbers.items() if n == number)
-        units.append(_Unit(rules, kinds, frozenset(kind for i in rules for kind in _read(heads[i]))))
-    return units
+    rules: dict[int, list[int]] = {}
+    for i, head in enumerate(heads):
+        rules.setdefault(numbers[_made(head)], []).append(i)
+    return [
+        _Unit(
+            tuple(mine), frozenset(_made(heads[i]) for i in mine), frozenset(k for i in mine for k in _read(heads[i]))
+        )
+        for _, mine in sorted(rules.items())
+    ]
 
 
 def _divide(heads: Sequence[p.Head], units: Sequence[_Unit]) -> list[list[int]]:
     """Fill one stage after the other, with keys where that is possible."""
-    waiting = list(units)
-    keyed = {id(unit): _has_keys(heads, [unit]) for unit in units}
+    waiting = dict.fromkeys(units)
+    keyed = {unit: _has_keys(heads, [unit]) for unit in units}
     stages = []
     while waiting:
-        chosen = _with_keys(heads, [u for u in waiting if keyed[id(u)]], waiting)
-        chosen += _without_keys([u for u in waiting if not keyed[id(u)]], waiting, chosen)
-        waiting = [unit for unit in waiting if unit not in chosen]
+        unmade = {kind for unit in waiting for kind in unit.made}
+        chosen = _with_keys(heads, [u for u in waiting if keyed[u]], unmade)
+        chosen += _without_keys([u for u in waiting if not keyed[u]], unmade, chosen)
+        for unit in chosen:
+            del waiting[unit]
         stages.append(sorted(i for unit in chosen for i in unit.rules))
     return stages
 
 
-def _with_keys(heads: Sequence[p.Head], units: Sequence[_Unit], waiting: Sequence[_Unit]) -> list[_Unit]:
+def _with_keys(heads: Sequence[p.Head], units: Sequence[_Unit], unmade: Collection[Kind]) -> list[_Unit]:
     """Choose units that can run now, each group of them parted by a key."""
-    ready: list[_Unit] = []
-    for unit in units:
-        if _is_ready(unit, waiting, ready):
-            ready.append(unit)
+    ready = _ready(units, unmade, lambda _: True)
     if _has_keys(heads, ready):  # and so have fewer of them
         return ready
     chosen: list[_Unit] = []
-    for unit in ready:
-        if _is_ready(unit, waiting, chosen) and _has_keys(heads, [*chosen, unit]):
-            chosen.append(unit)
-    return chosen
+
+    def fits(unit: _Unit) -> bool:
+        if not _has_keys(heads, [*chosen, unit]):
+            return False
+        chosen.append(unit)
+        return True
+
+    return _ready(ready, unmade, fits)
 
 
-def _without_keys(units: Sequence[_Unit], waiting: Sequence[_Unit], chosen: Sequence[_Unit]) -> list[_Unit]:
+def _without_keys(units: Sequence[_Unit], unmade: Collection[Kind], chosen: Sequence[_Unit]) -> list[_Unit]:
     """Choose units that run in one place: beside others if they share nothing with these, or all if there are none."""
-    found: list[_Unit] = []
+    used = {kind for unit in chosen for kind in unit.read | unit.made}
+    return _ready(units, unmade, lambda unit: not unit.read & used)
+
+
+def _ready(units: Sequence[_Unit], unmade: Collection[Kind], fits: Callable[[_Unit], bool]) -> list[_Unit]:
+    """Choose units that fit and read nothing that is still to be made, but by themselves and by those chosen before."""
+    missing = set(unmade)
+    found = []
     for unit in units:
-        if _is_ready(unit, waiting, found) and not any(unit.read & (other.read | other.made) for other in chosen):
+        if not (unit.read - unit.made) & missing and fits(unit):
+            missing -= unit.made
             found.append(unit)
     return found
-
-
-def _is_ready(unit: _Unit, waiting: Sequence[_Unit], chosen: Sequence[_Unit]) -> bool:
-    """Tell whether all that a unit reads is there: made before, or made by those chosen to run with it."""
-    together = {id(unit), *map(id, chosen)}
-    return not any(unit.read & other.made for other in waiting if id(other) not in together)
 
 
 def _has_keys(heads: Sequence[p.Head], units: Sequence[_Unit]) -> bool:

@@ -6,7 +6,7 @@ and plain data. Law: the result is that of one engine on the whole stream, whate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
@@ -178,18 +178,22 @@ def _output(
 ) -> Output:
     """Choose the columns of the results."""
     scale = UNITS[unit]
-    kinds = dict.fromkeys(
-        kind for kind in ((h.event.name, len(h.event.args)) for h in heads) if program.is_reported(*kind) is not False
-    )
+    kinds: dict[Kind, list[p.Head]] = {}
+    for head in heads:
+        kind = (head.event.name, len(head.event.args))
+        if program.is_reported(*kind) is not False:
+            kinds.setdefault(kind, []).append(head)
     if form.select is not None:
         kind = _selected(form.select, kinds)
-        return make_selected(kind, _names(kind, heads, program), types[kind], time, scale, atom)
+        return make_selected(kind, _names(kind, kinds[kind], program), types[kind], time, scale, atom)
     if form.envelope:
         return make_envelope(kinds, time, scale, atom)
-    return make_wide({kind: (_names(kind, heads, program), types[kind]) for kind in kinds}, time, scale, atom)
+    return make_wide(
+        {kind: (_names(kind, mine, program), types[kind]) for kind, mine in kinds.items()}, time, scale, atom
+    )
 
 
-def _selected(name: str, kinds: Mapping[Kind, None]) -> Kind:
+def _selected(name: str, kinds: Collection[Kind]) -> Kind:
     from etalis.language.spelling import suggest
 
     found = [kind for kind in kinds if name in (kind[0], show(kind))]
@@ -202,11 +206,11 @@ def _selected(name: str, kinds: Mapping[Kind, None]) -> Kind:
 
 
 def _names(kind: Kind, heads: Sequence[p.Head], program: Program) -> list[str]:
-    """Name the attributes of a kind: as declared, else as the variables of the first head that has one there."""
+    """Name the attributes of a kind that heads make: as declared, else as the variables of the first that has one."""
     declared = program.attributes.get(kind)
     if declared:
         return list(declared)
-    several = [head.event.args for head in heads if (head.event.name, len(head.event.args)) == kind]
+    several = [head.event.args for head in heads]
     names = []
     for i in range(kind[1]):
         named = [a[i].name for a in several if isinstance(a[i], Var) and not a[i].name.startswith("_")]  # type: ignore[union-attr]
