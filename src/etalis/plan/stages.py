@@ -58,11 +58,13 @@ class _Unit:
     read: frozenset[Kind]
 
 
-def find_stages(heads: Sequence[p.Head], tree: Tree | None = None, more: Sequence[Reason] = ()) -> Stages:
-    """Put planned rules into stages; `more` says what else keeps the whole program together."""
+def find_stages(
+    heads: Sequence[p.Head], tree: Tree | None = None, more: Sequence[Reason] = (), *, several: bool = True
+) -> Stages:
+    """Put planned rules into stages, of which there may be several; `more` says what else keeps all rules together."""
     whole = find_partitioning(heads, tree)
     obstacles = (*whole.obstacles, *more)
-    if obstacles:
+    if obstacles or not several:
         sets: list[list[int]] = [list(range(len(heads)))]
     else:
         sets = _divide(heads, _units(heads))
@@ -84,20 +86,19 @@ def _read(head: p.Head) -> dict[Kind, None]:
 
 def _units(heads: Sequence[p.Head]) -> list[_Unit]:
     """Return the units, each after those that make what it reads."""
-    made = {_made(head) for head in heads}
+    derived = {_made(head) for head in heads}
     needs: dict[Kind, dict[Kind, None]] = {}
     for head in heads:
-        needs.setdefault(_made(head), {}).update({kind: None for kind in _read(head) if kind in made})
+        needs.setdefault(_made(head), {}).update({kind: None for kind in _read(head) if kind in derived})
     numbers = number_components(needs)
     rules: dict[int, list[int]] = {}
     for i, head in enumerate(heads):
         rules.setdefault(numbers[_made(head)], []).append(i)
-    return [
-        _Unit(
-            tuple(mine), frozenset(_made(heads[i]) for i in mine), frozenset(k for i in mine for k in _read(heads[i]))
-        )
-        for _, mine in sorted(rules.items())
-    ]
+    units = []
+    for _, mine in sorted(rules.items()):
+        made = frozenset(_made(heads[i]) for i in mine)
+        units.append(_Unit(tuple(mine), made, frozenset(kind for i in mine for kind in _read(heads[i]))))
+    return units
 
 
 def _divide(heads: Sequence[p.Head], units: Sequence[_Unit]) -> list[list[int]]:

@@ -109,10 +109,9 @@ def plan_detection(
     frames = read_frames(given, known, options)
     layouts = [layout for frame in frames for layout in frame.layouts]
     received = {x.kind: x.attribute_types for x in layouts}
-    stages = find_stages(heads, program.tree, find_obstacles(program))
+    several = staged and not form.contributors and (usual if shards is None else shards) != 1
+    stages = find_stages(heads, program.tree, find_obstacles(program), several=several)
     check_shards(shards, stages.obstacles)
-    if not staged or form.contributors or (usual if shards is None else shards) == 1:
-        stages = one_stage(heads, stages)
     forwarded = forwarded_layouts(stages, made_types(heads, received, declared))
     shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
     if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
