@@ -18,8 +18,10 @@ from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, ro
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
+from etalis.columnar.terms import build_terms
 from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Const, Var
+from etalis.language.values import variables
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
@@ -129,7 +131,7 @@ class _Maker:
             case Const(value=value):
                 return constant(value, len(rows))
             case _:
-                raise AssertionError("refused before")
+                return build_terms(arg, {name: rows.column(name) for name in variables(arg)}, len(rows))
 
 
 class Alarms:

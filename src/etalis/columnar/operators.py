@@ -30,6 +30,7 @@ from etalis.columnar.columns import (
 from etalis.columnar.conditions import Judge
 from etalis.columnar.moments import Clock
 from etalis.columnar.tables import Blockers, Numbered
+from etalis.columnar.terms import is_compound, match_terms
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
@@ -72,6 +73,7 @@ class Source(Operator):
         self.kind = (node.name, len(node.args))
         self.args = node.args
         self.types = types
+        self.terms = {place: arg for place, arg in enumerate(node.args) if is_compound(arg)}
 
     def take(self, batch: Batch) -> Instances:
         """Return the events of this batch that match."""
@@ -90,7 +92,7 @@ class Source(Operator):
                 case Const(value=value):
                     other = constant(value, len(rows.turn))
                 case _:
-                    raise AssertionError("refused before")
+                    continue  # terms come last, when all other variables have a value
             fits = equal_values(rows.columns[place], other)
             kept = fits if kept is None else kept & fits
         columns, at = rows.columns, None
@@ -98,7 +100,13 @@ class Source(Operator):
             columns, at = rows.columns.whole, rows.columns.rows
         block = Block({name: columns[place] for name, place in named.items()}, at)
         found = Instances(rows.turn, rows.start, rows.end, (block,))
-        return found if kept is None else found.take(np.flatnonzero(kept))
+        rest = np.arange(len(found)) if kept is None else np.flatnonzero(kept)
+        if not self.terms:
+            return found if kept is None else found.take(rest)
+        found = found.take(rest)
+        pairs = [(term, rows.columns[place].take(rest)) for place, term in self.terms.items()]
+        alike, bound = match_terms(pairs, {name: found.column(name) for name in named}, self.types)
+        return found.take(alike).with_columns(bound)
 
 
 def equal_values(a: Column, b: Column) -> Flags:

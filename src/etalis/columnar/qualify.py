@@ -18,6 +18,7 @@ from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.goals import calls
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
+from etalis.language.values import variables
 from etalis.logic.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.keys import show
@@ -149,13 +150,12 @@ def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     """Yield what keeps a rule from columns."""
     if head.actions:
         yield "it has an action"
-    yield from _terms(head.event.args, "its head")
     followers = {id(n.left): n for n in p.walk(head.body) if isinstance(n, p.Join) and is_followed(n)}
     loose = _loose(head)
     for node in p.walk(head.body):
         yield from _node(node, types, followers.get(id(node)), loose)
     firm = types.sure(head.body) | loose
-    for name in sorted(v.name for v in head.event.args if isinstance(v, Var) and v.name not in firm):
+    for name in sorted({name for arg in head.event.args for name in variables(arg)} - firm):
         yield f"{name} may be unbound"
 
 
@@ -163,6 +163,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     """Yield what keeps a rule of a recursive component from the machine, which knows a value's type by its place."""
     if head.alarm is not None:
         yield "it is recursive, and recursion has no kernel for alarms"
+    yield from _terms(head.event.args, "it is recursive, and its head")
     if not FLAT.issuperset(types[made_kind(head)]):
         yield "it is recursive, and an attribute of its head has no flat type"
     known = types.variables(head.body)
@@ -172,6 +173,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     for node in p.walk(head.body):
         match node:
             case p.Source(name=name, args=args):
+                yield from _terms(args, f"it is recursive, and the pattern {name}/{len(args)}")
                 several = _source_types(node, types)
                 places = zip(args, types[name, len(args)], strict=True)
                 if not FLAT.issuperset(t for arg, t in places if args.count(arg) > 1 or isinstance(arg, Const)):
@@ -265,8 +267,6 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
     if vague:
         yield f"{vague[0]} may be unbound"
     match node:
-        case p.Source(name=name, args=args):
-            yield from _terms(args, f"the pattern {name}/{len(args)}")
         case p.Join():
             yield from _join(node, types)
         case p.Fold():
