@@ -76,9 +76,18 @@ def _open_file(path: Path, batch: int, threads: bool) -> Source:
         raise InputError(Problem("E402", f"{path}: not {form}: {error}")) from None
     if form == "parquet":
         return Source(found.schema, lambda columns, rows: _scan_parquet(found, files, columns, rows, batch, threads))
-    return Source(
-        found.schema,
-        lambda columns, rows: found.to_batches(columns=columns, filter=rows, batch_size=batch, use_threads=threads),
+    return Source(found.schema, lambda columns, rows: _scan(found, columns, rows, batch, threads))
+
+
+def _scan(found: Any, columns: list[str], rows: Any, batch: int, threads: bool) -> Iterable[pa.RecordBatch]:
+    """Read a file, a few batches ahead: many that wait in memory cost more than they save."""
+    return found.to_batches(  # type: ignore[no-any-return]
+        columns=columns,
+        filter=rows,
+        batch_size=batch,
+        use_threads=threads,
+        batch_readahead=_AHEAD,
+        fragment_readahead=1,
     )
 
 
@@ -101,7 +110,7 @@ def _scan_parquet(
         groups = [[group.id for group in part.subset(rows).row_groups] for part in found.get_fragments()]
         parts = zip(coded.get_fragments(), groups, strict=True)
         coded = dataset.FileSystemDataset([part.subset(row_group_ids=ids) for part, ids in parts if ids], schema, form)
-    return coded.to_batches(columns=columns, batch_size=batch, use_threads=threads)  # type: ignore[no-any-return]
+    return _scan(coded, columns, None, batch, threads)
 
 
 def ahead(items: Iterable[T]) -> Iterator[T]:
