@@ -10,7 +10,6 @@ from etalis.columnar.beside import readers_of
 from etalis.columnar.moments import MOST_ROUNDS
 from etalis.columnar.qualify import find_components, flat_types
 from etalis.language.rules import declarations, knowledge_changes
-from etalis.language.syntax import Initially
 from etalis.logic.clauses import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
@@ -75,8 +74,6 @@ def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
         yield "goals read the clock"
     if knowledge_changes(program.tree):
         yield "events change facts"
-    if any(isinstance(item, Initially) for item in program.tree.items):
-        yield "directives are run"
     if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
         yield "iso looks at events of every kind"
 

@@ -49,6 +49,13 @@ _BUILT_IN: Mapping[Key, Places] = {
     ("atomic_list_concat", 2): (ANYTHING, _TEXT),
 }
 
+_CLOSED: Mapping[Key, int] = {
+    **dict.fromkeys([(name, 2) for name in ("sort", "msort", "reverse", "list_to_set", "last")], 0),
+    **dict.fromkeys([(name, 2) for name in ("sum_list", "sumlist", "max_list", "min_list")], 0),
+    **dict.fromkeys([(name, 2) for name in ("atom_chars", "atom_codes", "atom_number", "=..")], 0),
+    **dict.fromkeys([(name, 3) for name in ("nth0", "nth1")], 1),
+}  # where this argument has no variable, no other has one afterwards
+
 
 class Answers:
     """What goals bind, over the knowledge of a database as it is now; without one, nothing is known of predicates."""
@@ -125,6 +132,10 @@ class Answers:
                     nothing: Known | None = None
                     ways = (unify(item, each, known) for each in split_list(several)[0])
                     return reduce(_way_of, ways, nothing)
+                case "findall", (each, inner, result):
+                    inside = self._run(inner, known, depth)
+                    is_closed = inside is None or bound_of(each, inside).sure
+                    return match_bound(result, ANY_VALUE if is_closed else ANYTHING, known)
                 case "aggregate_all", (what, inner, result):
                     return self._total(what, result, self._run(inner, known, depth), known)
         answer = self._answer(key, tuple(bound_of(arg, known) for arg in args))
@@ -148,6 +159,8 @@ class Answers:
         """Return what is known so far of a predicate's arguments when it succeeds."""
         if key in _BUILT_IN and (self.database is None or not self.database.overrides(*key)):
             return _BUILT_IN[key]
+        if key in _CLOSED and self._predicate(key) is None and asked[_CLOSED[key]].sure:
+            return (ANY_VALUE,) * key[1]
         if self._predicate(key) is None:
             return (ANY_VALUE,) if key in _TIMES else (ANYTHING,) * key[1]
         if (key, asked) not in self._found:
