@@ -195,9 +195,9 @@ def _look_up(goal: Term, known: dict[str, str], database: Database) -> LookUp | 
     makes: dict[int, tuple[str, str]] = {}
     for place, arg in enumerate(goal.args):
         match arg:
-            case Var(name=name) if name in known:
+            case Var(name=name) if name in known and known[name] != "number":  # whose type must be known here
                 given[place] = name
-            case Var(name=name):
+            case Var(name=name) if name not in known:
                 makes[place] = (name, type_of_values(row[place] for row, _ in predicate.live()) or "string")
             case Const(value=str() | int() | float()):
                 given[place] = arg

@@ -278,8 +278,11 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
                 yield "an absence shares a variable that may be unbound"
         case _:
             pass
+    firm = types.sure(node, tested=False)
     for test in p.tests(node):
-        yield from _test(test, node, types)
+        yield from _test(test, firm, types)
+        if isinstance(test, p.Goal):
+            firm |= types.sure(node) & set(test.outputs)
 
 
 def _coarse(name: str, node: p.Node, types: Typing) -> str:
@@ -312,10 +315,9 @@ def _fold(node: p.Fold, types: Typing) -> Iterator[str]:
         yield "an aggregate makes or takes compound terms"
     if node.within is not None and node.within >= LONGEST:
         yield "a window is too long for columns"
-    known = {**types.variables(node.element), **types.variables(node)}
-    numbers = [term for term in (node.value, node.result) if FOLDS[node.kind].numeric and isinstance(term, Var)]
-    if any(known.get(v.name) not in FLAT for v in numbers if not v.name.startswith("_#")):
-        yield f"the value of {node.kind} has no flat type"
+    inside = types.variables(node.element)
+    if FOLDS[node.kind].numeric and isinstance(node.value, Var) and inside.get(node.value.name) not in FLAT:
+        yield f"what the {node.kind} is taken of has no flat type"
     yield from _terms([] if node.value is None else [node.value, node.result], "an aggregate")
     if node.opener is None:
         return
@@ -324,7 +326,7 @@ def _fold(node: p.Fold, types: Typing) -> Iterator[str]:
         yield "a variable of an aggregate's elements has no value at the opener"
 
 
-def _test(test: p.Test, node: p.Node, types: Typing) -> Iterator[str]:
+def _test(test: p.Test, firm: frozenset[str], types: Typing) -> Iterator[str]:
     match test:
         case p.Action():
             yield "it has an action"
@@ -333,7 +335,7 @@ def _test(test: p.Test, node: p.Node, types: Typing) -> Iterator[str]:
         case p.Absent(node=absent, joined=joined, window=window):
             if window is not None and window >= LONGEST:
                 yield "a window is too long for columns"
-            if not set(joined) <= types.sure(absent) & types.sure(node, tested=False):
+            if not set(joined) <= types.sure(absent) & firm:
                 yield "an absence shares a variable that may be unbound"
         case _:
             pass

@@ -73,13 +73,28 @@ def type_of_value(value: Any) -> Type:
             return TERM
 
 
+def _is_written(texts: Iterable[str]) -> bool:
+    """Tell whether texts can be written down: halves of characters cannot."""
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def type_of_values(values: Iterable[Any]) -> Type:
-    """Return the type of all of some values."""
+    """Return the type of all of some values; texts that cannot be written down have none that columns have.
+
+    >>> [type_of_values(several) for several in ((1, "null"), ("a", "null"), ("null",), (1, 2.5), ("a", chr(0xD800)))]
+    ['int', 'string', None, 'term', 'term']
+    """
     known = tuple(values)
     kinds = set(map(type, known))
     if kinds == {int}:
         known = (min(known), max(known))
-    elif kinds == {str}:
-        known = tuple({*known[:1], next((x for x in known if x != "null"), "null")})
+    elif kinds == {str} and _is_written(known):
+        known = (next((x for x in known if x != "null"), "null"),)
+    elif str in kinds and not _is_written([x for x in known if isinstance(x, str)]):
+        return TERM
     first: Type = None
     return reduce(either, map(type_of_value, known), first)

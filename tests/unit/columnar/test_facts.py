@@ -158,6 +158,9 @@ TIMED = (
     "t2(T), T = 1.5, Y = N",
     "t1(T), 2 is T, Y = N",
     "t1(T), t2(T), f(X, Y)",
+    "t2(T), f(T, Y)",
+    "t2(T), M = T, f(M, Y)",
+    "t2(T), f(X, Y), t(T, _)",
 )
 
 
