@@ -44,18 +44,19 @@ def pytest_step(name: str, *options: str, selection: str | None = None) -> Step:
     return Step(name, ("-m", "pytest", "-q", "-m", selection or name, report, *options), tier=True)
 
 
+TWO = ("-n", "2", "--dist", "worksteal")  # processes; what is left at the end is divided
 CHECKS = (
     Step("format", ("-m", "ruff", "format", "--check", "--quiet", ".")),
     Step("lint", ("-m", "ruff", "check", "--quiet", ".")),
     Step("types", ("-m", "mypy", "--no-error-summary")),
-    pytest_step("fast", "-n", "2"),
-    pytest_step("property", "-n", "2", "--hypothesis-profile=test"),
+    pytest_step("fast", *TWO),
+    pytest_step("property", *TWO, "--hypothesis-profile=test"),
     pytest_step("docs", selection="docs or jit"),
 )
 SPARK_CHECK = pytest_step("spark")
 NIGHTLY = (
-    pytest_step("property", "-n", "2", "--hypothesis-profile=nightly"),
-    pytest_step("nightly", "-n", "2", "--hypothesis-profile=nightly"),
+    pytest_step("property", *TWO, "--hypothesis-profile=nightly"),
+    pytest_step("nightly", *TWO, "--hypothesis-profile=nightly"),
 )
 
 

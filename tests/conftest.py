@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -13,6 +15,7 @@ settings.register_profile("dev", _COMMON, max_examples=200)
 settings.register_profile("test", _COMMON, max_examples=2_000, derandomize=True, database=None)
 settings.register_profile("nightly", _COMMON, max_examples=50_000)
 settings.load_profile("dev")
+gc.set_threshold(10_000)  # tests make engines by the thousand, and the collector would walk each of them several times
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,7 @@ from etalis import semantics
 from etalis.language.parser import parse
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
+from properties.examples import by_day
 
 pytestmark = pytest.mark.property
 
@@ -79,6 +80,7 @@ def told(events: list[Event]) -> list[tuple[object, ...]]:
     return sorted(((e.name, *e.args, e.end) for e in events), key=str)
 
 
+@by_day(2)
 @given(st.sampled_from(sorted(CLOSURES)), st.booleans(), STEPS)
 def test_closures_are_those_of_a_search(kind: str, tabled: bool, steps: list[Step]) -> None:
     wanted = answers(steps, tabled=tabled)

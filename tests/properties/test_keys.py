@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
@@ -18,6 +18,7 @@ from etalis.logic.term import Value, real
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event, sort_key
+from properties.examples import by_day
 from properties.programs import KINDS, Shape, policies, programs, streams
 
 pytestmark = pytest.mark.property
@@ -68,6 +69,7 @@ def run(program: etalis.Program, events: list[Event], policy: str) -> list[tuple
     return [(e, e.rule) for e in [*engine.run(events), *engine.close()]]
 
 
+@by_day(2)
 @given(keyed_programs(), keyed_streams(), policies(), st.integers(1, 3))
 def test_parts_give_the_whole(tree: s.Program, stream: list[Event], policy: str, shards: int) -> None:
     text = print_program(tree)
@@ -95,6 +97,7 @@ def test_most_random_programs_can_be_parted() -> None:
     """The law above is tried on programs that have keys."""
     trees: list[bool] = []
 
+    @settings(max_examples=500)  # enough to tell a share
     @given(keyed_programs())
     def collect(tree: s.Program) -> None:
         try:

@@ -14,6 +14,7 @@ from etalis import semantics
 from etalis.language import syntax as s
 from etalis.language.parser import parse
 from etalis.temporal.event import Event
+from properties.examples import by_day
 from properties.programs import policies
 from properties.test_engine import Change, agree
 
@@ -98,11 +99,13 @@ def changes(draw: st.DrawFn) -> list[Change]:
     return found
 
 
+@by_day(2)
 @given(programs(), streams(), changes(), policies())
 def test_engine_gives_the_meaning(tree: s.Program, stream: list[Event], changed: list[Change], policy: str) -> None:
     agree(tree, stream, policy, changed)
 
 
+@by_day(2)
 @given(programs(PLAIN), spaced_streams())
 def test_a_condition_asked_later_sees_what_was_known_then(tree: s.Program, stream: list[Event]) -> None:
     """The least model asks all conditions again at every moment, as of the ends of their matches."""

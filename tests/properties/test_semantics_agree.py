@@ -11,6 +11,7 @@ from etalis.language import syntax as s
 from etalis.language.bindings import bindings
 from etalis.temporal.event import Event
 from etalis.temporal.relation import RELATIONS
+from properties.examples import by_day
 
 pytestmark = pytest.mark.property
 
@@ -141,6 +142,7 @@ def streams(draw: Draw) -> list[Event]:
     return found
 
 
+@by_day(2)
 @given(programs(), streams())
 def test_steps_give_the_least_model(program: s.Program, stream: list[Event]) -> None:
     made = semantics.run(program, stream, policy="unrestricted")

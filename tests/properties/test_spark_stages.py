@@ -125,6 +125,8 @@ def test_cases(shards: int) -> None:
             if run is None:
                 continue
             plan, events = run
+            if shards > 1 and all(stage.sharding.shards == 1 for stage in plan.stages):
+                continue  # no key parts the rows: it is the run in one shard again
             ran += 1
             several += len(plan.stages) > 1
             wanted = sorted(

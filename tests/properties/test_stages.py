@@ -137,6 +137,7 @@ def test_many_random_programs_have_stages() -> None:
     """The law above is tried on programs of several stages, with keys."""
     counts: list[int] = []
 
+    @settings(max_examples=500)  # enough to tell a share
     @given(staged_programs())
     def collect(tree: s.Program) -> None:
         try:

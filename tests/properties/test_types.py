@@ -18,6 +18,7 @@ from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import infer_types
 from etalis.temporal.event import Event
+from properties.examples import by_day
 from properties.programs import RECEIVED, policies, programs, streams
 
 pytestmark = pytest.mark.property
@@ -52,6 +53,7 @@ def typed_streams(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[dict[s
     return types, events
 
 
+@by_day(2)
 @given(programs(), typed_streams(), policies())
 def test_values_are_of_the_inferred_types(
     tree: s.Program, typed: tuple[dict[str, tuple[str, ...]], list[Event]], policy: str
