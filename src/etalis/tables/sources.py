@@ -101,7 +101,8 @@ def _scan_parquet(
     from pyarrow import dataset
 
     texts = {name for name in columns if pa.types.is_string(found.schema.field(name).type)}
-    form = dataset.ParquetFileFormat(dictionary_columns=texts)
+    near = dataset.ParquetFragmentScanOptions(pre_buffer=False)  # read when asked for: it is not far
+    form = dataset.ParquetFileFormat(dictionary_columns=texts, default_fragment_scan_options=near)
     schema = pa.schema(
         f.with_type(pa.dictionary(pa.int32(), pa.string())) if f.name in texts else f for f in found.schema
     )
