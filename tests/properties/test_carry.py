@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from types import NoneType
 from typing import Any
 from unittest.mock import patch
 
@@ -190,4 +191,5 @@ def rank(instance: Any) -> tuple[int, int]:
 def held(group: Any) -> list[Any]:
     """Return the instances that wait under a key."""
     found = group.items[-1:] if isinstance(group, Newest) else members(group)
-    return [tuple("token" if isinstance(x, Token) else x for x in instance) for instance in found]
+    told = {Token: "token", NoneType: "null"}  # what is unbound is null to the head, and nobody else asks
+    return [tuple(told.get(type(x), x) for x in instance) for instance in found]

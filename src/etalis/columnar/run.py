@@ -12,6 +12,7 @@ from etalis.columnar.batches import NO_ROWS, Input, Kind, Received, listed
 from etalis.columnar.beside import Beside, readers_of
 from etalis.columnar.build import Builder
 from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
+from etalis.columnar.derivations import Derivations
 from etalis.columnar.execute import Component, Made
 from etalis.columnar.gates import Open, gate_of
 from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
@@ -25,6 +26,7 @@ from etalis.columnar.whole import Piece, Wholes
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
+from etalis.runtime.course import too_many
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
@@ -73,6 +75,7 @@ class ColumnRun:
         self.loaded: list[Shared | Recurring] = []
         self._is_loaded = False
         self.wholes = Wholes(self)
+        self.derivations = Derivations(program.settings.max_derivations, self.schedule.may_fall_due)
         self.admitted = NO_ROWS
         self._ticks: list[Tick] = []
         self._beside: dict[frozenset[int], Beside] = {}
@@ -125,7 +128,7 @@ class ColumnRun:
     def load(self) -> None:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
         self.now = max(self.engine._state.now, _LEAST)
-        self.wholes.rows = 0
+        self.wholes.rows = self.derivations.last = 0
         try:
             if self._shared:
                 self.gate.load(self.choice.types)
@@ -258,10 +261,17 @@ class ColumnRun:
         taken = _batch(batch, self.now, clock)
         for alarms in told:
             alarms.begin(taken)
+        found: list[tuple[Kind, Made]] = []
         for component in self.components:
             for kind, made in component.take(taken).items():
                 if len(made):
+                    found.append((kind, made))
                     yield kind, made
+        over = self.derivations.count(clock, found)
+        if over is not None:
+            kind, made, row = over
+            ((_, event),) = self._events(kind, made.take(np.array([row])))
+            raise too_many(self.derivations.limit, event)
 
     @staticmethod
     def reported(made: Made, reported: Reported) -> Made:

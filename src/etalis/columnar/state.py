@@ -63,7 +63,7 @@ class Stored:
         if note["key"] != (width if width > 1 else 0) or len(columns) != max(width, 1) + len(self.values) + 2:
             raise UnfitError("what waits has compound terms")
         named = dict(zip((*self.keys, *self.values), columns if width else columns[1:], strict=False))
-        found = {name: to_column(values, self.types[name]) for name, values in named.items()}
+        found = {name: to_column(_bound(values), self.types[name]) for name, values in named.items()}
         return by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
 
     def clear(self) -> None:
@@ -139,6 +139,11 @@ class Side:
     def clear(self) -> None:
         """Let nothing wait over columns."""
         self.join.waiting[self.place] = nothing(self.stored.types)
+
+
+def _bound(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values with null for what is unbound: only a head asks for that, which makes it null."""
+    return ["null" if value is None else value for value in values] if None in values else values
 
 
 def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:

@@ -68,11 +68,11 @@ class Wholes:
 
     def _mark(self) -> Undo:
         """Return what brings rules over columns back to where they are now."""
-        run, now = self.run, self.run.now
+        run, now, last = self.run, self.run.now, self.run.derivations.last
         undo = [run.schedule.mark(), *(shared.mark() for shared in run.loaded)]
 
         def back() -> None:
-            run.now = now
+            run.now, run.derivations.last = now, last
             for each in undo:
                 each()
 

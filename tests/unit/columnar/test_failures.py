@@ -155,6 +155,25 @@ def test_too_many_derivations_leave_their_batch() -> None:
     assert len(detect(engine, stream[2:])) == 3
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["d(X, Y) <- a(X, _) seq b(Y, _). e(X) <- d(X, _).", "exceptionAlarm(d(X, Y), 2) <- a(X, Y). e(X) <- d(X, _)."],
+    ids=["one row", "what falls due"],
+)
+def test_derivations_are_counted_without_recursion(text: str) -> None:
+    program = etalis.compile(EVENTS + text, max_derivations=20)
+    stream = [*(("a", x, 0, 1) for x in range(11)), ("b", 1, 0, 9)]
+    with pytest.raises(LimitError) as pushed:
+        list(program.engine(policy="unrestricted").run(stream))
+    for batch in (1, 5, 20):
+        engine = program.engine(policy="unrestricted")
+        with pytest.raises(LimitError) as caught:
+            detect(engine, stream, batch=batch)
+        assert str(caught.value) == str(pushed.value)
+        assert engine.unfinished.rows < len(stream)
+    assert detect(program.engine(policy="unrestricted"), [*stream[2:]])
+
+
 def test_event_at_a_time_the_row_that_fails_is_begun() -> None:
     text = (
         ":- set_flag(max_derivations, 20). d(f(X), Y) <- a(X, Y). d(f(X), N) <- d(f(X), Y) where (Y < X, N is Y + 1)."
