@@ -213,7 +213,7 @@ def _source_types(node: p.Source, types: Typing) -> dict[str, set[str]]:
 def _part_types(node: p.Node, types: Typing) -> dict[str, set[str]]:
     """Return the types that each variable has in the parts of a node that export it."""
     found: dict[str, set[str]] = {}
-    for child in p.children(node):
+    for child in (*p.children(node), *p.negated(node)):
         known = types.variables(child)
         for name in child.exports:
             if name in known:

@@ -118,7 +118,7 @@ class Counting:
         for token, match, start, end in () if self.following is None else self.following.matches():
             place = places.setdefault(id(token.origin), len(rows))
             if place == len(rows):  # what it was counted after is gone
-                values = (match.get(v, _ANYTHING[self.types[v]]) for v in self.exports)
+                values = (match.get(v, _ANYTHING.get(self.types[v], "null")) for v in self.exports)
                 rows.append((start, match.get("$first", start), *values, 0, 0, 0))
             held.append((place, end))
         count = len(rows)

@@ -22,9 +22,9 @@ from etalis.columnar.joins import LIMIT, NO_LIMIT, Join
 from etalis.columnar.operators import Absence
 from etalis.columnar.tables import Blockers as ByKey
 from etalis.columnar.tables import Numbered
-from etalis.columnar.typed import UnfitError, to_column, to_integers
+from etalis.columnar.typed import to_column, to_integers
 from etalis.runtime.blockers import Blockers, LooseBlockers
-from etalis.runtime.snapshot_stores import Tokens, table_columns, table_content
+from etalis.runtime.snapshot_stores import Tokens, row_columns, table_content, table_rows
 from etalis.runtime.state import Made as Noted
 from etalis.runtime.state import State
 
@@ -58,13 +58,12 @@ class Stored:
         """Return what waits, in the order in which it ended."""
         if not self.store:
             return nothing({name: self.types[name] for name in (*self.keys, *self.values)})
-        note, columns = table_columns(self.store, "instances")
-        width = len(self.keys)
-        if note["key"] != (width if width > 1 else 0) or len(columns) != max(width, 1) + len(self.values) + 2:
-            raise UnfitError("what waits has compound terms")
-        named = dict(zip((*self.keys, *self.values), columns if width else columns[1:], strict=False))
+        keys, instances = table_rows(self.store, "instances")
+        *columns, start, end = row_columns(instances)
+        own = row_columns(keys) if len(self.keys) > 1 else [keys] * len(self.keys)
+        named = dict(zip((*self.keys, *self.values), (*own, *columns), strict=True))
         found = {name: to_column(_bound(values), self.types[name]) for name, values in named.items()}
-        return by_end(to_integers(columns[-2]), to_integers(columns[-1]), found)
+        return by_end(to_integers(start), to_integers(end), found)
 
     def clear(self) -> None:
         """Let nothing wait."""

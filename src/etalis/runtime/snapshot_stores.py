@@ -168,15 +168,19 @@ def join_keys(width: int, columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
 def table_columns(table: Table, form: str) -> tuple[Note, Columns]:
     """Return a table by join key as columns, and what must be known to read them."""
     groups = table.values()
-    if form == "instances":
-        kinds = set(map(type, groups))
-        if kinds == {Newest}:
-            return _columns("newest", list(table), [(group.event, *group.items[-1]) for group in groups])
-        if kinds == {tuple}:
-            return _columns(form, list(table), groups)
+    if form == "instances" and set(map(type, groups)) == {Newest}:
+        return _columns("newest", list(table), [(group.event, *group.items[-1]) for group in groups])
+    return _columns(form, *table_rows(table, form))
+
+
+def table_rows(table: Table, form: str) -> tuple[list[Any], Collection[Flat]]:
+    """Return the items of a table taken apart, with the key of each, those of a key in order."""
+    groups = table.values()
+    if form == "instances" and set(map(type, groups)) == {tuple}:
+        return list(table), groups
     apart = FORMS[form].apart
     found = [(key, apart(x)) for key, group in table.items() for x in (group,) * (type(group) is tuple) or group]
-    return _columns(form, [key for key, _ in found], [flat for _, flat in found])
+    return [key for key, _ in found], [flat for _, flat in found]
 
 
 def _columns(form: str, keys: list[Any], items: Collection[Flat]) -> tuple[Note, Columns]:

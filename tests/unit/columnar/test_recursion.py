@@ -200,3 +200,11 @@ def test_what_was_made_at_a_moment_is_known_to_either() -> None:
     check_carried(
         etalis.compile(text).engine(), stream, find_types(stream), list(etalis.compile(text).engine().run(stream))
     )
+
+
+def test_what_is_absent_may_have_values_of_another_type() -> None:
+    text = "r(X) <- a(X). r(X) <- (r(X) seq b(X)) cnot c(X)."
+    stream = events(("a", ("x",), 1), ("c", (0,), 2), ("c", (1,), 2), ("b", ("x",), 3))
+    run = ColumnRun(etalis.compile(text), find_types(stream))
+    assert found(run, stream, 2) == list(etalis.compile(text).engine().run(stream))
+    assert "X has values of several types" in run.choice.describe()
