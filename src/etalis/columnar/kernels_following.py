@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.columnar.compiler import kernel
-from etalis.columnar.kernels import BEFORE, allows, length, shift_for, spread
+from etalis.columnar.kernels import ALL, BEFORE, LATEST, NEWEST, allows, length, shift_for, spread
 
 NEXT_LEFT, NEXT_RIGHT, CANDIDATE, FOUND, WAITING = range(5)  # places of a cursor
 STRETCH = 1024  # left sides: few enough for what is done with them to stay in a near cache
+HEAD, TAIL, ARRIVED, AFTER, AHEAD = range(5)  # places of what is linked
+WIDTH = 5
+FAR = (1 << 63) - 1
 NEXT, FRESH = -2, -3  # no right side is under way; and what waits is to be put into the table
 
 
@@ -43,11 +46,11 @@ def follow(
     found = cursor[3]
     count = cursor[4]
     limited = len(limit) > 0
-    arriving = select == 2 or keep == 2
+    arriving = select == LATEST or keep == NEWEST
     while True:
-        least = end1[j] - retain if retain >= 0 and j < n1 else -0x7FFFFFFFFFFFFFFF
-        if y == -3:
-            if 2 * count > len(table) or 5 * count > len(lists):
+        least = end1[j] - retain if retain >= 0 and j < n1 else -FAR
+        if y == FRESH:
+            if 2 * count > len(table) or WIDTH * count > len(lists):
                 break
             for place in range(len(table)):
                 table[place] = -1
@@ -61,21 +64,21 @@ def follow(
                 while owner >= 0 and keys0[waiting[owner]] != key:
                     place = (place + 1) & mask
                     owner = table[place]
-                own = 5 * owner
+                own = WIDTH * owner
                 b = -1
                 if owner < 0:
                     table[place] = at
-                    own = 5 * at
-                    lists[own] = at
-                    lists[own + 2] = -1
+                    own = WIDTH * at
+                    lists[own + HEAD] = at
+                    lists[own + ARRIVED] = -1
                 else:
-                    b = lists[own + 1]
-                    lists[5 * b + 3] = at
-                lists[own + 1] = at
-                lists[5 * at + 3] = -1
-                lists[5 * at + 4] = b
-            y = -2
-        following = turn0[i] if i < n0 else 0x7FFFFFFFFFFFFFFF
+                    b = lists[own + TAIL]
+                    lists[WIDTH * b + AFTER] = at
+                lists[own + TAIL] = at
+                lists[WIDTH * at + AFTER] = -1
+                lists[WIDTH * at + AHEAD] = b
+            y = NEXT
+        following = turn0[i] if i < n0 else FAR
         while j < n1 and turn1[j] < following and found < enough:
             key = keys1[j]
             place = spread(key, shift)
@@ -86,33 +89,33 @@ def follow(
             if owner < 0:
                 j += 1
                 continue
-            own = 5 * owner
+            own = WIDTH * owner
             turn = turn1[j]
             b1 = start1[j]
-            if y == -2:
-                y = lists[own]
+            if y == NEXT:
+                y = lists[own + HEAD]
                 if retain >= 0:
                     while y >= 0 and end0[waiting[y]] < end1[j] - retain and turn0[waiting[y]] <= turn:
-                        if y == lists[own + 2]:
-                            lists[own + 2] = -1
-                        y = lists[5 * y + 3]
-                    lists[own] = y
+                        if y == lists[own + ARRIVED]:
+                            lists[own + ARRIVED] = -1
+                        y = lists[WIDTH * y + AFTER]
+                    lists[own + HEAD] = y
                     if y >= 0:
-                        lists[5 * y + 4] = -1
+                        lists[WIDTH * y + AHEAD] = -1
                     else:
-                        lists[own + 1] = -1
+                        lists[own + TAIL] = -1
                 if arriving:
-                    c = lists[own + 2]
+                    c = lists[own + ARRIVED]
                     if c >= 0:
-                        y = lists[5 * c + 3]
+                        y = lists[WIDTH * c + AFTER]
                     while y >= 0 and turn0[waiting[y]] <= turn:
-                        if keep == 2 and c >= 0:
+                        if keep == NEWEST and c >= 0:
                             alive[waiting[c]] = False
-                            lists[own] = y
-                            lists[5 * y + 4] = -1
+                            lists[own + HEAD] = y
+                            lists[WIDTH * y + AHEAD] = -1
                         c = y
-                        y = lists[5 * y + 3]
-                    lists[own + 2] = c
+                        y = lists[WIDTH * y + AFTER]
+                    lists[own + ARRIVED] = c
                     y = c
             while y >= 0:
                 x = waiting[y]
@@ -125,8 +128,8 @@ def follow(
                     good = good and length(occurs_on, start0[x], a2, b1, end1[j]) <= window
                 if limited:
                     good = good and b1 <= limit[x]
-                a = lists[5 * y + 3]
-                b = lists[5 * y + 4]
+                a = lists[WIDTH * y + AFTER]
+                b = lists[WIDTH * y + AHEAD]
                 if good:
                     if found == len(left):
                         break
@@ -135,31 +138,31 @@ def follow(
                     found += 1
                     if consume:
                         if b >= 0:
-                            lists[5 * b + 3] = a
+                            lists[WIDTH * b + AFTER] = a
                         else:
-                            lists[own] = a
+                            lists[own + HEAD] = a
                         if a >= 0:
-                            lists[5 * a + 4] = b
+                            lists[WIDTH * a + AHEAD] = b
                         else:
-                            lists[own + 1] = b
-                        if y == lists[own + 2]:
-                            lists[own + 2] = b
+                            lists[own + TAIL] = b
+                        if y == lists[own + ARRIVED]:
+                            lists[own + ARRIVED] = b
                         alive[x] = False
-                    if select != 0:
+                    if select != ALL:
                         y = -1
                         break
-                y = b if select == 2 else a
+                y = b if select == LATEST else a
             if y >= 0:
                 break
-            y = -2
+            y = NEXT
             j += 1
-        if y != -2 or (j < n1 and turn1[j] < following):
+        if y != NEXT or (j < n1 and turn1[j] < following):
             break
-        least = end1[j] - retain if retain >= 0 and j < n1 else -0x7FFFFFFFFFFFFFFF
+        least = end1[j] - retain if retain >= 0 and j < n1 else -FAR
         kept = 0
         for at in range(count):
             x = waiting[at]
-            if keep == 2 and alive[x] and lists[5 * at + 3] >= 0:
+            if keep == NEWEST and alive[x] and lists[WIDTH * at + AFTER] >= 0:
                 alive[x] = False
             waiting[kept] = x
             if alive[x] and end0[x] >= least and not (ebbs and limit[x] < end0[i - 1]):
@@ -172,7 +175,7 @@ def follow(
             waiting[count + at] = i + at
         i += new
         count += new
-        y = -3
+        y = FRESH
     cursor[0] = i
     cursor[1] = j
     cursor[2] = y

@@ -243,7 +243,7 @@ class Following(Search):
         size = 2 * f.STRETCH
         while size < 2 * self.cursor[f.WAITING]:
             size *= 2
-        self.places = self.desk.array("table", 2 * size), self.desk.array("lists", 5 * size)
+        self.places = self.desk.array("table", 2 * size), self.desk.array("lists", f.WIDTH * size)
 
     def _search(self, pairs: tuple[Any, Any, Any], enough: int) -> int:
         """Find pairs until there are enough, or no room; return how many."""
