@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
+from etalis.language.goals import TIMES
 from etalis.logic.clauses import Database, Key
 from etalis.logic.predicate import Predicate
 from etalis.logic.unify import Term, Variable, deref, split_list
@@ -32,29 +33,28 @@ Places: TypeAlias = tuple[Bound, ...]
 _MOST = 2_000  # questions; what is asked beyond is not followed
 _DEEPEST = 200  # goals within goals
 _INT, _TEXT = Bound("int", True), Bound("string", True)
-_TIMES = frozenset({("t1", 1), ("t2", 1)})
 _APART = frozenset({"int", "float", "string"})  # no value but null is of two of these
 _PASSING = frozenset({"once", "call", "prolog", "query", "db"})
-_BUILT_IN: Mapping[Key, Places] = {
-    ("between", 3): (_INT, ANYTHING, _INT),
-    ("succ", 2): (_INT, _INT),
-    ("length", 2): (ANYTHING, _INT),
-    ("atom_length", 2): (ANYTHING, _INT),
-    ("string_length", 2): (ANYTHING, _INT),
-    ("char_code", 2): (_TEXT, _INT),
-    ("atom_concat", 3): (ANYTHING, ANYTHING, _TEXT),
-    ("upcase_atom", 2): (ANYTHING, _TEXT),
-    ("downcase_atom", 2): (ANYTHING, _TEXT),
-    ("sub_atom", 5): (ANYTHING, _INT, _INT, _INT, _TEXT),
-    ("atomic_list_concat", 2): (ANYTHING, _TEXT),
-}
-
-_CLOSED: Mapping[Key, int] = {
-    **dict.fromkeys([(name, 2) for name in ("sort", "msort", "reverse", "list_to_set", "last")], 0),
-    **dict.fromkeys([(name, 2) for name in ("sum_list", "sumlist", "max_list", "min_list")], 0),
-    **dict.fromkeys([(name, 2) for name in ("atom_chars", "atom_codes", "atom_number", "=..")], 0),
-    **dict.fromkeys([(name, 3) for name in ("nth0", "nth1")], 1),
-}  # where this argument has no variable, no other has one afterwards
+_ALL_OF_FIRST = ((0,), (ANY_VALUE, ANY_VALUE))
+_BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
+    **dict.fromkeys(TIMES, ((), (ANY_VALUE,))),
+    ("between", 3): ((), (_INT, ANYTHING, _INT)),
+    ("succ", 2): ((), (_INT, _INT)),
+    ("length", 2): ((), (ANYTHING, _INT)),
+    ("atom_length", 2): ((), (ANYTHING, _INT)),
+    ("string_length", 2): ((), (ANYTHING, _INT)),
+    ("char_code", 2): ((), (_TEXT, _INT)),
+    ("atom_concat", 3): ((0, 1), (ANYTHING, ANYTHING, _TEXT)),
+    ("upcase_atom", 2): ((), (ANYTHING, _TEXT)),
+    ("downcase_atom", 2): ((), (ANYTHING, _TEXT)),
+    ("sub_atom", 5): ((), (ANYTHING, _INT, _INT, _INT, ANY_VALUE)),
+    ("atomic_list_concat", 2): ((), (ANYTHING, _TEXT)),
+    ("atomic_list_concat", 3): ((0,), (ANYTHING, ANYTHING, _TEXT)),
+    **dict.fromkeys([(name, 2) for name in ("sort", "msort", "reverse", "list_to_set", "last")], _ALL_OF_FIRST),
+    **dict.fromkeys([(name, 2) for name in ("sum_list", "sumlist", "max_list", "min_list")], _ALL_OF_FIRST),
+    **dict.fromkeys([(name, 2) for name in ("atom_chars", "atom_codes", "atom_number", "=..")], _ALL_OF_FIRST),
+    **dict.fromkeys([(name, 3) for name in ("nth0", "nth1")], ((1,), (ANY_VALUE,) * 3)),
+}  # what is known of the arguments afterwards, if those at some places had no variable before
 
 
 class Answers:
@@ -126,7 +126,7 @@ class Answers:
     def _call(self, name: str, args: Sequence[Term], known: Known, depth: int) -> Known | None:
         """Call a predicate: the program's own, else what is built in or of the library."""
         key = (name, len(args))
-        if self.database is None or not self.database.overrides(*key):
+        if not self._is_own(key):
             match name, args:
                 case ("member" | "memberchk", (item, several)) if split_list(several)[1] == ():
                     nothing: Known | None = None
@@ -157,18 +157,20 @@ class Answers:
 
     def _answer(self, key: Key, asked: Places) -> Places | None:
         """Return what is known so far of a predicate's arguments when it succeeds."""
-        if key in _BUILT_IN and (self.database is None or not self.database.overrides(*key)):
-            return _BUILT_IN[key]
-        if key in _CLOSED and self._predicate(key) is None and asked[_CLOSED[key]].sure:
-            return (ANY_VALUE,) * key[1]
+        nothing = (ANYTHING,) * key[1]
         if self._predicate(key) is None:
-            return (ANY_VALUE,) if key in _TIMES else (ANYTHING,) * key[1]
+            needed, answer = ((), nothing) if self._is_own(key) else _BUILT_IN.get(key, ((), nothing))
+            return answer if all(asked[place].sure for place in needed) else nothing
         if (key, asked) not in self._found:
             if len(self._found) >= _MOST:
-                return (ANYTHING,) * key[1]
+                return nothing
             self._found[key, asked] = None
             self._fresh.append((key, asked))
         return self._found[key, asked]
+
+    def _is_own(self, key: Key) -> bool:
+        """Tell whether the program or the host defines a predicate."""
+        return self.database is not None and self.database.overrides(*key)
 
     def _predicate(self, key: Key) -> Predicate | None:
         """Return a predicate that is made of clauses."""
