@@ -138,17 +138,8 @@ class Recurring:
         return [self.component.texts.column(words[:, i], type_) for i, type_ in enumerate(types)]
 
     def mark(self) -> Undo:
-        """Return what goes back to what is kept now; the machine changes it in place."""
-        machine = self.component
-        waiting, latest, now, texts = machine.waiting(), machine.latest(), machine.reg[t.NOW], list(machine.texts.known)
-
-        def back() -> None:
-            machine.forget()
-            machine.texts.know(texts)
-            machine.wait(waiting)
-            machine.remember(now, latest)
-
-        return back
+        """Return what goes back to what is kept now."""
+        return self.component.mark()
 
     def clear(self) -> None:
         """Keep nothing in the machine."""

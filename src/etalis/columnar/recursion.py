@@ -263,10 +263,7 @@ class Recursion:
         self.reg[[t.FREE_ROW, t.FREE_BUCKET]] = -1
         self.reg[[t.ROWS, t.BUCKETS, t.KEYS, t.LIVE]] = 0
         total = sum(map(len, rows.values()))
-        while len(self.cells) <= total:
-            self._help(t.MORE_ROWS)
-        while len(self.buckets) <= total:
-            self._help(t.MORE_BUCKETS)
+        self._make_room(total, total)
         self.table.fill(-1)
         nodes, tests, _, _, tape = self.plan
         state = (self.reg, self.key, self.cells, self.links, self.buckets, self.table)
@@ -287,6 +284,30 @@ class Recursion:
         self.events[:count] = latest
         self.order[:count] = np.arange(count)
         self.reg[[t.NOW, t.SINCE, t.EVENTS]] = now, 0, count
+
+    def mark(self) -> Callable[[], None]:
+        """Return what goes back to what is kept now; since the machine changes it in place, it is copied."""
+        kept = [t.FREE_ROW, t.ROWS, t.FREE_BUCKET, t.BUCKETS, t.KEYS, t.LIVE]
+        reg, latest, texts = self.reg.copy(), self.latest(), list(self.texts.known)
+        rows, keys = slice(reg[t.ROWS]), slice(reg[t.BUCKETS])
+        cells, links, buckets = self.cells[rows].copy(), self.links[rows].copy(), self.buckets[keys].copy()
+
+        def back() -> None:
+            self.forget()
+            self.texts.know(texts)
+            self._make_room(len(cells), len(buckets))
+            self.cells[rows], self.links[rows], self.buckets[keys] = cells, links, buckets
+            self.reg[kept] = reg[kept]
+            spread(buckets, self.table)
+            self.remember(int(reg[t.NOW]), latest)
+
+        return back
+
+    def _make_room(self, rows: int, buckets: int) -> None:
+        while len(self.cells) <= rows:
+            self._help(t.MORE_ROWS)
+        while len(self.buckets) <= buckets:
+            self._help(t.MORE_BUCKETS)
 
     def _forget_texts(self) -> None:
         """Number texts anew: those of the program, and of what waits or was made at this stamp."""

@@ -51,16 +51,16 @@ class Wholes:
         self.rows = 0
 
     @contextmanager
-    def whole(self, batch: Input) -> Iterator[None]:
-        """Take a batch over columns: if that fails, be where it began."""
+    def whole(self, batch: Input) -> Iterator[Undo]:
+        """Take a batch over columns: if that fails, be where it began. What is yielded brings its rules back there."""
         engine, errors = self.run.engine, len(self.run.engine.errors)
-        state, undo = engine._state, [self._mark(), self.run.gate.mark()]
+        state, undo, reopen = engine._state, self._mark(), self.run.gate.mark()
         now, floor = state.now, state.floor
         try:
-            yield
+            yield undo
         except BaseException:
-            for each in undo:
-                each()
+            undo()
+            reopen()
             state.now, state.floor = now, floor
             del engine.errors[errors:]
             raise
@@ -80,8 +80,8 @@ class Wholes:
 
     def take(self, batch: Input) -> Iterator[Event]:
         """Take a batch by all rules; yield what it causes, in order."""
-        run, undo = self.run, self._mark()
-        with self.whole(batch):
+        run = self.run
+        with self.whole(batch) as undo:
             pieces = [*map(run.piece, run.admit(batch)), *run.settling()]
         for number, piece in enumerate(pieces):
             try:

@@ -61,26 +61,30 @@ def detect(engine: etalis.Engine, stream: list[Row], **options: Any) -> list[tup
     return listed(engine.detect(table(stream), time="at", event="event", **options))
 
 
-def fails_now_and_then(monkeypatch: pytest.MonkeyPatch, owner: type, name: str, rng: random.Random) -> None:
+def fails_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, rng: random.Random, often: float = 0.2
+) -> None:
     """Let a method do what it does, and sometimes be interrupted then."""
     original: Callable[..., Any] = getattr(owner, name)
 
     def method(self: Any, *args: Any, **given: Any) -> Any:
         found = original(self, *args, **given)
-        if rng.random() < 0.2:
+        if rng.random() < often:
             raise StopError
         return found
 
     monkeypatch.setattr(owner, name, method)
 
 
-def taken_with_interruptions(engine: etalis.Engine, stream: list[Row], rng: random.Random) -> list[tuple[Any, ...]]:
+def taken_with_interruptions(
+    engine: etalis.Engine, stream: list[Row], rng: random.Random, batch: int = 16
+) -> list[tuple[Any, ...]]:
     """Take rows, going on after each interruption; there must be some."""
     found: list[tuple[Any, ...]] = []
     stops = 0
     while stream:
         try:
-            found += detect(engine, stream, batch=16, threads=rng.choice((1, 2)))
+            found += detect(engine, stream, batch=batch, threads=rng.choice((1, 2)))
             stream = []
         except StopError:
             stops += 1
@@ -115,6 +119,19 @@ def test_an_engine_goes_on_after_interruptions(
     assert (one.now, one.watermark, one.dead_letters) == (other.now, other.watermark, other.dead_letters)
     assert sorted(map(str, one.errors)) == sorted(map(str, other.errors))
     assert one.close() == other.close()
+
+
+def test_much_that_waits_in_recursion_is_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = etalis.compile(EVENTS + "d(X, Y) <- a(X, Y). d(X, Y) <- d(X, Z) seq a(Z, Y).")
+    rng = random.Random(1)
+    stream = [("a", rng.randrange(4000), rng.randrange(4000), at) for at in range(3000)]
+    one, other = (program.engine(policy="unrestricted") for _ in range(2))
+    expected = detect(one, stream)
+    with monkeypatch.context() as patched:
+        fails_now_and_then(patched, Recursion, "take", rng, often=0.5)
+        found = taken_with_interruptions(other, stream, rng, batch=400)
+    assert found == expected
+    assert one.waiting() == other.waiting()
 
 
 LARGE = 1 << 62
