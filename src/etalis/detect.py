@@ -85,6 +85,7 @@ def detect_on(
     threads: int = 2, progress: bool | Tell = False,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
+    engine.unfinished = None
     program, rules = engine.program, engine._rules
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
@@ -95,7 +96,6 @@ def detect_on(
     run = _Run(plan, _columns().run_on(engine, _types(plan)))
     rows = _arrived(_scan(table, plan, known=False), plan.frames[0], unit)
     parts: list[pa.RecordBatch] = []
-    engine.unfinished = None
     try:
         run.run.load()
         _take_all(run, rows if run.run.in_any_order else map(_sorted, rows), threads, progress, parts)

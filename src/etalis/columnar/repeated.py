@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Instances, Integers, nothing
+from etalis.columnar.columns import Column, Instances, nothing
 from etalis.columnar.kernels_repetitions import NO_MATCH
 from etalis.columnar.repetitions import Repeater
 from etalis.columnar.state import Gap, Stored, Undo, clear_gaps, find_limits, keys_of, write_limits
@@ -26,9 +26,6 @@ from etalis.runtime.store import Token, members, put
 
 Counted: TypeAlias = Any  # Left | Run, as the operator has it
 _ANYTHING: Mapping[str, Any] = {"int": 0, "float": 0.0, "string": ""}  # where nobody asks again
-
-
-_time = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +138,7 @@ class Counting:
         rows = self.repeater.waiting
         rows = rows.take(np.argsort(rows.column("$listed").data, kind="stable"))
         owners = self._owners(rows)
-        keys = [*zip(*(rows.column(v).values() for v in self.keys), strict=True)] or [()] * len(rows)
-        waits = np.flatnonzero(rows.column("$waits").data)
-        if isinstance(self.theirs, Runner):
-            self._save_runs(waits, keys, owners)
-        else:
-            self._save_lefts(waits, keys, owners)
+        self._save_waiting(rows, owners)
         if self.following is not None:
             self._save_matches(self.following, rows, owners)
 
@@ -164,26 +156,24 @@ class Counting:
                 left.counts[key] = count
         return lefts
 
-    def _save_lefts(self, waits: Integers, keys: list[Values], owners: list[Counted]) -> None:
-        assert isinstance(self.theirs, TheirRepeater)
-        shelf = self.theirs.lefts
-        shelf.groups.clear()
-        shelf.fifo.clear()
-        for place in waits.tolist():
-            shelf.groups.setdefault(keys[place], []).append(owners[place])
-        for group in shelf.groups.values():
+    def _save_waiting(self, rows: Instances, owners: list[Counted]) -> None:
+        """Let the engine count after the rows that wait; a run expires by its start, a left side by its end."""
+        keys = [*zip(*(rows.column(v).values() for v in self.keys), strict=True)] or [()] * len(rows)
+        waiting = [(keys[i], owners[i]) for i in np.flatnonzero(rows.column("$waits").data).tolist()]
+        theirs = self.theirs
+        groups: dict[Values, list[Any]]
+        if isinstance(theirs, Runner):
+            groups, fifo, keep, since = theirs.runs, theirs.fifo, theirs.window, "start"
+        else:
+            groups, fifo, keep, since = theirs.lefts.groups, theirs.lefts.fifo, theirs.lefts.keep, "end"
+        groups.clear()
+        fifo.clear()
+        for key, one in waiting:
+            groups.setdefault(key, []).append(one)
+        for group in groups.values():
             group.sort(key=rank)
-        if shelf.keep is not None:
-            shelf.fifo.extend(sorted(((owners[i].end, keys[i]) for i in waits.tolist()), key=_time))
-
-    def _save_runs(self, waits: Integers, keys: list[Values], owners: list[Counted]) -> None:
-        assert isinstance(self.theirs, Runner)
-        self.theirs.runs.clear()
-        self.theirs.fifo.clear()
-        for place in waits.tolist():
-            self.theirs.runs.setdefault(keys[place], []).append(owners[place])
-        if self.theirs.window is not None:
-            self.theirs.fifo.extend(sorted(((owners[i].start, keys[i]) for i in waits.tolist()), key=_time))
+        if keep is not None:
+            fifo.extend(sorted(((getattr(one, since), key) for key, one in waiting), key=itemgetter(0)))
 
     def _save_matches(self, following: Following, rows: Instances, owners: list[Counted]) -> None:
         clear_gaps(following.gaps)
