@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute
 
 from etalis.errors import EventError, Problem
-from etalis.logic.term import Value, order_key, real
+from etalis.logic.term import Value, format_value, order_key, real
 
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool
@@ -88,7 +88,7 @@ def from_arrow(array: Any, kind: str) -> Column:
 
 
 def from_values(values: Sequence[Value], kind: str) -> Column:
-    """Return values of one type, or null, as a column."""
+    """Return values of one type, or null, as a column; texts that cannot be written down are terms."""
     if kind == "term":
         data = np.empty(len(values), object)
         data[:] = values
@@ -99,7 +99,21 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
     except OverflowError:
         hint = "make it a float or a string in the rule, or push the events to an engine"
         raise EventError(Problem("E607", "an integer outside 64 bits has no column", hint=hint)) from None
+    except UnicodeEncodeError:
+        return from_values(values, "term")
     return from_arrow(array, kind)
+
+
+def fit(column: Column, kind: str) -> Column:
+    """Return a column of terms in the type that its values have, null aside; one that was declared may be wrong."""
+    if column.type != "term" or kind == "term":
+        return column
+    values = column.values()
+    other = next((x for x in values if type_of(x) != kind and x != "null"), None)
+    if other is not None:
+        hint = "declare the attribute term, or make the rules that make the event give it the type"
+        raise EventError(Problem("E607", f"{format_value(other)} is not {kind}, as was declared", hint=hint))
+    return from_values(values, kind)
 
 
 def type_of(value: Value) -> str:

@@ -6,14 +6,14 @@ caused, the place within the round. Law: what a batch gives is what the engine g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Flags, Instances, Integers, concat, constant, key_rows, nothing, ranks
+from etalis.columnar.columns import Column, Flags, Instances, Integers, concat, constant, fit, key_rows, nothing, ranks
 from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
@@ -69,7 +69,8 @@ class Component:
                 if alarm is None:
                     makers.append(maker)
                 else:
-                    makers.append(alarms := Alarms(alarm, maker, shared.conditions, heads[i].label))
+                    known = types.variables(heads[i].body)
+                    makers.append(alarms := Alarms(alarm, maker, known, shared.conditions, heads[i].label))
                     shared.timers.append(alarms)
             kind = made_kind(heads[group[0]])
             self.steps.append((kind, makers, Latest(types[kind])))
@@ -140,12 +141,15 @@ class Alarms:
     Where received events tell the time, in the variable `told`, their matches are found before the clock is known.
     """
 
-    def __init__(self, alarm: Alarm, maker: _Maker, conditions: Conditions, rule: str) -> None:
+    def __init__(
+        self, alarm: Alarm, maker: _Maker, types: Mapping[str, str], conditions: Conditions, rule: str
+    ) -> None:
         self.alarm = alarm
         self.rule = rule
         self.conditions = conditions
         self.delay = alarm_delay(alarm)
         self.told = alarm.when.name if self.delay is None and isinstance(alarm.when, Var) else None
+        self.type = "term" if self.told is None else types[self.told]
         self.early = (nothing({}), np.zeros(0, np.int64), np.zeros(0, np.int64))
         self.maker = maker
         self.number = maker.number
@@ -182,7 +186,7 @@ class Alarms:
         """Find the matches of a batch that has no clock yet; return when what they set is due."""
         assert self.told is not None
         rows = self.operator.take(batch)
-        column = rows.column(self.told)
+        column = fit(rows.column(self.told), self.type)
         moment = to_moments(column)
         is_bad = np.zeros(len(rows), bool) if column.absent is None else column.absent
         if self.alarm.kind == "after":

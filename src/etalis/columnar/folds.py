@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from etalis.columnar.columns import Block, Column, Instances, Integers, concat, constant, stack, type_of
+from etalis.columnar.columns import Block, Column, Instances, Integers, concat, constant, fit, stack, type_of
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values
 from etalis.columnar.tables import merge
@@ -31,11 +31,13 @@ class Elements(Operator):
     """The elements of an aggregate that have a value to fold: their groups, and the value by a name of its own."""
 
     def __init__(
-        self, operator: Operator, groups: Sequence[str], kind: str, value: Term | None, fail: Callable[[str], None]
-    ) -> None:
+        self, operator: Operator, groups: Sequence[str], aggregate: Aggregate, value: Term | None,
+        fail: Callable[[str], None],
+    ) -> None:  # fmt: skip
         self.operator = operator
         self.groups = groups
-        self.kind = kind
+        self.kind = aggregate.name
+        self.type = aggregate.type or "term"
         self.value = value
         self.fail = fail
 
@@ -46,6 +48,8 @@ class Elements(Operator):
         if self.value is None:
             return _over(rows, columns)
         value = rows.column(self.value.name) if isinstance(self.value, Var) else constant(_value(self.value), len(rows))
+        if FOLDS[self.kind].numeric:
+            value = fit(value, self.type)
         found = _over(rows, {**columns, VALUE: value})
         return found.take(self._countable(value)) if FOLDS[self.kind].numeric and _has_others(value) else found
 
@@ -216,7 +220,7 @@ def build_fold(
         case _:
             pass
     aggregate = Aggregate(node.kind, kind if FOLDS[node.kind].has_value else None)
-    elements = Elements(inputs[-1], node.groups, node.kind, node.value if aggregate.type else None, fail)
+    elements = Elements(inputs[-1], node.groups, aggregate, node.value if aggregate.type else None, fail)
     outcome = Outcome(node, tests)
     if node.opener is None:
         return Slider(node, elements, aggregate, outcome, types)

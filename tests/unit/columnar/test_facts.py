@@ -186,3 +186,11 @@ def test_what_facts_bind_blocks_on_an_engine_that_goes_on(policy: str) -> None:
     )
     stream = [Event.make("aabbn"[i * 7 % 5], (i * i % 3,), i * 400_000, i * 400_000) for i in range(60)]
     assert check(text, stream, policy)
+
+
+def test_halves_of_characters() -> None:
+    values = [(0xD800,), (65,), (0xDC00,), (65,)]
+    events = [Event.make("a", row, 10**6 * t, 10**6 * t) for t, row in enumerate(values)]
+    assert check("d(Y) <- a(X) where char_code(Y, X). e(Y) <- d(Y) seq d(Y).", events, "unrestricted")
+    half = chr(0xD800)
+    assert check(f"name(65, '{half}'). name(66, b). d(Y) <- a(X) where name(X, Y).", events)
