@@ -1,7 +1,7 @@
 """How many events each input has caused, over columns: more than `max_derivations` are an error, as in the engine.
 
-What falls due counts with the last input before it (reading 28). Counting is cheap where a whole batch has caused no
-more than one input may.
+What falls due counts with the last input before it (reading 28). Nothing is counted where it is plain that no input
+has caused more than it may.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from etalis.columnar.columns import Integers
 from etalis.columnar.execute import Made
-from etalis.columnar.moments import PLACE, Clock, row_of
+from etalis.columnar.moments import PLACE, Clock, first_turns, row_of
 
 Kind: TypeAlias = tuple[str, int]
 Derived: TypeAlias = Sequence[tuple[Kind, Made]]
@@ -29,7 +29,7 @@ class Derivations:
 
     def count(self, clock: Clock, derived: Derived) -> tuple[Kind, Made, int] | None:
         """Count what was made in a batch; if an input made too much, return the last event of the round it is in."""
-        if not self.is_timed and sum(len(made) for _, made in derived) <= self.limit:
+        if self._are_few(clock, derived):
             return None
         turn = np.concatenate([np.zeros(0, np.int64), *(made.turn for _, made in derived)])
         cause = np.searchsorted(clock.rows, row_of(turn), side="right")
@@ -41,6 +41,27 @@ class Derivations:
             return None
         mine = np.sort(turn[cause == over[0]])
         return _last_of(int(mine[self.limit - (before if over[0] == 0 else 0)]) >> PLACE, derived)
+
+    def _are_few(self, clock: Clock, derived: Derived) -> bool:
+        """Tell whether no input can have made too much, without counting for each of them."""
+        turns = [made.turn for _, made in derived]
+        if not self.is_timed:
+            each = self.limit // max(len(turns), 1)
+            return all(len(turn) <= each or (each > 0 and _are_apart(turn, each)) for turn in turns)
+        total = sum(map(len, turns))
+        if self.last + total > self.limit:
+            return False
+        if len(clock.rows):
+            first = first_turns(clock.rows[-1])
+            self.last = sum(len(turn) - int(np.searchsorted(turn, first)) for turn in turns)
+        else:
+            self.last += total
+        return True
+
+
+def _are_apart(turn: Integers, count: int) -> bool:
+    """Tell whether no input has more than so many of several turns, which are in order."""
+    return bool((row_of(turn[count:]) > row_of(turn[:-count])).all())
 
 
 def _last_of(moment: int, derived: Derived) -> tuple[Kind, Made, int]:
