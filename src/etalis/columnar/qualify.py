@@ -261,9 +261,11 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         yield "its parts are asked for"
     if "$token" in node.exports and follower is None:
         yield "what a repetition counts after may be consumed elsewhere"
-    named = [v for v in node.exports if v[0] != "$"]
-    asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
-    vague = [v for v in dict.fromkeys((*named, *asked)) if v not in types.sure(node) | loose]
+    stages = types.sure_by_test(node)
+    vague = [v for v in node.exports if v[0] != "$" and v not in stages[-1] | loose]
+    for test, firm in zip(p.tests(node), stages, strict=False):
+        if isinstance(test, p.Goal):
+            vague += [v for v in test.inputs if v not in firm | loose]
     if vague:
         yield f"{vague[0]} may be unbound"
     match node:
@@ -278,11 +280,8 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
                 yield "an absence shares a variable that may be unbound"
         case _:
             pass
-    firm = types.sure(node, tested=False)
-    for test in p.tests(node):
+    for test, firm in zip(p.tests(node), stages, strict=False):
         yield from _test(test, firm, types)
-        if isinstance(test, p.Goal):
-            firm |= types.sure(node) & set(test.outputs)
 
 
 def _coarse(name: str, node: p.Node, types: Typing) -> str:

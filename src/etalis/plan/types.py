@@ -51,10 +51,14 @@ class Typing(Types):
         """Return the types of the variables that a node's matches bind."""
         return {name: bound.type or self.nothing for name, bound in self._flow.known(node).items()}
 
-    def sure(self, node: p.Node, *, tested: bool = True) -> frozenset[str]:
-        """Return the variables that every match of a node binds, its own tests included or not."""
-        known = self._flow.known(node) if tested else self._flow.bound(node)
-        return sure(node) | {name for name, bound in known.items() if bound.sure}
+    def sure(self, node: p.Node) -> frozenset[str]:
+        """Return the variables that every match of a node binds."""
+        return self.sure_by_test(node)[-1]
+
+    def sure_by_test(self, node: p.Node) -> list[frozenset[str]]:
+        """Return the variables that every match of a node has bound before each of its tests, and after all."""
+        stages = self._flow.stages(node)
+        return [sure(node) | {name for name, bound in known.items() if bound.sure} for known in stages]
 
 
 def infer_types(
@@ -145,14 +149,17 @@ class _Flow:
 
     def known(self, node: p.Node) -> _Known:
         """Return what is known of the variables that a node's matches bind."""
-        known = self.bound(node)
-        for test in p.tests(node):
-            if isinstance(test, p.Goal):
-                known = {**known, **self._goal(test, known)}
-        return known
+        return self.stages(node)[-1]
 
-    def bound(self, node: p.Node) -> _Known:
-        """Return what is known of the variables of matches that are not tested yet."""
+    def stages(self, node: p.Node) -> list[_Known]:
+        """Return what is known of the variables of a node's matches before each of its tests, and after all."""
+        found = [self._bound(node)]
+        for test in p.tests(node):
+            known = found[-1]
+            found.append({**known, **self._goal(test, known)} if isinstance(test, p.Goal) else known)
+        return found
+
+    def _bound(self, node: p.Node) -> _Known:
         match node:
             case p.Source(name=name, args=args):
                 types = self.found.get((name, len(args)), (TERM,) * len(args))
