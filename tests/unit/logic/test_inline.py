@@ -17,6 +17,7 @@ from etalis.logic.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, real
 from etalis.logic.unify import Variable
+from properties.examples import by_day
 
 SOLVER = Solver(new_database())
 
@@ -100,6 +101,7 @@ def cases(draw: st.DrawFn) -> tuple[Goal, dict[str, str], dict[str, Any]]:
 
 
 @pytest.mark.property
+@by_day(2)
 @given(cases())
 def test_inlined_goals_agree_with_the_solver(case: tuple[Goal, dict[str, str], dict[str, Any]]) -> None:
     goal, types, values = case

@@ -15,6 +15,7 @@ from etalis.language.parser import parse, parse_term
 from etalis.logic.facts import forget, learn
 from etalis.logic.relation import Relation
 from etalis.logic.solver import Solver
+from properties.examples import by_day
 
 TEXT = """
 :- dynamic p/2.
@@ -89,6 +90,7 @@ def reachable(rows: list[tuple[int, int]], x: int) -> set[int]:
 
 
 @pytest.mark.property
+@by_day(2)
 @given(STEPS, st.integers(1, 8))
 def test_as_of_is_what_was_known_then(steps: list[tuple[int, Any]], horizon: int) -> None:
     timed = Timed(horizon)
