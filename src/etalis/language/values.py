@@ -27,7 +27,7 @@ def ground(term: Term) -> Value | None:
         case ListTerm(items=items, tail=tail):
             values = _all(items)
             end = () if tail is None else ground(tail)
-            return None if values is None or end is None else _listed(values, end)
+            return None if values is None or end is None else listed(values, end)
         case _:
             assert_never(term)
 
@@ -37,13 +37,29 @@ def _all(terms: tuple[Term, ...]) -> tuple[Value, ...] | None:
     return None if None in values else values
 
 
-def _listed(values: tuple[Value, ...], end: Value) -> Value:
+def listed(values: tuple[Value, ...], end: Value) -> Value:
     """Return a list with a tail: a tuple if the tail is one, otherwise the chain of pairs that a partial list is."""
     if isinstance(end, tuple):
         return values + end
     for value in reversed(values):
         end = Struct("[|]", (value, end))
     return end
+
+
+def unlisted(value: Value, count: int) -> tuple[Value, ...] | None:
+    """Return so many first elements of a list, which may be a partial one, and its rest; None if it has not so many.
+
+    >>> unlisted((1, 2, 3), 2), unlisted(listed((1,), "x"), 1), unlisted((1,), 2)
+    ((1, 2, (3,)), (1, 'x'), None)
+    """
+    front: list[Value] = []
+    while len(front) < count and isinstance(value, Struct) and value.name == "[|]" and len(value.args) == 2:
+        front.append(value.args[0])
+        value = value.args[1]
+    more = count - len(front)
+    if not more:
+        return (*front, value)
+    return (*front, *value[:more], value[more:]) if isinstance(value, tuple) and len(value) >= more else None
 
 
 def variables(node: Term | Pattern | Rule) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from etalis.language import syntax as s
+from etalis.language.values import listed, unlisted
 from etalis.logic.term import Struct, Value
 from etalis.runtime.code import Code
 
@@ -42,13 +43,14 @@ def match_arguments(
                 )
                 stack.extend(reversed([(a, f"{struct}.args[{i}]") for i, a in enumerate(args)]))
             case s.ListTerm(items=items, tail=tail):
-                items_local = code.fresh("u")
-                size = f"== {len(items)}" if tail is None else f">= {len(items)}"
-                tests.append(f"type({items_local} := {place}) is tuple and len({items_local}) {size}")
-                parts = [(a, f"{items_local}[{i}]") for i, a in enumerate(items)]
-                if tail is not None:
-                    parts.append((tail, f"{items_local}[{len(items)}:]"))
-                stack.extend(reversed(parts))
+                local = code.fresh("u")
+                if tail is None:
+                    tests.append(f"type({local} := {place}) is tuple and len({local}) == {len(items)}")
+                    parts = items
+                else:
+                    tests.append(f"({local} := {code.constant(unlisted)}({place}, {len(items)})) is not None")
+                    parts = (*items, tail)
+                stack.extend(reversed([(a, f"{local}[{i}]") for i, a in enumerate(parts)]))
             case _:
                 assert_never(pattern)
     return " and ".join(tests), {v: e for v, e in names.items() if v in wanted}
@@ -70,11 +72,11 @@ def fits(term: s.Term, value: Value, bound: dict[str, Value]) -> bool:
             alike = isinstance(value, Struct) and value.name == functor and len(value.args) == len(args)
             return alike and all(fits(a, v, bound) for a, v in zip(args, value.args, strict=True))
         case s.ListTerm(items=items, tail=tail):
-            if not isinstance(value, tuple) or len(value) < len(items):
-                return False
-            first, rest = value[: len(items)], value[len(items) :]
-            front = all(fits(a, v, bound) for a, v in zip(items, first, strict=True))
-            return front and (not rest if tail is None else fits(tail, rest, bound))
+            if tail is None:
+                parts = value if isinstance(value, tuple) and len(value) == len(items) else None
+                return parts is not None and all(fits(a, v, bound) for a, v in zip(items, parts, strict=True))
+            parts = unlisted(value, len(items))
+            return parts is not None and all(fits(a, v, bound) for a, v in zip((*items, tail), parts, strict=True))
         case _:
             assert_never(term)
 
@@ -98,13 +100,7 @@ def build(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str])
             return f"{code.constant(Struct)}({code.constant(functor)}, ({inner},))"
         case s.ListTerm(items=items, tail=tail):
             inner = "".join(build(code, a, names, firm) + ", " for a in items)
-            if tail is None:
-                return f"({inner.rstrip(' ') if len(items) == 1 else inner.rstrip(', ')})"
-            return f"({inner}*{code.constant(list_tail)}({build(code, tail, names, firm)}))"
+            front = f"({inner.rstrip(' ') if len(items) == 1 else inner.rstrip(', ')})"
+            return front if tail is None else f"{code.constant(listed)}({front}, {build(code, tail, names, firm)})"
         case _:
             assert_never(term)
-
-
-def list_tail(value: Value) -> tuple[Value, ...]:
-    """Return a list that stands as the tail of another."""
-    return value if isinstance(value, tuple) else (value,)
