@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from etalis.columnar.arrays import InexactError, truth
-from etalis.columnar.columns import Column, Flags, Instances, Integers, from_values, key_rows
+from etalis.columnar.columns import Column, Flags, Integers, from_values, key_rows
+from etalis.columnar.instances import Instances
 from etalis.columnar.lookups import Comparison, find_steps, follow, places_of
 from etalis.columnar.tables import Numbered
 from etalis.logic.term import Value

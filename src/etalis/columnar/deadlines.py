@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from etalis.columnar.columns import Instances, Integers, key_rows, nothing, stack
+from etalis.columnar.columns import Integers, key_rows
+from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.moments import first_turns
 from etalis.columnar.operators import Batch, Filtering, Operator, Tests
 from etalis.columnar.tables import Blockers

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Flags, Instances, Integers, concat, constant, fit, key_rows, nothing, ranks
+from etalis.columnar.columns import Column, Flags, Integers, concat, constant, fit, key_rows, ranks
+from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Instances, nothing
+from etalis.columnar.columns import Column
 from etalis.columnar.folds import OPENER, Folder, Slider
+from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.state import Undo, by_end
 from etalis.columnar.totals import VALUE, WEIGHT, Running
 from etalis.columnar.typed import to_column, to_integers

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from etalis.columnar.columns import Block, Column, Instances, Integers, concat, constant, fit, stack, type_of
+from etalis.columnar.columns import Column, Integers, concat, constant, fit, type_of
+from etalis.columnar.instances import Block, Instances, stack
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values
 from etalis.columnar.tables import merge

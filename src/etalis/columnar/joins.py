@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar import kernels as k
-from etalis.columnar.columns import Column, Flags, Instances, Integers, nothing, stack, stack_blocks
+from etalis.columnar.columns import Column, Flags, Integers
 from etalis.columnar.conditions import Judge
+from etalis.columnar.instances import Instances, nothing, stack, stack_blocks
 from etalis.columnar.operators import Absence, Batch, Operator, Tests
 from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys
 from etalis.plan import algebra as p

@@ -14,20 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import (
-    Block,
-    Column,
-    Flags,
-    Instances,
-    Integers,
-    Picked,
-    constant,
-    key_rows,
-    nothing,
-    nulls,
-    stack,
-)
+from etalis.columnar.columns import Column, Flags, Integers, constant, key_rows, nulls
 from etalis.columnar.conditions import Judge
+from etalis.columnar.instances import Block, Instances, Picked, nothing, stack
 from etalis.columnar.moments import Clock
 from etalis.columnar.tables import Blockers, Numbered
 from etalis.columnar.terms import is_compound, match_terms

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar import tape as t
-from etalis.columnar.columns import Column, Instances
+from etalis.columnar.columns import Column
+from etalis.columnar.instances import Instances
 from etalis.columnar.lowering import Store
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.state import (

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Instances, nothing
+from etalis.columnar.columns import Column
+from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.kernels_repetitions import NO_MATCH
 from etalis.columnar.repetitions import Repeater
 from etalis.columnar.state import Gap, Stored, Undo, clear_gaps, find_limits, keys_of, write_limits

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from etalis.columnar import kernels_repetitions as k
-from etalis.columnar.columns import Column, Instances, Integers, key_rows, nothing, stack
+from etalis.columnar.columns import Column, Integers, key_rows
+from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.joins import together
 from etalis.columnar.kernels import NEWEST
 from etalis.columnar.operators import Absence, Batch, Filtering, Operator, Tests

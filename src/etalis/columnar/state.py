@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Instances, Integers, key_rows, nothing
+from etalis.columnar.columns import Column, Integers, key_rows
 from etalis.columnar.deadlines import Waiter
 from etalis.columnar.execute import Latest, Made
+from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.joins import LIMIT, NO_LIMIT, Join
 from etalis.columnar.operators import Absence
 from etalis.columnar.tables import Blockers as ByKey

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import nothing
 from etalis.columnar.deadlines import Waiter
 from etalis.columnar.execute import Alarms, Made
+from etalis.columnar.instances import nothing
 from etalis.columnar.state import Undo, by_end
 from etalis.columnar.typed import to_column, to_integers
 from etalis.runtime.heads import Ring

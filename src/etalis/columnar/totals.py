@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar import kernels_folds as k
-from etalis.columnar.columns import Column, Instances, Integers, from_values, key_rows, nothing, ranks, stack
+from etalis.columnar.columns import Column, Integers, from_values, key_rows, ranks
+from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.tables import Numbered
 from etalis.logic.term import real
 

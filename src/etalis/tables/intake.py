@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import Column, Picked, from_arrow, from_values, ranks
+from etalis.columnar.columns import Column, from_arrow, from_values, ranks
+from etalis.columnar.instances import Picked
 from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
