@@ -9,6 +9,7 @@ order in the table.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -241,6 +242,8 @@ class _Run:
         }
         self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
         self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
+        self.makers = Counter((head.event.name, len(head.event.args)) for head in run.choice.heads)
+        self.codes: dict[int, Any] = {}
         coded = pa.dictionary(pa.int32(), pa.string())
         plain = encode((), self.output).schema
         columns = [(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID]
@@ -339,12 +342,23 @@ class _Run:
         """Return derived events as rows of the results; `times` are those of other kinds of the same batch."""
         from etalis.tables.made import made_cells
 
-        named = np.full(len(made), self.numbers[EVENT][kind[0]], np.int32)
         cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
-        cells[EVENT] = pa.DictionaryArray.from_arrays(named, self.names[EVENT])
-        cells[RULE] = pa.DictionaryArray.from_arrays(self.rules[made.rule], self.names[RULE])
+        cells[EVENT] = self._named(EVENT, self._same(self.numbers[EVENT][kind[0]], len(made)))
+        alone = self.makers[kind] == 1 and len(made)
+        rules = self._same(int(self.rules[made.rule[0]]), len(made)) if alone else pa.array(self.rules[made.rule])
+        cells[RULE] = self._named(RULE, rules)
         arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _named(self, column: str, codes: Any) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(codes, self.names[column])
+
+    def _same(self, code: int, count: int) -> pa.Array:
+        """Return the same code for several rows, in memory that serves one batch after the other."""
+        known = self.codes.get(code)
+        if known is None or len(known) < count:
+            known = self.codes[code] = pa.array(np.full(count, code, np.int32))
+        return known.slice(0, count)
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

@@ -123,7 +123,7 @@ class _Maker:
     def made(self, rows: Instances, turn: Integers) -> Made:
         """Return the events that some matches become."""
         columns = [self._column(arg, rows) for arg in self.args]
-        return Made(turn, rows.start, rows.end, np.full(len(rows), self.number), columns)
+        return Made(turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
 
     @staticmethod
     def _column(arg: Any, rows: Instances) -> Column:
