@@ -67,7 +67,7 @@ class Join(Operator):
             if passes is None:
                 self.sides[place].remove(judge)
                 self.tests = Tests((judge, *self.tests.tests))
-            else:
+            elif not passes.all():
                 rows = rows.take(np.flatnonzero(passes))
         return rows
 
