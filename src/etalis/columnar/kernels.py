@@ -426,12 +426,15 @@ def sort_out(codes: Any, numbers: Any, first: Any, order: Any) -> None:
 @kernel
 def merge(a: Any, b: Any, order: Any) -> None:
     """Write the order that merges two sorted arrays, of equals those of the first one first."""
+    n = len(a)
     i = 0
     j = 0
-    for at in range(len(order)):
-        if j >= len(b) or (i < len(a) and a[i] <= b[j]):
-            order[at] = i
-            i += 1
-        else:
-            order[at] = len(a) + j
-            j += 1
+    while i < n and j < len(b):
+        first = a[i] <= b[j]
+        order[i + j] = i if first else n + j
+        i += first
+        j += not first
+    for at in range(i, n):
+        order[at + j] = at
+    for at in range(j, len(b)):
+        order[n + at] = n + at

@@ -18,7 +18,7 @@ from etalis.columnar.columns import Column, Flags, Integers, constant, key_rows,
 from etalis.columnar.conditions import Judge
 from etalis.columnar.instances import Block, Instances, Picked, nothing, stack
 from etalis.columnar.moments import Clock
-from etalis.columnar.tables import Blockers, Numbered
+from etalis.columnar.tables import Blockers, Numbered, merge
 from etalis.columnar.terms import is_compound, match_terms
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
@@ -251,7 +251,10 @@ class Union(Operator):
         if not filled or (len(filled) < 2 and not self.doubles[filled[0]]):
             return parts[filled[0]] if filled else parts[0]
         together = stack([parts[place] for place in filled], self.exports)
-        order = np.argsort(together.turn, kind="stable")
+        if len(filled) == 2:
+            order = merge(*(parts[place].turn for place in filled))
+        else:
+            order = np.argsort(together.turn, kind="stable")
         if any(self.doubles[place] for place in filled):
             doubles = np.concatenate([np.full(len(parts[place]), self.doubles[place]) for place in filled])
             order = order[self._once(together.take(order), doubles[order])]
