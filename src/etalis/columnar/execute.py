@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Flags, Integers, concat, constant, fit, key_rows, ranks
+from etalis.columnar.columns import Column, Flags, Integers, concat, fit, key_rows, ranks
 from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
-from etalis.columnar.terms import build_terms
+from etalis.columnar.terms import values_of
 from etalis.errors import EventError, Problem
-from etalis.language.syntax import Alarm, Const, Var
-from etalis.language.values import variables
+from etalis.language.syntax import Alarm, Var
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
@@ -122,18 +121,8 @@ class _Maker:
 
     def made(self, rows: Instances, turn: Integers) -> Made:
         """Return the events that some matches become."""
-        columns = [self._column(arg, rows) for arg in self.args]
+        columns = [values_of(arg, rows) for arg in self.args]
         return Made(turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
-
-    @staticmethod
-    def _column(arg: Any, rows: Instances) -> Column:
-        match arg:
-            case Var(name=name):
-                return rows.column(name)
-            case Const(value=value):
-                return constant(value, len(rows))
-            case _:
-                return build_terms(arg, {name: rows.column(name) for name in variables(arg)}, len(rows))
 
 
 class Alarms:

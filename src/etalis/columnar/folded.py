@@ -64,7 +64,8 @@ class Elements:
         found = [(key, start, value) for key, several in self.theirs.groups.items() for start, value, _ in several]
         keys, starts, values = zip(*found, strict=True) if found else ((), (), ())
         columns = dict(zip(self.groups, zip(*keys, strict=True) if keys else [()] * len(self.groups), strict=True))
-        given: dict[str, Sequence[Any]] = {**columns, WEIGHT: [1] * len(found), VALUE: values}
+        folded = self.slider.total.aggregate.elements(values)
+        given: dict[str, Sequence[Any]] = {**columns, WEIGHT: [1] * len(found), VALUE: folded}
         typed = {name: to_column(given[name], kind) for name, kind in self.types.items()}
         end = np.full(len(found), max(self.state.now, -(1 << 62)))  # when each ended is not known, nor asked again
         self.slider.total.elements = by_end(to_integers(starts), end, typed)
@@ -110,6 +111,8 @@ def _spread(kind: str, start: int, value: Value, element: Values, weight: int) -
     >>> _spread("avg", 1, 6, ("x",), 2), _spread("sum", 1, 6, ("x",), 2)
     ([(1, 6, ('x',)), (1, 0, ('x',))], [(1, 6, ('x',))])
     """
+    if kind == "list":
+        return [(start, item, element) for item in value]
     found = [(start, value, element)]
     if weight > 1 and kind in ("count", "avg"):
         found += [(start, _NOTHING if isinstance(value, float) else 0, element)] * (weight - 1)

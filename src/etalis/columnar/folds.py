@@ -11,14 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Integers, concat, constant, fit, type_of
+from etalis.columnar.columns import Column, Integers, concat, constant, fit, from_values, type_of
 from etalis.columnar.instances import Block, Instances, stack
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values
 from etalis.columnar.tables import merge
+from etalis.columnar.terms import match_terms, values_of
 from etalis.columnar.totals import VALUE, Aggregate, Running, Sliding
 from etalis.language.syntax import Const, Term, Var
-from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.temporal.aggregate import FOLDS
@@ -37,8 +37,7 @@ class Elements(Operator):
     ) -> None:  # fmt: skip
         self.operator = operator
         self.groups = groups
-        self.kind = aggregate.name
-        self.type = aggregate.type or "term"
+        self.aggregate = aggregate
         self.value = value
         self.fail = fail
 
@@ -48,26 +47,29 @@ class Elements(Operator):
         columns = {v: rows.column(v) for v in self.groups}
         if self.value is None:
             return _over(rows, columns)
-        value = rows.column(self.value.name) if isinstance(self.value, Var) else constant(_value(self.value), len(rows))
-        if FOLDS[self.kind].numeric:
-            value = fit(value, self.type)
-        found = _over(rows, {**columns, VALUE: value})
-        return found.take(self._countable(value)) if FOLDS[self.kind].numeric and _has_others(value) else found
+        value = values_of(self.value, rows)
+        found = _over(rows, columns)
+        if FOLDS[self.aggregate.name].numeric:
+            value = fit(value, self.aggregate.type or "term")
+            if _has_others(value):
+                counted = self._countable(value)
+                found, value = found.take(counted), value.take(counted).filled()
+        if self.aggregate.is_of_objects:
+            value = from_values(self.aggregate.elements(value.values()), "term")
+        return found.with_columns({VALUE: value})
 
     def _countable(self, value: Column) -> Integers:
-        counted = np.zeros(len(value), bool) if value.absent is None else ~value.absent
+        if value.type == "term":
+            counted = np.array([isinstance(x, int | float) for x in value.values()], bool)
+        else:
+            counted = np.zeros(len(value), bool) if value.absent is None else ~value.absent
         for each in value.take(np.flatnonzero(~counted)).values():
-            self.fail(f"{self.kind} of {each!r}, which is not a number")
+            self.fail(f"{self.aggregate.name} of {each!r}, which is not a number")
         return np.flatnonzero(counted)
 
 
-def _value(term: Term) -> Value:
-    assert isinstance(term, Const)
-    return term.value
-
-
 def _has_others(value: Column) -> bool:
-    return value.type == "string" or value.absent is not None
+    return value.type in ("string", "term") or value.absent is not None
 
 
 def _over(rows: Instances, columns: Mapping[str, Column]) -> Instances:
@@ -90,9 +92,17 @@ class Outcome:
                 rows = rows.take(np.flatnonzero(equal_values(value, rows.column(name))))
             case Var(name=name):
                 rows = rows.with_columns({name: value})
+            case Const(value=constant_value):
+                rows = rows.take(np.flatnonzero(equal_values(value, constant(constant_value, len(rows)))))
             case term:
-                rows = rows.take(np.flatnonzero(equal_values(value, constant(_value(term), len(rows)))))
+                known = {v: rows.column(v) for v in _named(term) if any(v in block.columns for block in rows.blocks)}
+                kept, bound = match_terms([(term, value)], known, _named(term))
+                rows = rows.take(kept).with_columns(bound)
         return self.outcome.passing(batch, rows)
+
+
+def _named(term: Term) -> list[str]:
+    return [name for name in term_variables(term) if not name.startswith("_#")]
 
 
 class Slider(Operator):
@@ -212,14 +222,13 @@ def build_fold(
     node: p.Fold, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests, fail: Callable[[str], None]
 ) -> Operator:
     """Return the operator of an aggregate; its inputs are the opener, if there is one, and the element."""
-    kind = None if node.value is None else "int"
     match node.value:
-        case Var(name=name):
+        case Var(name=name) if node.kind != "list":
             kind = types[name]
-        case Const(value=value):
+        case Const(value=value) if node.kind != "list":
             kind = type_of(value)
         case _:
-            pass
+            kind = "term"
     aggregate = Aggregate(node.kind, kind if FOLDS[node.kind].has_value else None)
     elements = Elements(inputs[-1], node.groups, aggregate, node.value if aggregate.type else None, fail)
     outcome = Outcome(node, tests)

@@ -272,7 +272,7 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         case p.Join():
             yield from _join(node, types)
         case p.Fold():
-            yield from _fold(node, types)
+            yield from _fold(node)
         case p.Repetition():
             yield from find_obstacles(node, follower)
         case p.Deadline(absent=absent, joined=joined):
@@ -309,15 +309,9 @@ def _join(node: p.Join, types: Typing) -> Iterator[str]:
         yield "one event comes to both sides of an operator that keeps the newest only"
 
 
-def _fold(node: p.Fold, types: Typing) -> Iterator[str]:
-    if node.kind == "list" or not isinstance(node.value, Var | Const | None):
-        yield "an aggregate makes or takes compound terms"
+def _fold(node: p.Fold) -> Iterator[str]:
     if node.within is not None and node.within >= LONGEST:
         yield "a window is too long for columns"
-    inside = types.variables(node.element)
-    if FOLDS[node.kind].numeric and isinstance(node.value, Var) and inside.get(node.value.name) not in FLAT:
-        yield f"what the {node.kind} is taken of has no flat type"
-    yield from _terms([] if node.value is None else [node.value, node.result], "an aggregate")
     if node.opener is None:
         return
     bound = set(node.opener.exports)

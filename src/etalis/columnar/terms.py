@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Integers, from_values
-from etalis.language.syntax import Compound, ListTerm, Term
+from etalis.columnar.columns import Column, Integers, constant, from_values
+from etalis.columnar.instances import Instances
+from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.values import variables
 from etalis.logic.term import Value
 from etalis.runtime.code import Code
@@ -36,6 +37,17 @@ def match_terms(
             found.append(bound)
     new = [name for name in inner if name in wanted and name not in given]
     return np.array(rows, np.int64), {name: from_values([each[name] for each in found], "term") for name in new}
+
+
+def values_of(term: Term, rows: Instances) -> Column:
+    """Return the values that a term has, row by row."""
+    match term:
+        case Var(name=name):
+            return rows.column(name)
+        case Const(value=value):
+            return constant(value, len(rows))
+        case _:
+            return build_terms(term, {name: rows.column(name) for name in variables(term)}, len(rows))
 
 
 def build_terms(term: Term, columns: Mapping[str, Column], count: int) -> Column:

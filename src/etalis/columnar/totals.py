@@ -7,17 +7,19 @@ or for everything so far one per group (of `distinct` one per value) that stands
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from etalis.columnar import kernels_folds as k
-from etalis.columnar.columns import Column, Integers, from_values, key_rows, ranks
+from etalis.columnar import objects
+from etalis.columnar.columns import FLAT, Column, Integers, from_values, key_rows, ranks
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.tables import Numbered
-from etalis.logic.term import real
+from etalis.logic.term import Value, real
+from etalis.temporal.aggregate import FOLDS, add
 
 _SAFE = float(1 << 62)
 _EXACT = 1 << 53  # floats hold every integer up to here
@@ -46,6 +48,11 @@ class Answers:
         zero = np.zeros(count, np.int64)
         return Answers(zero, zero.copy(), zero.copy(), np.zeros(count))
 
+    @staticmethod
+    def of(count: Integers, least: Integers, number: Any) -> Answers:
+        """Return what was found without a kernel."""
+        return Answers(count, least, number, np.zeros(len(count)))
+
     def take(self, rows: Any) -> Answers:
         """Return the answers of some rows."""
         return Answers(self.count[rows], self.least[rows], self.number[rows], self.total[rows])
@@ -65,6 +72,21 @@ class Aggregate:
     def kind(self) -> int:
         """The number that kernels know it by."""
         return _KINDS.get(self.name, k.TOTAL if self.type == "float" else k.SUM)
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Whether values are put together as objects."""
+        return self.name == "list" or (FOLDS[self.name].numeric and self.type not in FLAT)
+
+    def add(self, total: Any, value: Any) -> Any:
+        """Put an object to those before it."""
+        return total + value if self.name == "list" else add(total, value)
+
+    def elements(self, values: Sequence[Value]) -> Sequence[Value]:
+        """Return values as objects are folded: what becomes a list as lists of one, numbers as sums of one."""
+        if not self.is_of_objects:
+            return values
+        return [(value,) if self.name == "list" else add(0, value) for value in values]
 
     def fold(self, value: Column | None, group: Integers, loop: Loop) -> Answers:
         """Let a kernel run over values: it takes a kind, integers and floats."""
@@ -95,6 +117,8 @@ class Aggregate:
             return Column("float", _quotients(answers.total if kind == k.TOTAL else answers.number, answers.count))
         if kind == k.TOTAL:
             return Column("float", answers.total)
+        if self.is_of_objects:
+            return Column("term", answers.number)
         whole = answers.number.dtype.kind == "i"
         return Column("int", answers.number) if whole else from_values(answers.number.tolist(), "int")
 
@@ -113,8 +137,8 @@ def _pairs(group: Integers, value: Column) -> Numbered:
 
 def _quotients(total: Any, count: Integers) -> Any:
     """Return averages as Python divides: integers as if with all their digits."""
-    exact = total.dtype.kind == "f" or not len(total)
-    if exact or (total.dtype.kind == "i" and max(abs(int(total.min())), abs(int(total.max()))) <= _EXACT):
+    whole = total.dtype.kind == "i"
+    if total.dtype.kind == "f" or (whole and np.abs(total.astype(np.float64)).max(initial=0.0) < _EXACT):
         return total / count
     return np.array([real(a / b) for a, b in zip(total.tolist(), count.tolist(), strict=True)], np.float64)
 
@@ -135,7 +159,13 @@ class Running:
         together = stack([self.elements, rows.with_columns({WEIGHT: _ones(len(rows))})], self.names)
         known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
         value = together.column(VALUE) if VALUE in self.names else None
-        found = self.aggregate.fold(value, known.group, lambda *given: self._accumulate(together, known, *given))
+        if value is not None and self.aggregate.is_of_objects:
+            weight = together.column(WEIGHT).data
+            found = Answers.of(
+                *objects.accumulate(self.aggregate.add, known.group, together.start, weight, value.values())
+            )
+        else:
+            found = self.aggregate.fold(value, known.group, lambda *given: self._accumulate(together, known, *given))
         self._keep(together, known, found, value)
         new = found.take(slice(low, None))
         return self.aggregate.result(new, value), new.least
@@ -202,7 +232,17 @@ class Sliding:
         known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
         value = together.column(VALUE) if VALUE in self.names else None
         alive = np.zeros(len(together), bool)
-        found = self.aggregate.fold(value, known.group, lambda *given: self._slide(together, low, known, alive, *given))
+        if value is not None and self.aggregate.is_of_objects:
+            found = Answers.of(
+                *objects.slide(
+                    self.aggregate.add, self.within, self.last, low, known.group, together.start, together.end,
+                    value.values(), alive,
+                )
+            )  # fmt: skip
+        else:
+            found = self.aggregate.fold(
+                value, known.group, lambda *given: self._slide(together, low, known, alive, *given)
+            )
         if self.within is not None:
             alive &= together.start >= now - self.within
         self.elements = together.take(np.flatnonzero(alive)).only(self.names)

@@ -212,8 +212,8 @@ def _fold(node: p.Fold, inside: _Known, opener: _Known) -> _Known:
         groups = {name: Bound(each.type, False) for name, each in groups.items()}
     known = _join(opener, groups)
     if isinstance(node.result, Var):
-        known = _join(known, {node.result.name: Bound(_fold_type(node, inside), True)})
-    return known
+        return _join(known, {node.result.name: Bound(_fold_type(node, inside), True)})
+    return _join({v.name: ANY_VALUE for v in variables(node.result)}, known)
 
 
 def _fold_type(node: p.Fold, inside: _Known) -> Type:
