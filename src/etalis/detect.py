@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from etalis.tables.intake import Told
     from etalis.temporal.event import Event
 
-BATCH = 1 << 19
+BATCH = 1 << 17
 MOST_TOGETHER = 1 << 20  # rows
 _LOG = logging.getLogger("etalis.columns")
 _NAMES: Mapping[str, str] = {

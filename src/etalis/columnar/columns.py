@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
+from etalis.columnar import kernels_rows as r
 from etalis.errors import EventError, Problem
 from etalis.logic.term import Value, format_value, order_key, real
 
@@ -21,6 +22,8 @@ Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool
 FLAT = frozenset({"int", "float", "string"})
 _WORD = 1 << 63
+_WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
+_EVERYWHERE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Column:
 
     def take(self, rows: Integers) -> Column:
         """Return the values of some rows."""
-        return Column(self.type, self.data[rows], self.texts, None if self.absent is None else self.absent[rows])
+        return Column(self.type, at(self.data, rows), self.texts, None if self.absent is None else self.absent[rows])
 
     def filled(self) -> Column:
         """Return the column without its mark of nulls, if it has none."""
@@ -67,6 +70,30 @@ class Column:
         if self.type == "string":
             return pa.DictionaryArray.from_arrays(pa.array(self.data, pa.int32()), self.texts)
         return pa.array(self.data, mask=self.absent)
+
+
+def at(data: Any, rows: Integers) -> Any:
+    """Return what stands at some rows."""
+    if not (are_words(data) and rows.dtype == np.int64 and rows.flags.carray):
+        return data[rows]
+    found = np.empty(len(rows), data.dtype)
+    r.gather(data.view(np.int64), rows, found.view(np.int64))
+    return found
+
+
+def at_either(above: Any, below: Any, places: Integers | None, rows: Integers) -> Any:
+    """Return what stands at some rows of two arrays below each other; of the lower one, what stands at `places`."""
+    if not are_words(above, below):
+        return np.concatenate([above, below if places is None else below[places]])[rows]
+    found = np.empty(len(rows), below.dtype)
+    everywhere = _EVERYWHERE if places is None else places
+    r.pick(above.view(np.int64), below.view(np.int64), everywhere, rows, found.view(np.int64))
+    return found
+
+
+def are_words(*arrays: Any) -> bool:
+    """Tell whether arrays hold numbers of 64 bits, one after the other, as kernels take them."""
+    return all(array.dtype in _WORDS and array.flags.c_contiguous for array in arrays)
 
 
 def from_arrow(array: Any, kind: str) -> Column:
@@ -205,7 +232,7 @@ def _side_by_side(numbers: Sequence[Integers], count: int) -> Any:
 
 def own(numbers: Integers) -> Integers:
     """Return numbers as kernels are compiled for them: not in memory of others, which must not be written."""
-    return np.require(numbers, requirements=("C", "W"))
+    return numbers if numbers.flags.carray else np.require(numbers, requirements=("C", "W"))
 
 
 _MARKS = {"int": 1, "float": 2, "string": 3}

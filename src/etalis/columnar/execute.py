@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Flags, Integers, concat, fit, key_rows, ranks
+from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
 from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
 from etalis.columnar.operators import Batch, Rows
@@ -96,8 +96,8 @@ def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
     if old is None or not len(old.turn):
         events[kind] = new
         return
-    order = merge(old.turn, new.turn)
-    start, end, turn = (np.concatenate([getattr(old, n), getattr(new, n)])[order] for n in ("start", "end", "turn"))
+    order, turn = merge(old.turn, new.turn)
+    start, end = at_either(old.start, new.start, None, order), at_either(old.end, new.end, None, order)
     columns = [concat([a, b]).take(order) for a, b in zip(old.columns, new.columns, strict=True)]
     events[kind] = Rows(turn, start, end, columns)
 

@@ -12,10 +12,9 @@ from dataclasses import replace
 import numpy as np
 
 from etalis.columnar.columns import Column, Integers, concat, constant, fit, from_values, type_of
-from etalis.columnar.instances import Block, Instances, stack
+from etalis.columnar.instances import Block, Instances
 from etalis.columnar.joins import Join
-from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values
-from etalis.columnar.tables import merge
+from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values, in_turn
 from etalis.columnar.terms import match_terms, values_of
 from etalis.columnar.totals import VALUE, Aggregate, Running, Sliding
 from etalis.language.syntax import Const, Term, Var
@@ -187,8 +186,7 @@ class Folder(Operator):
         rows = pairs.with_columns({"$last": Column("int", least)}).only(self.names)
         if self.has_start and self.openers.latest:
             opened = self.openers.starting(self.names)
-            order = merge(opened.turn, rows.turn)
-            rows = stack([opened, rows], self.names).take(order)
+            order, rows = in_turn(opened, rows, self.names)
             value = concat([constant(0, len(opened)), value]).take(order)
         return self.outcome.passing(batch, rows, value)
 

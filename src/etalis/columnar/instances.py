@@ -12,7 +12,7 @@ from typing import overload
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Integers, concat, from_values, shrink, unify
+from etalis.columnar.columns import Column, Integers, at, at_either, concat, from_values, shrink, unify
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Block:
 
     def take(self, rows: Integers) -> Block:
         """Return the block for some of the instances."""
-        return Block(self.columns, rows if self.rows is None else self.rows[rows])
+        return Block(self.columns, rows if self.rows is None else at(self.rows, rows))
 
     def without(self, names: Iterable[str]) -> Block:
         """Return the block without some of its columns."""
@@ -66,7 +66,6 @@ class Stacked:
     below: Block
     count: int
     rows: Integers | None = None
-    _places: list[Integers] = field(default_factory=list, compare=False)
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -75,7 +74,7 @@ class Stacked:
 
     def take(self, rows: Integers) -> Stacked:
         """Return the block for some of the instances."""
-        return Stacked(self.above, self.below, self.count, rows if self.rows is None else self.rows[rows])
+        return Stacked(self.above, self.below, self.count, rows if self.rows is None else at(self.rows, rows))
 
     def without(self, names: Iterable[str]) -> Stacked:
         """Return the block without some of its columns."""
@@ -88,26 +87,10 @@ class Stacked:
         if self.rows is None or apart or not len(below):
             whole = concat([above, self.below.column(name)])
             return whole if self.rows is None else whole.take(self.rows)
-        high, old, low = self._found()
-        texts = None
-        old_data, data = above.data, below.data
+        texts, (high, low) = None, (above.data, below.data)
         if above.type == "string":
-            (old_data, data), texts = unify([above, below])
-        found = data[high]
-        found[old] = old_data[low]
-        return Column(above.type, found, texts)
-
-    def _found(self) -> list[Integers]:
-        """Return where rows are in the lower block, which ones are in the upper one instead, and where there."""
-        if not self._places:
-            assert self.rows is not None
-            high = self.rows - self.count
-            old = np.flatnonzero(high < 0)
-            high[old] = 0
-            if self.below.rows is not None and len(self.below.rows):
-                high = self.below.rows[high]
-            self._places.extend((high, old, self.rows[old]))
-        return self._places
+            (high, low), texts = unify([above, below])
+        return Column(above.type, at_either(high, low, self.below.rows, self.rows), texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +120,8 @@ class Instances:
     def take(self, rows: Integers) -> Instances:
         """Return some of the instances."""
         blocks = tuple(block.take(rows) for block in self.blocks)
-        return Instances(self.turn[rows], self.start[rows], self.end[rows], blocks)
+        start = at(self.start, rows)
+        return Instances(at(self.turn, rows), start, start if self.end is self.start else at(self.end, rows), blocks)
 
     def with_columns(self, columns: Mapping[str, Column]) -> Instances:
         """Return the instances with more columns, which hide those of the same names."""
@@ -162,7 +146,7 @@ def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[
         return new.blocks
     if not len(new):
         return old.blocks
-    blocks = []
+    blocks: list[Block | Stacked] = []
     left = dict.fromkeys(names)
     for block in new.blocks:
         mine = [name for name in left if name in block.columns]
@@ -172,8 +156,20 @@ def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[
             below = Block({name: block.columns[name] for name in mine}, block.rows)
         else:
             below = Block({name: new.column(name) for name in mine})
-        blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below, len(old)))
+        rows = _rows_of(below, old)
+        if rows is not None:
+            blocks.append(Block(below.columns, np.concatenate([rows, below.rows])))
+        else:
+            blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below, len(old)))
     return tuple(blocks)
+
+
+def _rows_of(block: Block, instances: Instances) -> Integers | None:
+    """Return the rows of the very columns of a block that other instances refer to, if they do."""
+    for other in instances.blocks if block.rows is not None else ():
+        if isinstance(other, Block) and all(other.columns.get(v) is column for v, column in block.columns.items()):
+            return other.rows
+    return None
 
 
 def stack(parts: Sequence[Instances], names: Sequence[str]) -> Instances:

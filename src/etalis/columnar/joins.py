@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar import kernels as k
-from etalis.columnar.columns import Column, Flags, Integers
+from etalis.columnar.columns import Column, Flags, Integers, at
 from etalis.columnar.conditions import Judge
 from etalis.columnar.instances import Instances, nothing, stack, stack_blocks
 from etalis.columnar.operators import Absence, Batch, Operator, Tests
-from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys
+from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys, occur
 from etalis.plan import algebra as p
 from etalis.plan.retention import shared_names, window_of
 
@@ -165,21 +165,14 @@ class Join(Operator):
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
         """Return pairs of rows as instances."""
+        blocks = (*(block.take(a) for block in sides[0].blocks), *(block.take(b) for block in sides[1].blocks))
         if self.matching.retain[1] == k.NEVER and self.node.relation.sequential and not self.marks:
-            blocks = (*(block.take(a) for block in sides[0].blocks), *(block.take(b) for block in sides[1].blocks))
-            return Instances(sides[1].turn[b], sides[0].start[a], sides[1].end[b], blocks)
-        left, right = sides[0].take(a), sides[1].take(b)
-        turn = np.where(arrived, right.turn, left.turn)
-        match self.node.relation.occurs_on:
-            case "a":
-                start, end = left.start, left.end
-            case "b":
-                start, end = right.start, right.end
-            case _:
-                start, end = np.minimum(left.start, right.start), np.maximum(left.end, right.end)
-        pairs = Instances(turn, start, end, (*left.blocks, *right.blocks))
+            return Instances(at(sides[1].turn, b), at(sides[0].start, a), at(sides[1].end, b), blocks)
+        turn, start, end = occur(self.matching, sides, a, b, arrived)
+        pairs = Instances(turn, start, end, blocks)
         if not self.marks:
             return pairs
+        left, right = sides[0].take(a), sides[1].take(b)
         first = left.column("$first") if "$first" in self.names[0] else Column("int", left.end)
         last = right.column("$last") if "$last" in self.names[1] else Column("int", right.start)
         return pairs.with_columns({"$first": first, "$last": last})

@@ -403,38 +403,3 @@ def first_after(group: Any, moment: Any, first: Any, end: Any, latest: Any, limi
                 a = middle + 1
         if a < first[g + 1] and end[a] < limit[q]:
             limit[q] = end[a]
-
-
-@kernel
-def sort_out(codes: Any, numbers: Any, first: Any, order: Any) -> None:
-    """Put the places together whose codes have equal numbers, in order; numbers below 0 are left out.
-
-    `first` holds zeros, two more than there are numbers; when done, number k stands from first[k] to first[k + 1].
-    """
-    for at in range(len(codes)):
-        first[numbers[codes[at]] + 2] += 1
-    first[1] = 0
-    for k in range(2, len(first)):
-        first[k] += first[k - 1]
-    for at in range(len(codes)):
-        k = numbers[codes[at]]
-        if k >= 0:
-            order[first[k + 1]] = at
-            first[k + 1] += 1
-
-
-@kernel
-def merge(a: Any, b: Any, order: Any) -> None:
-    """Write the order that merges two sorted arrays, of equals those of the first one first."""
-    n = len(a)
-    i = 0
-    j = 0
-    while i < n and j < len(b):
-        first = a[i] <= b[j]
-        order[i + j] = i if first else n + j
-        i += first
-        j += not first
-    for at in range(i, n):
-        order[at + j] = at
-    for at in range(j, len(b)):
-        order[n + at] = n + at

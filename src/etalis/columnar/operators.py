@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, Integers, constant, key_rows, nulls
+from etalis.columnar.columns import Column, Flags, Integers, at_either, constant, key_rows, nulls
 from etalis.columnar.conditions import Judge
-from etalis.columnar.instances import Block, Instances, Picked, nothing, stack
+from etalis.columnar.instances import Block, Instances, Picked, nothing, stack, stack_blocks
 from etalis.columnar.moments import Clock
 from etalis.columnar.tables import Blockers, Numbered, merge
 from etalis.columnar.terms import is_compound, match_terms
@@ -250,15 +250,16 @@ class Union(Operator):
         filled = [place for place, part in enumerate(parts) if len(part)]
         if not filled or (len(filled) < 2 and not self.doubles[filled[0]]):
             return parts[filled[0]] if filled else parts[0]
-        together = stack([parts[place] for place in filled], self.exports)
         if len(filled) == 2:
-            order = merge(*(parts[place].turn for place in filled))
+            order, together = in_turn(parts[filled[0]], parts[filled[1]], self.exports)
         else:
-            order = np.argsort(together.turn, kind="stable")
+            stacked = stack([parts[place] for place in filled], self.exports)
+            order = np.argsort(stacked.turn, kind="stable")
+            together = stacked.take(order)
         if any(self.doubles[place] for place in filled):
             doubles = np.concatenate([np.full(len(parts[place]), self.doubles[place]) for place in filled])
-            order = order[self._once(together.take(order), doubles[order])]
-        return together.take(order)
+            together = together.take(np.flatnonzero(self._once(together, doubles[order])))
+        return together
 
     def _once(self, rows: Instances, doubles: Flags) -> Flags:
         """Tell which matches are not those of an event that has matched with the same bindings."""
@@ -267,6 +268,15 @@ class Union(Operator):
         sides = [Column("int", some.turn), *(some.column(v) for v in self.exports if v[0] != "$")]
         doubles[asked[Numbered(key_rows([sides], [len(asked)])[0]).first]] = False
         return ~doubles
+
+
+def in_turn(a: Instances, b: Instances, names: Sequence[str]) -> tuple[Integers, Instances]:
+    """Return two sorted lots of instances as one, and the order that merges them; columns stay where they are."""
+    order, turn = merge(a.turn, b.turn)
+    blocks = tuple(block.take(order) for block in stack_blocks(a, b, names))
+    start = at_either(a.start, b.start, None, order)
+    lasts = a.start is not a.end or b.start is not b.end
+    return order, Instances(turn, start, at_either(a.end, b.end, None, order) if lasts else start, blocks)
 
 
 def find_doubles(node: p.Union) -> list[bool]:

@@ -12,6 +12,7 @@ from etalis.columnar.batches import NO_ROWS, Input, Kind, Received, listed
 from etalis.columnar.beside import Beside, readers_of
 from etalis.columnar.build import Builder
 from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
+from etalis.columnar.columns import at
 from etalis.columnar.derivations import Derivations
 from etalis.columnar.execute import Component, Made
 from etalis.columnar.gates import Open, gate_of
@@ -334,8 +335,8 @@ def _batch(batch: Input, now: int, clock: Clock) -> Batch:
     """Return rows as events that have turns by a clock."""
     received = {}
     for kind, r in batch.events.items():
-        start = batch.start[r.rows]
-        end = start if batch.start is batch.end else batch.end[r.rows]
+        start = at(batch.start, r.rows)
+        end = start if batch.start is batch.end else at(batch.end, r.rows)
         row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
         received[kind] = Rows(first_turns(row), start, end, r.columns)
     return Batch(received, now, clock)

@@ -11,6 +11,7 @@ import numpy as np
 
 from etalis.columnar import kernels as k
 from etalis.columnar import kernels_following as f
+from etalis.columnar import kernels_rows as r
 from etalis.columnar.columns import Column, Flags, Integers, key_rows, numbers_of, own
 from etalis.plan.retention import retention
 from etalis.temporal.policy import Policy
@@ -103,23 +104,18 @@ class Side:
 
 
 class Search(ABC):
-    """A join under way, and what is `alive` of both sides, the left one first."""
+    """A join under way, and what is `alive` of both sides, the left one first.
+
+    It `is_over` when all pairs are found, and `is_torn` while an arrival has more pairs to come.
+    """
 
     matching: Matching
     limit: Integers
     alive: Flags
     desk: Desk
     cursor: Any
-
-    @property
-    @abstractmethod
-    def is_over(self) -> bool:
-        """Whether all pairs are found."""
-
-    @property
-    @abstractmethod
-    def is_torn(self) -> bool:
-        """Whether an arrival has more pairs to come."""
+    is_over = False
+    is_torn = False
 
     @abstractmethod
     def rebuild(self) -> None:
@@ -169,16 +165,6 @@ class Meeting(Search):
         self.cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
         self.rebuild()
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all have arrived."""
-        return bool(self.cursor[k.LEFT] >= self.count and self.cursor[k.RIGHT] >= len(self.both)) and not self.is_torn
-
-    @property
-    def is_torn(self) -> bool:
-        """Whether an arrival has more pairs to come."""
-        return bool(self.cursor[k.CANDIDATE] != k.NEXT)
-
     def rebuild(self) -> None:
         """Put what waits into a table with room for as many keys again."""
         waiting = np.flatnonzero(self.alive)
@@ -198,9 +184,12 @@ class Meeting(Search):
             both.start, both.end, self.limit, both.keys, self.alive, self.table, *self.links, *pairs, enough,
             self.cursor,
         )  # fmt: skip
-        if not self.is_torn and not self.is_over and 2 * self.cursor[k.USED] >= len(self.table) // 2:
+        left, right, _, candidate, used, found, _ = self.cursor.tolist()
+        self.is_torn = candidate != k.NEXT
+        self.is_over = left >= self.count and right >= len(both) and not self.is_torn
+        if not self.is_torn and not self.is_over and 2 * used >= len(self.table) // 2:
             self.rebuild()
-        return int(self.cursor[k.FOUND])
+        return int(found)
 
 
 class Following(Search):
@@ -224,17 +213,6 @@ class Following(Search):
         self.cursor = np.array([old, 0, f.FRESH, 0, old])
         self._make_room()
 
-    @property
-    def is_over(self) -> bool:
-        """Whether all have arrived."""
-        left, right, candidate = self.cursor[: f.CANDIDATE + 1]
-        return bool(left >= len(self.left) and right >= len(self.right) and candidate == f.NEXT)
-
-    @property
-    def is_torn(self) -> bool:
-        """Whether a right side has more pairs to come."""
-        return bool(self.cursor[f.CANDIDATE] >= 0)
-
     def rebuild(self) -> None:
         """Leave what is not alive any more out of the table."""
         self.cursor[f.CANDIDATE] = f.FRESH
@@ -254,11 +232,13 @@ class Following(Search):
             a.end, self.limit, a.keys, b.turn, b.start, b.end, b.keys, self.alive, self.waiting, *self.places,
             *pairs[:2], enough, self.cursor,
         )  # fmt: skip
-        if self.cursor[f.CANDIDATE] == f.FRESH:
+        left, right, candidate, found, _ = self.cursor.tolist()
+        self.is_torn = candidate >= 0
+        self.is_over = left >= len(a) and right >= len(b) and candidate == f.NEXT
+        if candidate == f.FRESH:
             self._make_room()
-        count = int(self.cursor[f.FOUND])
-        pairs[2][:count] = True
-        return count
+        pairs[2][:found] = True
+        return int(found)
 
 
 def choose(matching: Matching, count: int, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags) -> Flags:
@@ -269,6 +249,14 @@ def choose(matching: Matching, count: int, pairs: tuple[Any, Any, Any], passes: 
     chosen = np.zeros(len(passes), bool)
     k.choose(matching.select, count, *pairs, passes, alive, chosen)
     return chosen
+
+
+def occur(matching: Matching, sides: Sequence[Any], a: Integers, b: Integers, arrived: Flags) -> list[Integers]:
+    """Return turns, starts and ends of pairs."""
+    times = [np.empty(len(a), np.int64) for _ in range(3)]
+    given = (getattr(side, name) for side in sides for name in ("turn", "start", "end"))
+    r.occur(matching.occurs_on, a, b, arrived, *given, *times)
+    return times
 
 
 @dataclass(slots=True)
@@ -330,11 +318,11 @@ class Blockers:
         k.first_after(self.known.find(keys), moment, *self.groups, limit)
 
 
-def merge(a: Integers, b: Integers) -> Integers:
-    """Return the order that merges two sorted arrays, of equals those of the first one first."""
-    order = np.empty(len(a) + len(b), np.int64)
-    k.merge(a, b, order)
-    return order
+def merge(a: Integers, b: Integers) -> tuple[Integers, Integers]:
+    """Return the order that merges two sorted arrays, of equals those of the first one first, and both merged."""
+    order, merged = np.empty(len(a) + len(b), np.int64), np.empty(len(a) + len(b), np.int64)
+    r.merge(a, b, order, merged)
+    return order, merged
 
 
 def sort_out(codes: Any, numbers: Integers, count: int) -> list[Integers]:
@@ -344,5 +332,5 @@ def sort_out(codes: Any, numbers: Integers, count: int) -> list[Integers]:
     [[1], [0, 3]]
     """
     first, order = np.zeros(count + 2, np.int64), np.empty(len(codes), np.int64)
-    k.sort_out(np.ascontiguousarray(codes, np.int32), numbers, first, order)
+    r.sort_out(np.ascontiguousarray(codes, np.int32), numbers, first, order)
     return np.split(order[: first[count]], first[1:count])
