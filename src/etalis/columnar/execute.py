@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
 from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
-from etalis.columnar.instances import Instances, nothing
-from etalis.columnar.moments import LONGEST, PLACE, alarm_delay, first_turns, row_of
+from etalis.columnar.instances import Instances
+from etalis.columnar.moments import LONGEST, PLACE, Clock, alarm_delay, find_makers
 from etalis.columnar.operators import Batch, Rows
 from etalis.columnar.qualify import in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
 from etalis.columnar.terms import values_of
 from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Var
+from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
@@ -47,6 +48,10 @@ class Made:
         """Return some of the events."""
         columns = [column.take(rows) for column in self.columns]
         return Made(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns)
+
+    def on(self, clock: Clock) -> Made:
+        """Return events that were made by the order of rows alone, with their turns by a clock."""
+        return replace(self, turn=clock.placed(self.turn))
 
 
 class Component:
@@ -76,17 +81,41 @@ class Component:
             self.steps.append((kind, makers, Latest(types[kind])))
         self.read = {kind for head in heads for kind in read_kinds(head.body)}
         every = [maker for _, makers, _ in self.steps for maker in makers]
-        self.told = [maker for maker in every if isinstance(maker, Alarms) and maker.told is not None]
+        self.told = [maker for maker in every if isinstance(maker, Alarms) and maker.delay is None]
+        tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
+        self.telling = {made_kind(h) for teller in tellers for h in find_makers(read_kinds(teller.body), heads)}
+        self.shared = shared
+        self.early: dict[Kind, Made] = {}
 
     def take(self, batch: Batch) -> dict[Kind, Made]:
         """Return what a batch causes, by kind, and add what rules read of it to the batch."""
         found: dict[Kind, Made] = {}
         for kind, makers, latest in self.steps:
-            made = latest.new([maker.take(batch) for maker in makers])
+            made = self.early.pop(kind, None)
+            if made is None:
+                made = latest.new([maker.take(batch) for maker in makers])
             found[kind] = made
             if kind in self.read and len(made):
                 _add(batch.events, kind, made)
         return found
+
+    def foresee(self, batch: Batch) -> list[Integers]:
+        """Find what tells the times of alarms in a batch that has no clock yet; return when these are due."""
+        for kind, makers, latest in self.steps:
+            if kind in self.telling:
+                self.early[kind] = made = latest.new([maker.take(batch) for maker in makers])
+                if len(made):
+                    _add(batch.events, kind, made)
+        return [alarms.foresee(batch) for alarms in self.told]
+
+    def begin(self, before: Batch, batch: Batch) -> None:
+        """Give what was found before the clock was known its turns by the clock."""
+        for once in self.shared.built.values():
+            if once.batch is before:
+                once.lend(batch, replace(once.found, turn=batch.clock.placed(once.found.turn)))
+        self.early = {kind: made.on(batch.clock) for kind, made in self.early.items()}
+        for alarms in self.told:
+            alarms.early = alarms.early.on(batch.clock)
 
 
 def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
@@ -113,22 +142,27 @@ class _Maker:
 
     def take(self, batch: Batch) -> Made:
         """Return the events that the matches of a batch become; the turn is that of the cause."""
-        renamed = None
-        if len(self.derived) > 1:
-            batch, renamed = _told_apart(batch)
-        rows = self.operator.take(batch)
-        return self.made(rows, rows.turn if renamed is None else renamed[rows.turn])
+        return self.made(self.matches(batch))
 
-    def made(self, rows: Instances, turn: Integers) -> Made:
+    def matches(self, batch: Batch) -> Instances:
+        """Return the matches of a batch."""
+        if len(self.derived) < 2:
+            rows: Instances = self.operator.take(batch)
+            return rows
+        batch, renamed = _told_apart(batch)
+        rows = self.operator.take(batch)
+        return Instances(renamed[rows.turn], rows.start, rows.end, rows.blocks)
+
+    def made(self, rows: Instances) -> Made:
         """Return the events that some matches become."""
         columns = [values_of(arg, rows) for arg in self.args]
-        return Made(turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
+        return Made(rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
 
 
 class Alarms:
     """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come.
 
-    Where received events tell the time, in the variable `told`, their matches are found before the clock is known.
+    Where matches tell the time they are found before the clock is known: `early` has what they become, `due` when.
     """
 
     def __init__(
@@ -138,9 +172,10 @@ class Alarms:
         self.rule = rule
         self.conditions = conditions
         self.delay = alarm_delay(alarm)
-        self.told = alarm.when.name if self.delay is None and isinstance(alarm.when, Var) else None
-        self.type = "term" if self.told is None else types[self.told]
-        self.early = (nothing({}), np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self.type = types[alarm.when.name] if isinstance(alarm.when, Var) else "term"
+        none = np.zeros(0, np.int64)
+        self.early = Made(none, none, none, none, ())
+        self.moments = none
         self.maker = maker
         self.number = maker.number
         self.operator = maker.operator
@@ -154,8 +189,7 @@ class Alarms:
         """Return the alarms that fall due, as instants; the turn is that of their step."""
         clock = batch.clock
         if self.delay is None:
-            rows, good, due = self.early
-            set_now = self.maker.made(rows.take(good), rows.turn[good])
+            set_now, due = self.early, self.moments
         else:
             set_now = self.maker.take(batch)
             due = self._due(set_now.end, np.int64(self.delay))
@@ -174,26 +208,34 @@ class Alarms:
 
     def foresee(self, batch: Batch) -> Integers:
         """Find the matches of a batch that has no clock yet; return when what they set is due."""
-        assert self.told is not None
-        rows = self.operator.take(batch)
-        column = fit(rows.column(self.told), self.type)
-        moment = to_moments(column)
-        is_bad = np.zeros(len(rows), bool) if column.absent is None else column.absent
+        rows = self.maker.matches(batch)
+        column = values_of(self.alarm.when, rows)
+        if self.type in ("int", "float"):
+            good, due = self._told(fit(column, self.type), rows)
+        else:
+            found = [self._asked(*each) for each in zip(column.values(), rows.end.tolist(), strict=True)]
+            good = np.flatnonzero([each is not None for each in found])
+            due = np.array([each for each in found if each is not None], np.int64)
+        self.early, self.moments = self.maker.made(rows.take(good)), due
+        return due
+
+    def _told(self, seconds: Column, rows: Instances) -> tuple[Integers, Integers]:
+        """Return the matches that tell a time, and when that is; report the others."""
+        moment = to_moments(seconds)
+        is_bad = np.zeros(len(rows), bool) if seconds.absent is None else seconds.absent
         if self.alarm.kind == "after":
             is_bad = is_bad | (moment <= 0)
-        bad = np.flatnonzero(is_bad)
-        for row, value in zip(bad.tolist(), column.take(bad).values(), strict=True):
-            self.conditions.due(self.alarm.kind, int(rows.end[row]), value, self.rule)
-        good = np.flatnonzero(~is_bad)
-        self.early = rows, good, self._due(rows.end[good], moment[good])
-        return self.early[2]
+        bad, good = np.flatnonzero(is_bad), np.flatnonzero(~is_bad)
+        for row, value in zip(bad.tolist(), seconds.take(bad).values(), strict=True):
+            self._asked(value, int(rows.end[row]))
+        return good, self._due(rows.end[good], moment[good])
 
-    def begin(self, batch: Batch) -> None:
-        """Give the matches that were found before their turns by the clock."""
-        found, good, due = self.early
-        rows = replace(found, turn=first_turns(batch.clock.rows[row_of(found.turn)]))
-        self.operator.lend(batch, rows)
-        self.early = rows, good, due
+    def _asked(self, value: Value, end: int) -> int | None:
+        """Return when an alarm is due that a match sets; None, which is reported, if never."""
+        due = self.conditions.due(self.alarm.kind, end, value, self.rule)
+        if due is not None and abs(due) >= LONGEST:
+            _refuse_far()
+        return due
 
 
 def to_moments(seconds: Column) -> Integers:
@@ -202,9 +244,13 @@ def to_moments(seconds: Column) -> Integers:
         return np.zeros(0, np.int64)
     exact = seconds.data * float(MICROSECONDS)
     if not (np.abs(exact) < LONGEST).all():
-        hint = "give a moment that is nearer, or push the events to an engine"
-        raise EventError(Problem("E607", "an alarm is set for a time too far away for columns", hint=hint))
+        _refuse_far()
     return seconds.data * MICROSECONDS if seconds.type == "int" else np.rint(exact).astype(np.int64)
+
+
+def _refuse_far() -> NoReturn:
+    hint = "give a moment that is nearer, or push the events to an engine"
+    raise EventError(Problem("E607", "an alarm is set for a time too far away for columns", hint=hint))
 
 
 def _told_apart(batch: Batch) -> tuple[Batch, Integers]:

@@ -3,8 +3,8 @@
 A batch has a place for every moment at which something may fall due, after the rows that end then, and one for every
 time point, before them. A moment has several steps (reading 26): alarms, then absences, of these first those whose left
 side ended last; an alarm that is due at once comes in the step after its cause. Law: all moments of a batch are known
-before anything that depends on them is computed, since delays are constants, or told by received events alone; one at
-which nothing falls due changes nothing.
+before anything that depends on them is computed, since delays are constants, or told by rows alone, perhaps through
+rules to which nothing happens by itself; one at which nothing falls due changes nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from etalis.columnar.batches import Input, cut
 from etalis.columnar.columns import Integers
+from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm
 from etalis.language.values import ground
 from etalis.plan import algebra as p
@@ -64,6 +65,10 @@ class Clock:
         """Return the turns at which something falls due, in a step of its moment."""
         return first_turns(self.first[np.searchsorted(self.moments, due)] + step)
 
+    def placed(self, turn: Integers) -> Integers:
+        """Return turns that were told by the order of rows alone, by this clock."""
+        return first_turns(self.rows[row_of(turn)]) | (turn & ((1 << _MOMENT) - 1))
+
     def step_after(self, turn: Integers) -> Integers:
         """Return the step that comes after a turn at the same moment: the first one, if that is of a row."""
         if not len(self.first):
@@ -100,12 +105,22 @@ def alarm_delay(alarm: Alarm) -> int | None:
     return moment if alarm.kind == "at" or moment > 0 else None
 
 
-def is_told(head: p.Head, made: Collection[Kind]) -> bool:
-    """Tell whether a rule sets its alarm for a time that a single received event tells, by itself or a condition."""
-    body = head.body
-    leaf = body.child if isinstance(body, p.Filter) else body
-    plain = isinstance(leaf, p.Source) and (leaf.name, len(leaf.args)) not in made
-    return plain and all(isinstance(test, p.Goal | p.Window) for test in p.tests(body))
+def is_told(head: p.Head, heads: Sequence[p.Head]) -> bool:
+    """Tell whether rows alone tell when a rule sets its alarm for: nothing that it reads happens by itself."""
+    below = find_makers(_read(head.body), heads)
+    nodes = [node for each in (head, *below) for node in p.walk(each.body)]
+    return all(each.alarm is None for each in below) and not any(isinstance(n, p.Tick | p.Deadline) for n in nodes)
+
+
+def find_makers(kinds: Collection[Kind], heads: Sequence[p.Head]) -> list[p.Head]:
+    """Return the rules that make events of some kinds, and all that these need."""
+    found: dict[int, p.Head] = {}
+    wanted = list(kinds)
+    for kind in wanted:
+        makers = [h for h in heads if (h.event.name, len(h.event.args)) == kind and id(h) not in found]
+        found.update({id(head): head for head in makers})
+        wanted += [more for head in makers for more in _read(head.body)]
+    return list(found.values())
 
 
 class Schedule:
@@ -194,6 +209,9 @@ class Schedule:
         places = np.arange(len(ticks)) + np.searchsorted(ends, times) + self.steps * np.searchsorted(moments, times)
         rows = np.searchsorted(ends, moments, side="right") + np.searchsorted(times, moments, side="right")
         first = rows + self.steps * np.arange(len(moments))
+        if len(ends) + len(ticks) + self.steps * len(moments) > MOST_ROWS:
+            hint = "take smaller batches, or push the events to an engine"
+            raise EventError(Problem("E607", "alarms are set for too many moments of one batch", hint=hint))
         return Clock(
             horizon, np.arange(len(ends)) + before, dict(zip(ticks, places.tolist(), strict=True)), moments, first,
             self.steps, self.absences,

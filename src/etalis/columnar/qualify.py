@@ -85,8 +85,7 @@ def read_kinds(node: p.Node) -> tuple[Kind, ...]:
 def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> Component:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     mine = [heads[i] for i in numbers]
-    made = {made_kind(head) for head in mine}
-    reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _alarm(head, made, types)]
+    reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _alarm(head, mine, types)]
     if in_order(mine) is None:
         more = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _recursive_obstacles(heads[i], types)]
         if not is_short:
@@ -134,16 +133,14 @@ def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
     return [makers[kind] for kind in sorted(makers, key=numbers.__getitem__)]
 
 
-def _alarm(head: p.Head, made: Collection[Kind], types: Typing) -> Iterator[str]:
+def _alarm(head: p.Head, heads: Sequence[p.Head], types: Typing) -> Iterator[str]:
     """Yield what keeps a rule's alarm from columns."""
     if head.alarm is None or alarm_delay(head.alarm) is not None:
         return
-    match head.alarm.when:
-        case Var(name=name) if types.variables(head.body).get(name) in ("int", "float"):
-            if not is_told(head, made):
-                yield "its alarm is set for a time that no single received event tells"
-        case _:
-            yield "its alarm is set for no number of seconds"
+    for name in sorted(set(variables(head.alarm.when)) - types.sure(head.body)):
+        yield f"{name} may be unbound"
+    if not is_told(head, heads):
+        yield "its alarm is set for a time that only what happens by itself tells"
 
 
 def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:

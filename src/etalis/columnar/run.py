@@ -251,17 +251,17 @@ class ColumnRun:
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
-        told = [alarms for each in self.components if isinstance(each, Component) for alarms in each.told]
+        told = [each for each in self.components if isinstance(each, Component) and each.told]
         early = [_batch(batch, self.now, timeless(len(batch.end)))] if told else []
-        foreseen = [alarms.foresee(rows) for rows in early for alarms in told]
+        foreseen = [moments for rows in early for component in told for moments in component.foresee(rows)]
         clock = self._clock = self.schedule.clock(batch, *until, foreseen)
         if len(clock.moments):
             self.now = max(self.now, int(clock.moments[-1]))
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
         taken = _batch(batch, self.now, clock)
-        for alarms in told:
-            alarms.begin(taken)
+        for teller in told:
+            teller.begin(early[0], taken)
         found: list[tuple[Kind, Made]] = []
         for component in self.components:
             for kind, made in component.take(taken).items():
