@@ -25,7 +25,7 @@ from etalis.runtime.repetition import Runner
 from etalis.runtime.store import Newest, Token, members
 from etalis.temporal.event import Event
 from properties.programs import Shape, policies, programs, streams
-from properties.test_columns import FLAT, RECURSIVE, TEXTS
+from properties.test_columns import FLAT, RECURSIVE, REPEATED, TEXTS
 from properties.test_engine import MOST
 
 pytestmark = pytest.mark.property
@@ -35,10 +35,6 @@ PARTS = (
     "not_within", "sliding", "sliding", "opened", "opened", "anchored", "anchored", "repeat", "repeat", "point",
 )  # fmt: skip
 KEPT = replace(FLAT, kinds=PARTS, alarms=True)
-REPEATED = replace(
-    KEPT, rules=2, depth=2, alarms=False,
-    kinds=(*["event"] * 4, *["anchored"] * 4, *["repeat"] * 2, "chain", "binary", "within", "cnot", "where"),
-)  # fmt: skip
 KNOWN = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 2): ("int", "int"), ("n", 0): ()}  # if nothing of it comes
 WAYS = ("push", "columns", "restored", "failed")
 

@@ -28,6 +28,13 @@ KNOWN = (
     "point", "any", "sub_rule", "chain",
 )  # fmt: skip
 FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3))
+REPEATED = replace(
+    FLAT, rules=2, depth=3, alarms=False,
+    kinds=(
+        *["event"] * 6, *["anchored"] * 4, *["repeat"] * 2, "chain", "chain", *["binary"] * 2, "within", "cnot",
+        "where", "check",
+    ),
+)  # fmt: skip
 REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))
 RECURSIVE = replace(
     WHOLE, rules=4, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False,
@@ -46,6 +53,12 @@ def test_columns_give_the_meaning(tree: s.Program, stream: list[Event], policy: 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(FLAT), streams(FLAT), policies(), st.data())
 def test_columns_of_integers(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    check_meaning(tree, stream, policy, data)
+
+
+@settings(max_examples=settings.default.max_examples // 4)
+@given(programs(REPEATED), streams(REPEATED), policies(), st.data())
+def test_columns_of_repetitions(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 

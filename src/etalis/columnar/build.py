@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from etalis.columnar.chains import Anchored, Followed, Runs
 from etalis.columnar.conditions import Judge
 from etalis.columnar.deadlines import Ticker, Waiter
 from etalis.columnar.folds import build_fold
 from etalis.columnar.joins import Join
 from etalis.columnar.moments import Timer
 from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Source, Tests, Union
-from etalis.columnar.repetitions import Repeater, is_followed
+from etalis.columnar.repetitions import Repeater, is_chained, is_followed, read_bounds
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.plan.types import Typing
@@ -45,11 +46,14 @@ class Builder:
                 outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
                 return Filter(outcome, self.build(child, rule))
             case p.Join(left=p.Repetition() as left) if is_followed(node):
-                return self._repeater(left, node, known, rule)
+                if not is_chained(left, node):
+                    return self._repeater(left, node, known, rule)
+                sides = (self.build(left, rule), self.build(node.right, rule))
+                return Followed(node, sides, known, Tests(self._tests(node, known, rule)))
             case p.Join():
                 return self._join(node, known, rule)
             case p.Repetition():
-                return self._repeater(node, None, known, rule)
+                return self._repetition(node, known, rule)
             case p.Fold(element=element):
                 inputs = self._inputs(rule, *p.children(node))
                 inside = {**known, **self.types.variables(element)}
@@ -65,6 +69,18 @@ class Builder:
                 return waiter
             case _:
                 assert_never(node)
+
+    def _repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> Operator:
+        """Return the operator of a repetition that nothing follows, or under a policy that consumes nothing."""
+        bounds = read_bounds(node)
+        assert bounds is not None
+        if "$token" not in node.exports and not is_chained(node, None):
+            return self._repeater(node, None, known, rule)
+        inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
+        inside = {**known, **self.types.variables(node.element)}
+        if node.left is None:
+            return Runs(node, bounds, inputs[0], inside, tests)
+        return Anchored(node, bounds, inputs, inside, tests)
 
     def _repeater(self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str) -> Repeater:
         """Sort the tests on a repetition, or on what follows it: a limit of left sides, and on what is found."""

@@ -6,7 +6,8 @@ one row for both. Law: a match that waits is the only one of its left side, so t
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -45,11 +46,9 @@ class Following:
                 held = {**known, **dict(zip(names, values, strict=True))}
                 yield held["$token"], held, start, end
 
-    def write(self, rows: Instances, owners: list[Counted]) -> None:
-        """Let matches wait instead of those that do; they come in the order of their ends, each with its owner."""
+    def write(self, rows: Instances, ends: Sequence[int], tokens: Sequence[Token]) -> None:
+        """Let matches wait instead of those that do; they come in the order of their ends."""
         self.stored.clear()
-        ends = rows.column("$matched").data.tolist()
-        tokens = [owner.token for owner in owners]
         columns = [tokens if v == "$token" else rows.column(v).values() for v in self.stored.values]
         keys = keys_of(rows, self.stored.keys)
         for key, instance in zip(keys, zip(*columns, rows.start.tolist(), ends, strict=True), strict=True):
@@ -162,19 +161,11 @@ class Counting:
         keys = [*zip(*(rows.column(v).values() for v in self.keys), strict=True)] or [()] * len(rows)
         waiting = [(keys[i], owners[i]) for i in np.flatnonzero(rows.column("$waits").data).tolist()]
         theirs = self.theirs
-        groups: dict[Values, list[Any]]
         if isinstance(theirs, Runner):
-            groups, fifo, keep, since = theirs.runs, theirs.fifo, theirs.window, "start"
+            shelve(theirs.runs, None if theirs.window is None else theirs.fifo, waiting, "start")
         else:
-            groups, fifo, keep, since = theirs.lefts.groups, theirs.lefts.fifo, theirs.lefts.keep, "end"
-        groups.clear()
-        fifo.clear()
-        for key, one in waiting:
-            groups.setdefault(key, []).append(one)
-        for group in groups.values():
-            group.sort(key=rank)
-        if keep is not None:
-            fifo.extend(sorted(((getattr(one, since), key) for key, one in waiting), key=itemgetter(0)))
+            shelf = theirs.lefts
+            shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
 
     def _save_matches(self, following: Following, rows: Instances, owners: list[Counted]) -> None:
         clear_gaps(following.gaps)
@@ -182,7 +173,7 @@ class Counting:
         order = np.lexsort((placed, matched))
         order = order[matched[order] != NO_MATCH]
         marked = rows if "$first" in self.exports else rows.with_columns({"$first": Column("int", rows.end)})
-        following.write(marked.take(order), [owners[i] for i in order.tolist()])
+        following.write(marked.take(order), matched[order].tolist(), [owners[i].token for i in order.tolist()])
         limit = rows.column("$limit").data
         for gap in following.gaps:
             write_limits(gap, rows, limit)
@@ -194,6 +185,21 @@ class Counting:
     def clear(self) -> None:
         """Count nothing over columns."""
         self.repeater.waiting = nothing(self.types)
+
+
+def shelve(
+    groups: dict[Values, list[Any]], fifo: deque[tuple[int, Any]] | None, waiting: Sequence[tuple[Values, Any]],
+    since: str,
+) -> None:  # fmt: skip
+    """Let something wait by key instead of what does, and expire, if it can, a while `since` it started or ended."""
+    groups.clear()
+    for key, one in waiting:
+        groups.setdefault(key, []).append(one)
+    for group in groups.values():
+        group.sort(key=rank)
+    if fifo is not None:
+        fifo.clear()
+        fifo.extend(sorted(((getattr(one, since), key) for key, one in waiting), key=itemgetter(0)))
 
 
 def _run(start: int, end: int, number: int) -> Run:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from etalis.columnar import chains
 from etalis.columnar import kernels_repetitions as k
 from etalis.columnar.columns import Column, Integers, key_rows
 from etalis.columnar.instances import Instances, nothing, stack
@@ -26,7 +27,6 @@ from etalis.plan.retention import shared_names, window_of
 from etalis.plan.sharing import count_leaves
 from etalis.temporal.relation import RELATIONS
 
-_UNBOUND = -1
 _STATE = {
     "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$listed": 0, "$matched": k.NO_MATCH, "$placed": 0,
     "$limit": (1 << 63) - 1,
@@ -43,10 +43,26 @@ def is_followed(node: p.Node) -> bool:
     )
 
 
+def is_chained(node: p.Repetition, follower: p.Join | None) -> bool:
+    """Tell whether all chains of a repetition are looked for, not only what a left side has counted."""
+    return node.policy.name == "unrestricted" and (
+        node.left is None
+        or read_bounds(node) != chains.ANY
+        or chains.asks_beginning(node)
+        or not set(node.shared) <= set(node.left.exports)
+        or not (_are_windows(node.tests) or _is_tested_last(node, follower))
+    )
+
+
 def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
     """Yield what keeps a repetition from columns."""
+    if read_bounds(node) is None:
+        yield "a repetition is counted by a variable"
+    yield from chains.find_obstacles(node) if is_chained(node, follower) else _obstacles(node, follower)
+
+
+def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
     base = node.element if node.left is None else node.left
-    bounds = _bounds(node)
     if node.policy.select == "together" and follower is not None:
         yield "what follows a repetition has no kernel yet under the policy cumulative"
     readers = [count_leaves(part) for part in (*p.children(node), *(() if follower is None else (follower.right,)))]
@@ -54,25 +70,21 @@ def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]
         yield "one event comes to both sides of an operator that keeps the newest only"
     if not set(node.shared) <= set(base.exports) & sure(base):
         yield "a repetition is grouped by what its left side does not tell"
-    if bounds is None:
-        yield "a repetition is counted by a variable"
-    elif node.policy.name == "unrestricted":
-        if node.left is None:
-            yield "a repetition that stands alone has no kernel yet under the policy unrestricted"
-        elif bounds != (1, _UNBOUND) or "$last" in node.exports:
-            yield "a repetition that is counted has no kernel yet under the policy unrestricted"
-    if not all(isinstance(test, p.Window) for test in node.tests) and not _is_tested_last(node, follower):
+    if not _are_windows(node.tests) and not _is_tested_last(node, follower):
         yield "a test on a repetition has no kernel yet"
     if follower is not None and follower.policy.name != "unrestricted" and not _has_one_limit(node, follower):
         yield "a test on what follows a repetition has no kernel yet"
+
+
+def _are_windows(tests: Sequence[p.Test]) -> bool:
+    return all(isinstance(test, p.Window) for test in tests)
 
 
 def _is_tested_last(node: p.Repetition, follower: p.Join | None) -> bool:
     """Tell whether the tests on a repetition decide about its matches only, not about what is counted."""
     if follower is not None or node.policy.select == "together":
         return False
-    has_gap = any(isinstance(test, p.Absent) and test.kind == "gap" for test in node.tests)
-    return node.left is None or (node.policy.name == "unrestricted" and not has_gap)
+    return node.left is None or node.policy.name == "unrestricted"
 
 
 def _has_one_limit(node: p.Repetition, follower: p.Join) -> bool:
@@ -93,13 +105,13 @@ def _is_limit(test: p.Test, node: p.Repetition) -> bool:
     )
 
 
-def _bounds(node: p.Repetition) -> tuple[int, int] | None:
-    """Return how many elements there are at least and at most; None if that is no matter of the text alone."""
+def read_bounds(node: p.Repetition) -> chains.Bounds | None:
+    """Return how many elements there are; None if that is no matter of the text alone."""
     match node.least, node.most:
         case Const(value=int() as least), None if least >= 1:
-            return least, _UNBOUND
+            return chains.Bounds(least, -1)
         case Const(value=int() as least), Const(value=int() as most) if 1 <= least <= most:
-            return least, most
+            return chains.Bounds(least, most)
         case _:
             return None
 
@@ -111,14 +123,14 @@ class Repeater(Operator):
         self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str],
         gaps: Sequence[Absence], tests: Tests,
     ) -> None:  # fmt: skip
-        bounds = _bounds(node)
+        bounds = read_bounds(node)
         assert bounds is not None
         self.node = node
         self.follower = follower
         self.inputs = inputs
         self.gaps = gaps
         self.outcome = Filtering((), tests)
-        self.least, self.most = bounds
+        self.least, self.most = bounds.least, bounds.most
         self.window = window_of(node.tests)
         self.outer = None if follower is None else window_of(follower.tests)
         self.matching = Matching.of(RELATIONS["seq"], node.policy, self.window)

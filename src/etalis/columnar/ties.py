@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from etalis.columnar.build import Once
+from etalis.columnar.chained import Firsts, Lefts, Waiting
+from etalis.columnar.chains import Anchored, Followed, Runs
 from etalis.columnar.deadlines import Ticker, Waiter
 from etalis.columnar.execute import Alarms, Component
 from etalis.columnar.folded import Elements, Openers
@@ -30,7 +32,7 @@ from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.network import Entry, PlannedRule
 from etalis.runtime.ruleset import RuleSet
 
-Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers | Counting
+Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers | Counting | Firsts | Lefts
 
 
 @contextmanager
@@ -132,6 +134,10 @@ def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iter
             yield from _tie_join(operator, entry, names, rules)
         case Repeater():
             yield from _tie_repeater(operator, entry, names, rules)
+        case Runs() | Anchored():
+            yield from _tie_chains(operator, entry, names, rules, None)
+        case Followed():
+            yield from _tie_followed(operator, entry, names, rules)
         case _:
             raise AssertionError("refused before")
 
@@ -191,6 +197,38 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
     for gap in repeater.gaps:
         yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
+
+
+def _tie_followed(followed: Followed, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    """Yield the links of a repetition whose chains are looked for, and of what follows it."""
+    join, left = followed.join, followed.inputs[0]
+    inner = left.operator if isinstance(left, Once) else left
+    assert isinstance(inner, Runs | Anchored)
+    types = {v: join.waiting[0].column(v).type for v in join.names[0]}
+    waiting = Waiting(join, Following(stored_in(entry, 0, names, types, rules), ()), types)
+    yield from _tie_chains(inner, *below(entry, "input", 0, names), rules, waiting)
+    yield from _tie(followed.inputs[1], *below(entry, "input", 1, names), rules)
+    yield from _tie_tests(followed.tests, entry, names, rules)
+
+
+def _tie_chains(
+    operator: Runs | Anchored, entry: Entry, names: Names, rules: RuleSet, waiting: Waiting | None
+) -> Iterator[Link]:
+    node, theirs = entry.node, rules.memory[entry.key, "operator"]
+    assert isinstance(node, p.Repetition)
+    shares = _called(node.shared, names)
+    if isinstance(operator, Runs):
+        yield Firsts(operator, theirs, waiting, shares)
+    else:
+        assert node.left is not None
+        firm = [v for v in node.shared if v in sure(node.left) & sure(node.element)]
+        rows = operator.join.waiting[0]
+        types = {v: rows.column(v).type for v in operator.join.names[0]}
+        exports, keys = _called(node.left.exports, names), _called(firm, names)
+        yield Lefts(operator, theirs, waiting, exports, shares, keys, types)
+    for place, child in enumerate(operator.inputs):
+        yield from _tie(child, *below(entry, "input", place, names), rules)
+    yield from _tie_tests(operator.outcome.tests, entry, names, rules)
 
 
 def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
