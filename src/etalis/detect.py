@@ -351,7 +351,7 @@ class _Run:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     def _named(self, column: str, codes: Any) -> pa.Array:
-        return pa.DictionaryArray.from_arrays(codes, self.names[column])
+        return pa.DictionaryArray.from_arrays(codes, self.names[column], safe=False)  # they are codes of these names
 
     def _same(self, code: int, count: int) -> pa.Array:
         """Return the same code for several rows, in memory that serves one batch after the other."""

@@ -23,6 +23,7 @@ Flags: TypeAlias = Any  # numpy.ndarray of bool
 FLAT = frozenset({"int", "float", "string"})
 _WORD = 1 << 63
 _WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
+_FEW = 256  # rows for which a kernel is not worth its call
 _EVERYWHERE = np.zeros(0, np.int64)
 
 
@@ -74,7 +75,7 @@ class Column:
 
 def at(data: Any, rows: Integers) -> Any:
     """Return what stands at some rows."""
-    if not (are_words(data) and rows.dtype == np.int64 and rows.flags.carray):
+    if len(rows) < _FEW or not (are_words(data) and rows.dtype == np.int64 and rows.flags.carray):
         return data[rows]
     found = np.empty(len(rows), data.dtype)
     r.gather(data.view(np.int64), rows, found.view(np.int64))
@@ -83,7 +84,7 @@ def at(data: Any, rows: Integers) -> Any:
 
 def at_either(above: Any, below: Any, places: Integers | None, rows: Integers) -> Any:
     """Return what stands at some rows of two arrays below each other; of the lower one, what stands at `places`."""
-    if not are_words(above, below):
+    if not (are_words(above) and are_words(below)):
         return np.concatenate([above, below if places is None else below[places]])[rows]
     found = np.empty(len(rows), below.dtype)
     everywhere = _EVERYWHERE if places is None else places
@@ -91,9 +92,9 @@ def at_either(above: Any, below: Any, places: Integers | None, rows: Integers) -
     return found
 
 
-def are_words(*arrays: Any) -> bool:
-    """Tell whether arrays hold numbers of 64 bits, one after the other, as kernels take them."""
-    return all(array.dtype in _WORDS and array.flags.c_contiguous for array in arrays)
+def are_words(array: Any) -> bool:
+    """Tell whether an array holds numbers of 64 bits, one after the other, as kernels take them."""
+    return array.dtype in _WORDS and array.flags.c_contiguous
 
 
 def from_arrow(array: Any, kind: str) -> Column:

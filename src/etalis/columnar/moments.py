@@ -140,6 +140,7 @@ class Schedule:
         self.steps = self.alarm_steps + len(self.durations) * apart
         self.sums = find_sums(heads)
         self.kinds = _feeding(heads)
+        self.places = np.zeros(0, np.int64)  # of rows that nothing comes between
         self.reached = -END
         self.handed = 0  # how many rows of the last batch have been handed out
         causes = 2 + sum(delay is None for _, delay in delays)  # rows, moments that wait, moments that rows tell
@@ -204,7 +205,9 @@ class Schedule:
         moments = self._moments(batch, [times, *told], horizon)
         self.reached = max(self.reached, horizon)
         if not ticks and not len(moments):
-            return Clock(horizon, np.arange(len(ends)), {}, moments, moments, self.steps, self.absences)
+            if len(self.places) < len(ends):
+                self.places = np.arange(len(ends))
+            return Clock(horizon, self.places[: len(ends)], {}, moments, moments, self.steps, self.absences)
         before = np.searchsorted(times, ends, side="right") + self.steps * np.searchsorted(moments, ends)
         places = np.arange(len(ticks)) + np.searchsorted(ends, times) + self.steps * np.searchsorted(moments, times)
         rows = np.searchsorted(ends, moments, side="right") + np.searchsorted(times, moments, side="right")

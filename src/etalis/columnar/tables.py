@@ -24,6 +24,7 @@ _BITS = {"<": 0b001, "<=": 0b011, "=": 0b010}
 _SWAPPED = {"<": 0b100, "<=": 0b110, "=": 0b010}
 _OCCURS = {"hull": k.HULL, "a": k.ON_A, "b": k.ON_B}
 _SMALL = 256
+_FEW_CODES = 6  # as many passes of NumPy are faster than the two of a kernel that sorts them out at once
 _PAIR = (("left", np.int64), ("right", np.int64), ("arrived", bool))
 _NONE = np.zeros(0, np.int64)
 
@@ -331,6 +332,15 @@ def sort_out(codes: Any, numbers: Integers, count: int) -> list[Integers]:
     >>> [places.tolist() for places in sort_out(np.array([2, 0, 1, 2]), np.array([0, -1, 1]), 2)]
     [[1], [0, 3]]
     """
+    if len(numbers) <= _FEW_CODES:
+        return [np.flatnonzero(_any_of(codes, np.flatnonzero(numbers == number).tolist())) for number in range(count)]
     first, order = np.zeros(count + 2, np.int64), np.empty(len(codes), np.int64)
     r.sort_out(np.ascontiguousarray(codes, np.int32), numbers, first, order)
     return np.split(order[: first[count]], first[1:count])
+
+
+def _any_of(codes: Any, several: Sequence[int]) -> Flags:
+    """Tell where one of several codes stands."""
+    if len(several) == 1:
+        return codes == several[0]
+    return np.logical_or.reduce([np.zeros(len(codes), bool), *(codes == code for code in several)])
