@@ -142,6 +142,8 @@ def serve(way: str, setting: Setting) -> None:
     """Wait for words."""
     from contenders import UNIQUE, answers, contender, count
 
+    if setting.threads == 1:
+        keep_to_one_core()
     begin = None
     for word in sys.stdin:
         if word.strip() == "check":
@@ -161,6 +163,12 @@ def serve(way: str, setting: Setting) -> None:
         wall, cpu = time.perf_counter() - wall, used(way) - cpu
         tell(asdict(Turn(wall, cpu, before, read_status("VmHWM"), count(found))))
         del found, work
+
+
+def keep_to_one_core() -> None:
+    """Let this process, whatever threads its libraries start, run on one core only, where the system can do that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
 def used(way: str) -> float:
