@@ -15,6 +15,7 @@ from etalis.columnar.operators import Absence, Batch, Operator, Tests
 from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys, occur
 from etalis.plan import algebra as p
 from etalis.plan.retention import shared_names, window_of
+from etalis.plan.sharing import meet
 
 PAIRS = 1 << 16  # pairs that are judged at a time
 LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
@@ -39,6 +40,7 @@ class Join(Operator):
         self.gaps = gaps
         self.tests = tests
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
+        self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
         self.key = shared_names(node)
         asked = {*node.exports, *(("$first", "$last") if tests else ())}
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
@@ -75,7 +77,7 @@ class Join(Operator):
         """Join what waits and what is new, and keep what waits then."""
         parts = [part for pair in zip(self.waiting, fresh, strict=True) for part in pair]
         keys = code_keys([[part.column(v) for v in self.key] for part in parts], list(map(len, parts)))
-        follows = self.matching.retain[1] == k.NEVER
+        follows = self.matching.retain[1] == k.NEVER and not self.meets_itself
         sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
         found = self._pairs(sides, search)
         if self.gaps:
@@ -134,6 +136,8 @@ class Join(Operator):
 
     @property
     def _searching(self) -> Matching:
+        if self.meets_itself:
+            return self.matching.of_all_held(all_of_them=bool(self.tests))
         return self.matching.without_policy() if self._is_late else self.matching
 
     def _pairs(self, sides: Sequence[Instances], search: Search) -> Instances:
@@ -159,6 +163,9 @@ class Join(Operator):
             passes[passing] = True
             chosen = np.flatnonzero(choose(self.matching, len(sides[0]), pairs, passes, alive)[passing])
             passing, matches = passing[chosen], matches.take(chosen)
+        if self.meets_itself and len(matches):
+            latest = _latest(np.where(arrived, b, -1 - a)[passing], passing)
+            passing, matches = passing[latest], matches.take(latest)
         if are_put_together and len(matches):
             return together(matches, np.where(arrived, b, -1 - a)[passing])
         return matches
@@ -188,6 +195,17 @@ class Join(Operator):
             if not place and self._ebbs:
                 rows = rows[side.column(LIMIT).data[rows] >= now]
             self.waiting[place] = side.take(rows).only(self.names[place])
+
+
+def _latest(arrival: Integers, pair: Integers) -> Integers:
+    """Return which matches are of the last pair of their arrival: one, or several where a condition multiplies.
+
+    >>> _latest(np.array([4, 4, 4, 7]), np.array([0, 1, 1, 2])).tolist()
+    [1, 2, 3]
+    """
+    first = np.flatnonzero(np.concatenate([[True], arrival[1:] != arrival[:-1]]))
+    last = np.append(first[1:], len(arrival))
+    return np.flatnonzero(pair == np.repeat(pair[last - 1], last - first))
 
 
 def together(matches: Instances, arrival: Integers) -> Instances:

@@ -13,7 +13,7 @@ from typing import Any
 from etalis.columnar.compiler import kernel, part
 
 ALL, EARLIEST, LATEST = 0, 1, 2
-ALWAYS, UNMATCHED, NEWEST = 0, 1, 2
+ALWAYS, UNMATCHED, NEWEST, HELD = 0, 1, 2, 3  # `HELD`: the newest, and while its event is under way those before it
 HULL, ON_A, ON_B = 0, 1, 2
 FOR_EVER, NEVER = -2, -1
 ANY, BEFORE = 0x3FFFF, 0x3FE7F  # relations that hold always, and where one ends before the other starts (`allows`)
@@ -125,6 +125,15 @@ def join(
         if not resumes:
             matched = False
             y = -1
+            if keep == 3 and known:
+                for at in range(4 * owner, 4 * owner + 4, 2):
+                    y = lists[at]
+                    while y >= 0 and after[y] >= 0 and turn[after[y]] != turn[x]:
+                        alive[y] = False
+                        y = after[y]
+                        before[y] = -1
+                        lists[at] = y
+                y = -1
             retain = retain1 if side == 0 else retain0
             if known and retain != -1:
                 if retain >= 0:
@@ -178,8 +187,8 @@ def join(
             break
         y = -2
         stays = (retain0 if side == 0 else retain1) != -1 and (keep != 1 or not matched)
-        if keep == 2 and known and lists[own] >= 0:
-            a = lists[own]
+        if keep >= 2 and known and lists[own] >= 0:
+            a = lists[own + 1]
             if end[a] > x2 or (end[a] == x2 and start[a] > x1):
                 stays = False
         if stays:

@@ -24,7 +24,7 @@ from etalis.plan import algebra as p
 from etalis.plan.keys import show
 from etalis.plan.lattice import TERM
 from etalis.plan.retention import join_key, shared_names
-from etalis.plan.sharing import count_leaves
+from etalis.plan.sharing import meet
 from etalis.plan.types import Typing
 from etalis.temporal.aggregate import FOLDS
 
@@ -190,6 +190,8 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
             yield "it is recursive, and a variable may be unbound"
         if isinstance(node, p.Join) and node.policy.select == "together":
             yield "it is recursive, and recursion has no kernel for the policy cumulative"
+        if isinstance(node, p.Join) and node.policy.keep == "newest" and meet(node.left, node.right):
+            yield "it is recursive, and one event comes to both sides of an operator that keeps the newest only"
         known = types.variables(node)
         asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
         named = [v for v in node.exports if v[0] != "$"]
@@ -302,8 +304,6 @@ def _join(node: p.Join, types: Typing) -> Iterator[str]:
             yield f"{name}, which both sides of an operator share, may be unbound"
         elif node.policy.keep == "newest" and name not in join_key(node):
             yield f"the newest is kept, whatever a condition has bound {name} to"
-    if node.policy.keep == "newest" and set(count_leaves(node.left)) & set(count_leaves(node.right)):
-        yield "one event comes to both sides of an operator that keeps the newest only"
 
 
 def _fold(node: p.Fold) -> Iterator[str]:

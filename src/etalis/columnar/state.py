@@ -28,6 +28,7 @@ from etalis.runtime.blockers import Blockers, LooseBlockers
 from etalis.runtime.snapshot_stores import Tokens, row_columns, table_content, table_rows
 from etalis.runtime.state import Made as Noted
 from etalis.runtime.state import State
+from etalis.runtime.store import Newest
 
 Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
 Undo = Callable[[], None]
@@ -46,7 +47,8 @@ class Gap:
 class Stored:
     """What waits on one side of a join in an engine: by key, and the queue by which it expires.
 
-    Names are those of the rule, in the engine's order; `types` has those of all of them.
+    Names are those of the rule, in the engine's order; `types` has those of all of them. Where one event comes to both
+    sides, the engine `holds` the newest with what it replaced.
     """
 
     store: dict[Any, Any]
@@ -54,12 +56,18 @@ class Stored:
     keys: tuple[str, ...]
     values: tuple[str, ...]
     types: Mapping[str, str]
+    holds: bool = False
+
+    @property
+    def content(self) -> dict[Any, Any]:
+        """What waits, by key."""
+        return {key: held.items[-1] for key, held in self.store.items()} if self.holds else self.store
 
     def read(self) -> Instances:
         """Return what waits, in the order in which it ended."""
         if not self.store:
             return nothing({name: self.types[name] for name in (*self.keys, *self.values)})
-        keys, instances = table_rows(self.store, "instances")
+        keys, instances = table_rows(self.content, "instances")
         *columns, start, end = row_columns(instances)
         own = row_columns(keys) if len(self.keys) > 1 else [keys] * len(self.keys)
         named = dict(zip((*self.keys, *self.values), (*own, *columns), strict=True))
@@ -85,7 +93,8 @@ class Stored:
         given += [rows.column(name).values() for name in self.values]
         given += [rows.start.tolist(), rows.end.tolist()]
         note = {"form": "instances", "key": width if width > 1 else 0}
-        self.store.update(table_content(note, given, Tokens(0)))
+        found = table_content(note, given, Tokens(0))
+        self.store.update(((key, Newest(0, instance)) for key, instance in found) if self.holds else found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,7 @@ class Side:
         """Tell whether another part of the engine holds the same."""
         pairs = zip(self.gaps, other.gaps, strict=True)
         same = all(_noted(a.blockers) == _noted(b.blockers) for a, b in pairs)
-        return same and self.stored.store == other.stored.store
+        return same and self.stored.content == other.stored.content
 
     def load(self) -> None:
         """Let wait over columns what waits in the engine."""

@@ -69,6 +69,14 @@ class Matching:
             (k.FOR_EVER if left is None else left, k.FOR_EVER if right is None else right),
         )  # fmt: skip
 
+    def of_all_held(self, *, all_of_them: bool) -> Matching:
+        """Return the one that keeps what is replaced while the event that did so is under way, and selects the latest.
+
+        Or all of them, where more is asked of candidates.
+        """
+        select = k.ALL if all_of_them else self.select
+        return Matching(select, self.consume, k.HELD, self.relation, self.occurs_on, self.window, self.retain)
+
     def without_policy(self) -> Matching:
         """Return the one that finds every pair and consumes none."""
         return Matching(k.ALL, False, k.ALWAYS, self.relation, self.occurs_on, self.window, self.retain)
@@ -188,6 +196,9 @@ class Meeting(Search):
         left, right, _, candidate, used, found, _ = self.cursor.tolist()
         self.is_torn = candidate != k.NEXT
         self.is_over = left >= self.count and right >= len(both) and not self.is_torn
+        if self.is_over and m.keep == k.HELD:
+            waiting = np.flatnonzero(self.alive)
+            self.alive[waiting[self.links[1][waiting] >= 0]] = False
         if not self.is_torn and not self.is_over and 2 * used >= len(self.table) // 2:
             self.rebuild()
         return int(found)

@@ -161,7 +161,8 @@ def stored_in(entry: Entry, place: int, names: Names, types: Mapping[str, str], 
     """Return where instances of one side of a join wait in the engine."""
     memory, compiler = rules.memory, rules.compiler
     keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
-    return Stored(memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}")), keys, values, types)
+    store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
+    return Stored(store, fifo, keys, values, types, compiler.meets_itself(entry))
 
 
 def _places(node: p.Node) -> dict[int, int]:

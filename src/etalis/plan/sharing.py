@@ -35,6 +35,11 @@ def count_leaves(node: p.Node) -> Listened:
     return found
 
 
+def meet(left: p.Node, right: p.Node) -> bool:
+    """Tell whether one event may come to both of two parts."""
+    return not count_leaves(left).keys().isdisjoint(count_leaves(right))
+
+
 def may_share(node: p.Node, listened: Listened) -> bool:
     """Tell whether all leaves of the rule that listen to this part's events are in this part."""
     if any(isinstance(part, p.Tick) for part in p.walk(node)):

@@ -14,7 +14,7 @@ from typing import Any
 from etalis.logic.term import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
-from etalis.plan.sharing import count_leaves
+from etalis.plan.sharing import meet
 from etalis.runtime import store as stores
 from etalis.runtime.blockers import EventLog
 from etalis.runtime.code import Code, tuple_of
@@ -69,8 +69,7 @@ class Compiler:
         node = entry.node
         if not isinstance(node, p.Join | p.Repetition) or node.policy.keep != "newest" or len(entry.inputs) < 2:
             return False
-        left, right = (set(count_leaves(child)) for child in p.children(node))
-        return bool(left & right)
+        return meet(*p.children(node))
 
     def reads_numbers(self) -> bool:
         """Tell whether anything asks which event is being offered."""
