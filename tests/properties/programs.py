@@ -272,6 +272,7 @@ CHECKS: Mapping[s.Term, str] = {
     _both(_START, _END, _call("=\\=", _S, _E)): "",
     _both(_START, _END, _call("is", _Z, _call("-", _E, _S))): "",
     _both(_END, _call(">=", _E, _X)): "X",
+    _both(_START, _call(">=", _S, _X)): "X",
 }
 CHOICES: Mapping[s.Term, str] = {
     _call(";", _call("=", _Y, _ZERO), _call("=", _Y, _ONE)): "",

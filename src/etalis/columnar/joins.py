@@ -157,18 +157,56 @@ class Join(Operator):
         are_put_together = self.node.policy.select == "together"
         if not self.tests and not are_put_together:
             return matches
-        passing, matches = self.tests.passing(matches)
+        candidates = matches
+        passing, matches = self.tests.passing(candidates)
         if alive is not None:
             passes = np.zeros(len(a), bool)
             passes[passing] = True
+            if are_put_together and self._asks_again:
+                return self._combined(candidates, len(sides[0]), pairs, passes, alive)
             chosen = np.flatnonzero(choose(self.matching, len(sides[0]), pairs, passes, alive)[passing])
             passing, matches = passing[chosen], matches.take(chosen)
         if self.meets_itself and len(matches):
             latest = _latest(np.where(arrived, b, -1 - a)[passing], passing)
             passing, matches = passing[latest], matches.take(latest)
-        if are_put_together and len(matches):
+        if are_put_together:
             return together(matches, np.where(arrived, b, -1 - a)[passing])
         return matches
+
+    @property
+    def _asks_again(self) -> bool:
+        """Whether conditions see more of a combined match than of its latest candidate."""
+        return any(isinstance(test, Judge) and test.test.kind != "where" for test in self.tests.tests)
+
+    def _combined(
+        self, candidates: Instances, count: int, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags
+    ) -> Instances:
+        """Return the matches that arrivals make with all their candidates, if the conditions hold for these too.
+
+        Where one does not stand, nothing is consumed, and what comes later chooses anew (reading 35).
+        """
+        again = Tests(test for test in self.tests.tests if isinstance(test, Judge))
+        a, b, arrived = pairs
+        arrival = np.where(arrived, b, -1 - a)
+        found: list[Instances] = []
+        low = 0
+        while low < len(a) or not found:
+            before = alive.copy()
+            rest = a[low:], b[low:], arrived[low:]
+            chosen = low + np.flatnonzero(choose(self.matching, count, rest, passes[low:], alive))
+            combined = together(candidates.take(chosen), arrival[chosen])
+            kept, matches = again.passing(combined)
+            fails = np.flatnonzero(~np.isin(np.arange(len(combined)), kept))
+            if not len(fails):
+                found.append(matches)
+                break
+            found.append(matches.take(np.flatnonzero(kept < fails[0])))
+            refused = np.flatnonzero(arrival == arrival[chosen[_runs(arrival[chosen])[0][fails[0]]]])
+            alive[:] = before
+            rest = a[low : refused[0]], b[low : refused[0]], arrived[low : refused[0]]
+            choose(self.matching, count, rest, passes[low : refused[0]], alive)
+            low = int(refused[-1]) + 1
+        return stack(found, self.node.exports)
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
         """Return pairs of rows as instances."""
@@ -203,13 +241,20 @@ def _latest(arrival: Integers, pair: Integers) -> Integers:
     >>> _latest(np.array([4, 4, 4, 7]), np.array([0, 1, 1, 2])).tolist()
     [1, 2, 3]
     """
+    first, last = _runs(arrival)
+    return np.flatnonzero(pair == np.repeat(pair[last], last + 1 - first))
+
+
+def _runs(arrival: Integers) -> tuple[Integers, Integers]:
+    """Return the first and the last places of each arrival."""
     first = np.flatnonzero(np.concatenate([[True], arrival[1:] != arrival[:-1]]))
-    last = np.append(first[1:], len(arrival))
-    return np.flatnonzero(pair == np.repeat(pair[last - 1], last - first))
+    return first, np.append(first[1:], len(arrival)) - 1
 
 
 def together(matches: Instances, arrival: Integers) -> Instances:
     """Return one match per arrival: the latest of its matches, from the earliest start on."""
-    first = np.flatnonzero(np.concatenate([[True], arrival[1:] != arrival[:-1]]))
-    latest = matches.take(np.append(first[1:], len(arrival)) - 1)
+    if not len(matches):
+        return matches
+    first, last = _runs(arrival)
+    latest = matches.take(last)
     return Instances(latest.turn, np.minimum.reduceat(matches.start, first), latest.end, latest.blocks)

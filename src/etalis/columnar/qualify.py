@@ -293,9 +293,6 @@ def _coarse(name: str, node: p.Node, types: Typing) -> str:
 
 
 def _join(node: p.Join, types: Typing) -> Iterator[str]:
-    asked_again = any(isinstance(test, p.Goal) and test.kind != "where" for test in node.tests)
-    if node.policy.select == "together" and asked_again:
-        yield "check and event_multiply have no kernel yet under the policy cumulative"
     if node.optional:
         yield "a part is optional"
     firm = types.sure(node.left) & types.sure(node.right)
