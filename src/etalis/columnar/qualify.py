@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from etalis.columnar.columns import FLAT
 from etalis.columnar.folds import needed_columns
-from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_sums, is_told
+from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
 from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
 from etalis.language.goals import calls
@@ -93,12 +93,15 @@ def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, i
         reasons += more
     else:
         is_long, depth = len(find_sums(mine)) > MOST_DELAYS, depths(mine)
-        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, is_long, depth)]
+        reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long, depth)]
     return Component(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
-def _timing(head: p.Head, is_long: bool, depth: Mapping[Kind, int]) -> Iterator[str]:
-    """Yield what keeps a rule from columns of all that happens by itself; `is_long` if too many delays follow."""
+def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping[Kind, int]) -> Iterator[str]:
+    """Yield what keeps a rule from columns of all that happens by itself; `is_long` if too many delays follow.
+
+    What blocks an absence has come before its deadline is judged, but for an alarm that another sets to ring at once.
+    """
     if is_long:
         yield "too many delays follow on each other"
     waiting = [node for node in p.walk(head.body) if isinstance(node, p.Deadline)]
@@ -109,10 +112,9 @@ def _timing(head: p.Head, is_long: bool, depth: Mapping[Kind, int]) -> Iterator[
         yield "a time or a delay is too far away for columns"
     if len({node.duration for node in waiting}) < len(waiting):
         yield "absences with equal deadlines stand beside each other"
-    if any(depth.get(kind, 0) for node in waiting for kind in read_kinds(node.absent)) or any(
-        isinstance(part, p.Deadline) for node in waiting for part in p.walk(node.absent)
-    ):
-        yield "what must be absent until a deadline may itself fall due"
+    absent = {kind for node in waiting for kind in read_kinds(node.absent)}
+    if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in find_makers(absent, heads)):
+        yield "what must be absent until a deadline may be an alarm that rings at once"
     timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
     if timed and sum(kind in depth for kind in read_kinds(head.body)) > 1:
         yield "a time point or deadline stands beside several derived events"
