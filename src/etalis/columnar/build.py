@@ -46,7 +46,7 @@ class Builder:
                 outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
                 return Filter(outcome, self.build(child, rule))
             case p.Join(left=p.Repetition() as left) if is_followed(node):
-                if not is_chained(left, node):
+                if not is_chained(left):
                     return self._repeater(left, node, known, rule)
                 sides = (self.build(left, rule), self.build(node.right, rule))
                 return Followed(node, sides, known, Tests(self._tests(node, known, rule)))
@@ -74,7 +74,7 @@ class Builder:
         """Return the operator of a repetition that nothing follows, or under a policy that consumes nothing."""
         bounds = read_bounds(node)
         assert bounds is not None
-        if "$token" not in node.exports and not is_chained(node, None):
+        if not is_chained(node):
             return self._repeater(node, None, known, rule)
         inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
         inside = {**known, **self.types.variables(node.element)}

@@ -43,14 +43,14 @@ def is_followed(node: p.Node) -> bool:
     )
 
 
-def is_chained(node: p.Repetition, follower: p.Join | None) -> bool:
+def is_chained(node: p.Repetition) -> bool:
     """Tell whether all chains of a repetition are looked for, not only what a left side has counted."""
     return node.policy.name == "unrestricted" and (
         node.left is None
         or read_bounds(node) != chains.ANY
         or chains.asks_beginning(node)
         or not set(node.shared) <= set(node.left.exports)
-        or not (_are_windows(node.tests) or _is_tested_last(node, follower))
+        or not _are_windows(node.tests)
     )
 
 
@@ -58,7 +58,7 @@ def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]
     """Yield what keeps a repetition from columns."""
     if read_bounds(node) is None:
         yield "a repetition is counted by a variable"
-    yield from chains.find_obstacles(node) if is_chained(node, follower) else _obstacles(node, follower)
+    yield from chains.find_obstacles(node) if is_chained(node) else _obstacles(node, follower)
 
 
 def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
@@ -82,9 +82,7 @@ def _are_windows(tests: Sequence[p.Test]) -> bool:
 
 def _is_tested_last(node: p.Repetition, follower: p.Join | None) -> bool:
     """Tell whether the tests on a repetition decide about its matches only, not about what is counted."""
-    if follower is not None or node.policy.select == "together":
-        return False
-    return node.left is None or node.policy.name == "unrestricted"
+    return follower is None and node.policy.select != "together" and node.left is None
 
 
 def _has_one_limit(node: p.Repetition, follower: p.Join) -> bool:

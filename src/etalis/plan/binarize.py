@@ -328,7 +328,8 @@ def _finish_join(
     below = (need - marks) | shared
     token = frozenset({"$token"} if draft.data["policy"].consume or sequential else ())
     need_a = (below - {"$token"}) | ({"$first"} & need if sequential else frozenset()) | token
-    need_b = (below - {"$token"}) | ({"$last"} & need if sequential else frozenset()) | token
+    # what comes last in a sequence never waits, so nothing goes when it is consumed
+    need_b = (below - {"$token"}) | ({"$last"} & need if sequential else token)
     left, right = _finish(a, frozenset(need_a), c), _finish(b, frozenset(need_b), c)
     return p.Join(draft.data["relation"], draft.data["policy"], left, right, tests, exports)
 
