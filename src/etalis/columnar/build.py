@@ -12,7 +12,8 @@ from etalis.columnar.folds import build_fold
 from etalis.columnar.joins import Join
 from etalis.columnar.moments import Timer
 from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Source, Tests, Union
-from etalis.columnar.repetitions import Repeater, is_chained, is_followed, read_bounds
+from etalis.columnar.questions import Asked
+from etalis.columnar.repetitions import Repeater, asks_elements, asks_followers, is_chained, is_followed, read_bounds
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.plan.types import Typing
@@ -83,17 +84,21 @@ class Builder:
         return Anchored(node, bounds, inputs, inside, tests)
 
     def _repeater(self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str) -> Repeater:
-        """Sort the tests on a repetition, or on what follows it: a limit of left sides, and on what is found."""
+        """Sort the tests on a repetition and on what follows it: what is asked of pairs, a limit, on what is found."""
         inputs = self._inputs(rule, *p.children(node), *(() if follower is None else (follower.right,)))
+        tests = self._tests(node, known, rule)
+        asked: list[Asked | None] = [None, None]
         gaps: list[Absence] = []
-        tests: list[Judge | Absence] = []
-        consumes = follower is not None and follower.policy.name != "unrestricted"
-        for test in self._tests(node if follower is None else follower, known, rule):
-            if consumes and isinstance(test, Absence):
-                gaps.append(test)
-            else:
-                tests.append(test)
-        return Repeater(node, follower, inputs, known, gaps, Tests(tests))
+        if asks_elements(node, follower):
+            gaps = [test for test in tests if isinstance(test, Absence) and test.test.kind == "gap"]
+            asked[0], tests, gaps = Asked(Tests(t for t in tests if t not in gaps), gaps), [], []
+        if follower is not None:
+            tests = self._tests(follower, known, rule)
+            if asks_followers(node, follower):
+                asked[1], tests = Asked(Tests(tests), ()), []
+            elif follower.policy.name != "unrestricted":
+                gaps, tests = tests, []
+        return Repeater(node, follower, inputs, known, gaps, Tests(tests), (asked[0], asked[1]))
 
     def _inputs(self, rule: str, *nodes: p.Node) -> list[Operator]:
         return [self.build(node, rule) for node in nodes]

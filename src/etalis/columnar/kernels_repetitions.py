@@ -39,7 +39,8 @@ def repeat(
     picks: int, consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any, start: Any, end: Any,
     limit: Any, group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any,
     counted: Any, listed: Any, other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any,
-    placed: Any, left: Any, right: Any, first: Any, cursor: Any,
+    placed: Any, asks: bool, asks_then: bool, pairs: Any, pair_left: Any, pair_limit: Any, mark: Any, pair: Any,
+    left: Any, right: Any, first: Any, which: Any, cursor: Any,
 ) -> None:  # fmt: skip
     """Count elements after left sides, or `alone`, and match what follows, by turn.
 
@@ -52,8 +53,13 @@ def repeat(
     `counted`; without `counts` every element is a match. Alone, a left side is the first element of a run, and takes
     its rank from the last. `listed` and `placed` tell by which row something came into the lists and stores.
 
-    What is found, a left side with an element or a follower, goes to `left`, `right` and `first` (where counting began,
-    or the end of the match that waited). Stops when there might be no room for it; goes on from the `cursor`.
+    Where it `asks` about elements, or `asks_then` about followers, row x may only be matched with the left sides
+    pair_left[pairs[x]:pairs[x + 1]], and only if counting began not after their `pair_limit`; `mark` and `pair` have
+    room to note that of left sides. Alone, a run counts an element all the same.
+
+    What is found, a left side with an element or a follower, goes to `left`, `right`, `first` (where counting began,
+    or the end of the match that waited) and `which` (pair). Stops when there might be no room for it; goes on from the
+    `cursor`.
     """
     i = cursor[0]
     j = cursor[1]
@@ -111,6 +117,11 @@ def repeat(
                 break
             j += 1
             y = lists[2 * g + 1] if select == 2 else lists[2 * g]
+        asked = asks_then if x >= count1 else asks
+        if asked:
+            for at in range(pairs[x], pairs[x + 1]):
+                mark[pair_left[at]] = x
+                pair[pair_left[at]] = at
         extended = False
         while True:
             opens = False
@@ -127,12 +138,14 @@ def repeat(
             hit = False
             gone = False
             unheld = False
+            passes = True
             if x >= count1:
                 unheld = outer >= 0 and x2 - start[y] > outer
-                hit = not unheld and matched[y] < x1 and x1 <= limit[y]
+                hit = not unheld and matched[y] < x1 and x1 <= limit[y] and (not asked or mark[y] == x)
                 if hit:
                     left[found] = y
                     right[found] = x
+                    which[found] = pair[y] if asked else -1
                     first[found] = matched[y]
                     found += 1
                     unheld = consume
@@ -140,7 +153,12 @@ def repeat(
             elif window >= 0 and x2 - start[y] > window:
                 gone = True
             elif opens or (counted[y] if alone else end[y]) < x1:
-                hit = True
+                passes = not asked or mark[y] == x
+                if passes and asked:
+                    goes_on = number[y] > 0 and (most < 0 or counted[y] < x1)
+                    passes = (begun[y] if goes_on else x1) <= pair_limit[pair[y]]
+                hit = alone or passes
+            if hit and x < count1:
                 extended = True
                 complete = not counts
                 origin = x1
@@ -154,9 +172,11 @@ def repeat(
                     if number[y] == most and not alone:
                         number[y] = 0
                 gone = alone and not opens
+                complete = complete and passes
                 if complete and not followed:
                     left[found] = y
                     right[found] = x
+                    which[found] = pair[y] if asked else -1
                     first[found] = origin
                     found += 1
                 elif complete and matched[y] == -4611686018427387904:
@@ -239,3 +259,33 @@ def repeat(
     cursor[1] = j
     cursor[2] = m
     cursor[3] = found
+
+
+@kernel
+def list_pairs(
+    is_own: bool, window: int, low: int, high: int, group: Any, begins: Any, by_end: Any, start: Any, end: Any,
+    pairs: Any, pair_left: Any,
+) -> None:  # fmt: skip
+    """List for the rows from `low` to `high` the left sides of their groups that ended before they start.
+
+    Group g has the left sides by_end[begins[g]:begins[g + 1]], in order of their ends; `is_own` tells that a row is
+    listed with itself, too. Counts only where there is no room; `pairs` becomes where each row's begin.
+    """
+    found = 0
+    for x in range(len(pairs) - 1):
+        pairs[x] = found
+        if x < low or x >= high:
+            continue
+        for at in range(begins[group[x]], begins[group[x] + 1]):
+            y = by_end[at]
+            if end[y] >= start[x]:
+                break
+            if window < 0 or end[x] - start[y] <= window:
+                if len(pair_left) > 0:
+                    pair_left[found] = y
+                found += 1
+        if is_own:
+            if len(pair_left) > 0:
+                pair_left[found] = x
+            found += 1
+    pairs[len(pairs) - 1] = found

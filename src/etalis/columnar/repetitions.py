@@ -19,6 +19,7 @@ from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.joins import together
 from etalis.columnar.kernels import NEWEST
 from etalis.columnar.operators import Absence, Batch, Filtering, Operator, Tests
+from etalis.columnar.questions import Answers, Asked, no_answers
 from etalis.columnar.tables import Matching, Numbered
 from etalis.language.syntax import Const
 from etalis.plan import algebra as p
@@ -27,6 +28,8 @@ from etalis.plan.retention import shared_names, window_of
 from etalis.plan.sharing import count_leaves
 from etalis.temporal.relation import RELATIONS
 
+_ROWS, _PAIRS = 1 << 12, 1 << 18  # rows, and about as many pairs, that are asked about at a time
+_EARLIEST = -(1 << 62)
 _STATE = {
     "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$listed": 0, "$matched": k.NO_MATCH, "$placed": 0,
     "$limit": (1 << 63) - 1,
@@ -70,25 +73,34 @@ def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
         yield "one event comes to both sides of an operator that keeps the newest only"
     if not set(node.shared) <= set(base.exports) & sure(base):
         yield "a repetition is grouped by what its left side does not tell"
-    if not _are_windows(node.tests) and not _is_tested_last(node, follower):
-        yield "a test on a repetition has no kernel yet"
-    if follower is not None and follower.policy.name != "unrestricted" and not _has_one_limit(node, follower):
-        yield "a test on what follows a repetition has no kernel yet"
+    goals = [test for test in node.tests if isinstance(test, p.Goal)]
+    if node.left is not None and node.policy.select == "together" and any(test.kind != "where" for test in goals):
+        yield "check and event_multiply on a repetition have no kernel yet under the policy cumulative"
+    if follower is not None and any(set(test.outputs) & set(node.exports) for test in goals):
+        yield "a condition binds a variable of a repetition that something follows"
+    if any(test.kind == "gap" and not set(test.joined) <= set(base.exports) for test in _absences(node)):
+        yield "an absence in a repetition shares what a condition binds"
+    if follower is not None and node.left is None and any(test.kind == "gap" for test in _absences(follower)):
+        yield "an absence after a repetition that stands alone has no kernel yet"
+
+
+def asks_elements(node: p.Repetition, follower: p.Join | None) -> bool:
+    """Tell whether tests on a repetition decide what is counted, or waits, and not only about its matches."""
+    return not _are_windows(node.tests) and (node.left is not None or follower is not None)
+
+
+def asks_followers(node: p.Repetition, follower: p.Join) -> bool:
+    """Tell whether tests on what follows decide what is consumed, and are more than a limit of left sides."""
+    tests = [test for test in follower.tests if not isinstance(test, p.Window)]
+    return follower.policy.name != "unrestricted" and not (len(tests) <= 1 and all(_is_limit(x, node) for x in tests))
 
 
 def _are_windows(tests: Sequence[p.Test]) -> bool:
     return all(isinstance(test, p.Window) for test in tests)
 
 
-def _is_tested_last(node: p.Repetition, follower: p.Join | None) -> bool:
-    """Tell whether the tests on a repetition decide about its matches only, not about what is counted."""
-    return follower is None and node.policy.select != "together" and node.left is None
-
-
-def _has_one_limit(node: p.Repetition, follower: p.Join) -> bool:
-    """Tell whether of the tests on what follows one at most is more than a window, and limits left sides."""
-    tests = [test for test in follower.tests if not isinstance(test, p.Window)]
-    return not tests or (len(tests) == 1 and _is_limit(tests[0], node))
+def _absences(node: p.Node) -> list[p.Absent]:
+    return [test for test in p.tests(node) if isinstance(test, p.Absent)]
 
 
 def _is_limit(test: p.Test, node: p.Repetition) -> bool:
@@ -115,11 +127,14 @@ def read_bounds(node: p.Repetition) -> chains.Bounds | None:
 
 
 class Repeater(Operator):
-    """Left sides, or first elements, with elements after them; with a follower, once per left side and follower."""
+    """Left sides, or first elements, with elements after them; with a follower, once per left side and follower.
+
+    What is found passes the `tests`; the `asked` ones, on elements and on followers, decide what is matched at all.
+    """
 
     def __init__(
         self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str],
-        gaps: Sequence[Absence], tests: Tests,
+        gaps: Sequence[Absence], tests: Tests, asked: tuple[Asked | None, Asked | None],
     ) -> None:  # fmt: skip
         bounds = read_bounds(node)
         assert bounds is not None
@@ -128,6 +143,7 @@ class Repeater(Operator):
         self.inputs = inputs
         self.gaps = gaps
         self.outcome = Filtering((), tests)
+        self.asked = asked
         self.least, self.most = bounds.least, bounds.most
         self.window = window_of(node.tests)
         self.outer = None if follower is None else window_of(follower.tests)
@@ -140,15 +156,46 @@ class Repeater(Operator):
 
     def take(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
-        new, *others = (operator.take(batch) for operator in self.inputs)
+        sides = [operator.take(batch) for operator in self.inputs]
+        asked = [each for each in self.asked if each is not None]
+        for each in asked:
+            each.take(batch)
+        found: list[Instances] = []
+        while not found or any(map(len, sides)):
+            now, part, sides = self._cut(sides) if asked else (batch.now, sides, [])
+            found.append(self._step(batch, part, now))
+        for each in asked:
+            each.forget(batch.now)
+        return self.outcome.passing(batch, found[0] if len(found) == 1 else stack(found, self._exports))
+
+    @property
+    def _exports(self) -> tuple[str, ...]:
+        node = self.node if self.follower is None else self.follower
+        return tuple(v for v in node.exports if v != "$token")
+
+    def _cut(self, sides: list[Instances]) -> tuple[int, list[Instances], list[Instances]]:
+        """Return the time of a cut, what comes before and what after it: as much as is asked about at once."""
+        turns = np.sort(np.concatenate([side.turn for side in sides]))
+        count = max(1, min(_ROWS, _PAIRS // (len(self.waiting) + 1)))
+        if count >= len(turns):
+            now = max((int(side.end[-1]) for side in sides if len(side)), default=_EARLIEST)
+            return now, sides, [side.take(np.zeros(0, np.int64)) for side in sides]
+        places = [int(np.searchsorted(side.turn, turns[count - 1], "right")) for side in sides]
+        before = [side.take(np.arange(place)) for side, place in zip(sides, places, strict=True)]
+        after = [side.take(np.arange(place, len(side))) for side, place in zip(sides, places, strict=True)]
+        return max(int(side.end[-1]) for side in before if len(side)), before, after
+
+    def _step(self, batch: Batch, sides: Sequence[Instances], now: int) -> Instances:
+        """Take new instances of all sides."""
+        new, *others = sides
         fresh = {name: Column("int", np.full(len(new), value)) for name, value in _STATE.items()}
         left = stack([self.waiting, new.with_columns(fresh)], self.names)
         state = {name: left.column(name).data.copy() for name in _STATE}
         for gap in self.gaps:
             gap.limit(batch, left, state["$limit"])
         found = self._matches(left, others, state)
-        self._keep(left, state, batch.now)
-        return self.outcome.passing(batch, found)
+        self._keep(left, state, now)
+        return found
 
     def _matches(self, left: Instances, others: Sequence[Instances], state: Mapping[str, Integers]) -> Instances:
         """Let the kernel run, and put what it finds together."""
@@ -164,48 +211,75 @@ class Repeater(Operator):
         last = np.array([old, count, count]) if alone else np.array([count, count, count])
         last[1:] += sum(map(len, elements))
         last[2:] += sum(map(len, followers))
+        sides = _Sides.of([left, *others], (lists, stores), last)
+        answers = [self._ask(sides, place) for place in (0, 1)]
         cursor = np.array([old, last[0], last[1], 0])
-        found: list[tuple[Any, Any, Any]] = []
+        found: list[tuple[Any, ...]] = []
         room = int(last[2]) + 1
         while not found or (cursor[: k.FOUND] < last).any():
-            found.append(self._run([left, *others], state, (lists, stores), last, cursor, room))
+            found.append(self._run(sides, state, answers, cursor, room))
             room = max(room, int(lists.size.max(initial=0)) + 1, int(stores.size.max(initial=0)))
-        return self._instances(left, others, *map(np.concatenate, zip(*found, strict=True)))
+        return self._found(sides, answers, *map(np.concatenate, zip(*found, strict=True)))
+
+    def _ask(self, sides: _Sides, place: int) -> Answers:
+        """Ask which left sides elements, or followers, may be matched with."""
+        asked = self.asked[place]
+        if asked is None:
+            return no_answers()
+        is_own = self.node.left is None and not place
+        a, b = sides.pairs(place, _number(self.outer if place else self.window), is_own)
+        return asked.ask(a, b, self._pairs(sides, a, b, sides.start[b], bool(place)))
 
     def _run(
-        self, sides: Sequence[Instances], state: Mapping[str, Integers], lists: tuple[_Lists, _Lists], last: Integers,
-        cursor: Any, room: int,
-    ) -> tuple[Any, Any, Any]:  # fmt: skip
-        """Return the next matches: left sides, elements or followers, and where counting began or a match ended."""
-        turn, start, end = (np.concatenate([getattr(s, n) for s in sides]) for n in ("turn", "start", "end"))
-        count, high = len(sides[0]), int(last[1])
-        none = np.zeros(len(turn), np.int64)
-        group = np.concatenate([lists[0].group, none[high:]])
-        other = np.concatenate([lists[1].group[:count], none[count:high], lists[1].group[count:]])
-        out = (np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
+        self, sides: _Sides, state: Mapping[str, Integers], answers: Sequence[Answers], cursor: Any, room: int
+    ) -> tuple[Any, ...]:
+        """Return the next matches: left sides, elements or followers, where counting began or a match ended; pairs."""
+        out = [np.empty(room, np.int64) for _ in range(4)]
         cursor[k.FOUND] = 0
+        left, right, limit = (np.concatenate([getattr(x, v) for x in answers]) for v in ("left", "right", "limit"))
+        mark, pair = np.full(len(sides.parts[0]), -1), np.empty(len(sides.parts[0]), np.int64)
+        lists, stores = sides.lists
         k.repeat(
             self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
             self.node.policy.name != "unrestricted", self.least, self.most, _number(self.window),
             self.follower is not None, self.following.select, self.following.consume, self.following.keep == NEWEST,
-            _number(self.outer), int(last[0]), high, turn, start, end, state["$limit"], group, *lists[0].links,
-            state["$waits"], state["$number"], state["$begun"], state["$counted"], state["$listed"], other,
-            *lists[1].links, state["$matched"], state["$placed"], *out, cursor,
+            _number(self.outer), int(sides.last[0]), int(sides.last[1]), sides.turn, sides.start, sides.end,
+            state["$limit"], sides.groups[0], *lists.links, state["$waits"], state["$number"], state["$begun"],
+            state["$counted"], state["$listed"], sides.groups[1], *stores.links, state["$matched"], state["$placed"],
+            self.asked[0] is not None, self.asked[1] is not None,
+            np.searchsorted(right, np.arange(len(sides.turn) + 1)), left, limit, mark, pair, out[0], out[1],
+            out[2], out[3], cursor,
         )  # fmt: skip
-        found = int(cursor[k.FOUND])
-        return out[0][:found], out[1][:found], out[2][:found]
+        return tuple(each[: int(cursor[k.FOUND])] for each in out)
 
-    def _instances(self, left: Instances, others: Sequence[Instances], a: Any, b: Any, first: Any) -> Instances:
-        """Return what was found as instances: from the start of a left side to the end of what came last."""
+    def _found(
+        self, sides: _Sides, answers: Sequence[Answers], a: Integers, b: Integers, first: Integers, which: Integers
+    ) -> Instances:
+        """Return what was found as instances, those of one element together if the policy says so."""
+        is_last = self.follower is not None
+        if self.asked[is_last] is None:
+            rows = self._pairs(sides, a, b, first, is_last)
+        else:
+            places, rows = answers[is_last].matches(which - len(answers[0].left) if is_last else which)
+            b = b[places]
+            if not is_last and self.node.left is not None:
+                rows = rows.with_columns({"$last": Column("int", first[places])})
+        return together(rows, b) if not is_last and self.node.policy.select == "together" and len(b) else rows
+
+    def _pairs(self, sides: _Sides, a: Integers, b: Integers, first: Integers, are_last: bool) -> Instances:
+        """Return left sides with elements, or with what follows, from the start of the one to the end of the other.
+
+        `first` is where counting began, or where a match ended.
+        """
         alone = self.node.left is None
+        left, *others = sides.parts
         mine, moment = left.take(a), Column("int", first)
-        if self.follower is None:
+        if not are_last:
             element = left.take(b) if alone else others[0].take(b - len(left))
             found = Instances(element.turn, mine.start, element.end, mine.blocks)
-            if not alone:
-                found = found.with_columns({"$first": self._end_of(mine), "$last": moment})
-            return together(found, b) if self.node.policy.select == "together" and len(b) else found
-        then = others[-1].take(b - len(left) - sum(map(len, others[:-1])))
+            return found if alone else found.with_columns({"$first": self._end_of(mine), "$last": moment})
+        assert self.follower is not None
+        then = others[-1].take(b - int(sides.last[1]))
         has_last = "$last" in self.follower.right.exports
         last = then.column("$last") if has_last else Column("int", then.start)
         marks = {"$first": moment if alone else self._end_of(mine), "$last": last}
@@ -263,3 +337,38 @@ class _Lists:
     def put(self, rows: Integers, end: Integers, start: Integers) -> None:
         """Put left sides in."""
         k.put_in_order(rows, self.group, end, start, *self.links)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """All instances in one set of arrays: left sides, elements up to last[1], followers; with the groups of each."""
+
+    parts: Sequence[Instances]
+    turn: Integers
+    start: Integers
+    end: Integers
+    groups: tuple[Integers, Integers]
+    lists: tuple[_Lists, _Lists]
+    last: Integers
+
+    @staticmethod
+    def of(parts: Sequence[Instances], lists: tuple[_Lists, _Lists], last: Integers) -> _Sides:
+        """Put instances below each other."""
+        turn, start, end = (np.concatenate([getattr(part, n) for part in parts]) for n in ("turn", "start", "end"))
+        count, high = len(parts[0]), int(last[1])
+        none = np.zeros(len(turn), np.int64)
+        group = np.concatenate([lists[0].group, none[high:]])
+        other = np.concatenate([lists[1].group[:count], none[count:high], lists[1].group[count:]])
+        return _Sides(parts, turn, start, end, (group, other), lists, last)
+
+    def pairs(self, place: int, window: int, is_own: bool) -> tuple[Integers, Integers]:
+        """Return all pairs of left sides with elements, or with followers, that may match within a window."""
+        group, count = self.groups[place], len(self.parts[0])
+        order = np.lexsort((self.end[:count], group[:count]))
+        begins = np.searchsorted(group[order], np.arange(len(self.lists[place].size) + 1))
+        at, left = np.empty(len(self.turn) + 1, np.int64), np.zeros(0, np.int64)
+        for _ in range(2):  # to count them, and to list them
+            low, high = int(self.last[place]), int(self.last[place + 1])
+            k.list_pairs(is_own, window, low, high, group, begins, order, self.start, self.end, at, left)
+            left = np.empty(at[-1], np.int64) if not len(left) else left
+        return left, np.repeat(np.arange(len(self.turn)), np.diff(at))

@@ -176,8 +176,7 @@ def _gap(absence: Absence, place: int, entry: Entry, names: Names, rules: RuleSe
 
 def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of a repetition; if something follows it, `entry` is that of the join of both."""
-    whole = repeater.node if repeater.follower is None else repeater.follower
-    places = _places(whole)
+    places = {**_places(repeater.node), **({} if repeater.follower is None else _places(repeater.follower))}
     own, known, following = entry, names, None
     if repeater.follower is not None:
         own, known = below(entry, "input", 0, names)
@@ -196,6 +195,9 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
     for absence in repeater.outcome.tests.tests:
         if isinstance(absence, Absence):
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
+    for asked, at, called_there in zip(repeater.asked, (own, entry), (known, names), strict=True):
+        for absence in () if asked is None else asked.absences:
+            yield from _tie_absence(absence, at, places[id(absence.test)], called_there, rules)
     for gap in repeater.gaps:
         yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
 
