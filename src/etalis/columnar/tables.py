@@ -26,6 +26,7 @@ _OCCURS = {"hull": k.HULL, "a": k.ON_A, "b": k.ON_B}
 _SMALL = 256
 _FEW_CODES = 6  # as many passes of NumPy are faster than the two of a kernel that sorts them out at once
 _PAIR = (("left", np.int64), ("right", np.int64), ("arrived", bool))
+PLACE = np.int32  # of what waits: two billion do not fit into memory, and half as large is nearer
 _NONE = np.zeros(0, np.int64)
 
 
@@ -170,7 +171,9 @@ class Meeting(Search):
         self.alive[:] = False
         self.alive[: old[0]] = True
         self.alive[count : count + old[1]] = True
-        self.links = (desk.array("lists", 4 * n), desk.array("after", n), desk.array("before", n))
+        self.links = tuple(
+            desk.array(name, most, PLACE) for name, most in (("lists", 4 * n), ("after", n), ("before", n))
+        )
         self.cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
         self.rebuild()
 
@@ -220,7 +223,7 @@ class Following(Search):
         self.alive = desk.array("alive", n + len(right), bool)
         self.alive[:n] = True
         self.alive[n:] = False
-        self.waiting = desk.array("waiting", n)
+        self.waiting = desk.array("waiting", n, PLACE)
         self.waiting[:old] = np.arange(old)
         self.cursor = np.array([old, 0, f.FRESH, 0, old])
         self._make_room()
@@ -233,7 +236,7 @@ class Following(Search):
         size = 2 * f.STRETCH
         while size < 2 * self.cursor[f.WAITING]:
             size *= 2
-        self.places = self.desk.array("table", 2 * size), self.desk.array("lists", f.WIDTH * size)
+        self.places = self.desk.array("table", 2 * size, PLACE), self.desk.array("lists", f.WIDTH * size, PLACE)
 
     def _search(self, pairs: tuple[Any, Any, Any], enough: int) -> int:
         """Find pairs until there are enough, or no room; return how many."""
