@@ -171,9 +171,7 @@ class Meeting(Search):
         self.alive[:] = False
         self.alive[: old[0]] = True
         self.alive[count : count + old[1]] = True
-        self.links = tuple(
-            desk.array(name, most, PLACE) for name, most in (("lists", 4 * n), ("after", n), ("before", n))
-        )
+        self.links = desk.array("lists", 4 * n, PLACE), desk.array("after", n, PLACE), desk.array("before", n, PLACE)
         self.cursor = np.array([old[0], count + old[1], 0, k.NEXT, 0, 0, 0])
         self.rebuild()
 
