@@ -15,16 +15,22 @@ from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Sour
 from etalis.columnar.questions import Asked
 from etalis.columnar.repetitions import Repeater, asks_elements, asks_followers, is_chained, is_followed, read_bounds
 from etalis.plan import algebra as p
-from etalis.plan.retention import window_of
+from etalis.plan.retention import join_key, shared_names, window_of
 from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
 
 
 class Builder:
-    """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it."""
+    """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it.
 
-    def __init__(self, types: Typing, conditions: Conditions, beside: Builder | None = None) -> None:
+    Where it `is_vague`, variables may be unbound where more than a head asks for them; such columns are of any terms.
+    """
+
+    def __init__(
+        self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False
+    ) -> None:
         self.types = types
+        self.is_vague = is_vague
         self.conditions = conditions
         self.timers: list[Timer] = [] if beside is None else beside.timers
         self.joins: list[Join] = [] if beside is None else beside.joins
@@ -36,13 +42,21 @@ class Builder:
             self.built[node] = Once(self._build(node, rule))
         return self.built[node]
 
-    def _build(self, node: p.Node, rule: str) -> Operator:
+    def _known(self, node: p.Node, *parts: p.Node) -> Mapping[str, str]:
+        """Return the types of the variables of a node; any term, where it, or one of its parts, may not bind them."""
         known = self.types.variables(node)
+        if not self.is_vague:
+            return known
+        vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part)}
+        return {**known, **dict.fromkeys(vague, "term")}
+
+    def _build(self, node: p.Node, rule: str) -> Operator:
+        known = self._known(node)
         match node:
             case p.Source():
                 return Source(node, {v: known[v] for v in node.exports})
             case p.Union(branches=branches):
-                return Union(node, self._inputs(rule, *branches), known)
+                return Union(node, self._inputs(rule, *branches), known, is_vague=self.is_vague)
             case p.Filter(child=child):
                 outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
                 return Filter(outcome, self.build(child, rule))
@@ -112,7 +126,7 @@ class Builder:
         gaps: list[Absence] = []
         tests: list[Judge | Absence] = []
         for test in self._tests(node, known, rule):
-            if isinstance(test, Absence) and not gaps and self._is_limit(test.test, node):
+            if isinstance(test, Absence) and not gaps and self._is_limit(test, node):
                 gaps.append(test)
                 continue
             side = self._side(test, node) if isinstance(test, Judge) and test.by_arrays else None
@@ -121,32 +135,42 @@ class Builder:
             else:
                 sides[side].append(test)
         inputs = (self.build(node.left, rule), self.build(node.right, rule))
-        join = Join(node, inputs, known, sides, gaps, Tests(tests))
+        always = self.types.sure(node.left) & self.types.sure(node.right)
+        firm = join_key(node) if node.policy.keep == "newest" else always
+        vague = {v: known[v] for v in shared_names(node) if v not in firm}
+        join = Join(node, inputs, self._known(node, node.left, node.right), sides, gaps, Tests(tests), vague)
         self.joins.append(join)
         return join
 
-    @staticmethod
-    def _is_limit(test: p.Absent, node: p.Join) -> bool:
+    def _is_limit(self, absence: Absence, node: p.Join) -> bool:
         """Tell whether what lies after the end of a left side can block it, and nothing that ended before it came."""
         left, right = node.left.exports, node.right.exports
         simple = node.relation.sequential and "$first" not in left and "$last" not in right
-        return simple and test.kind == "gap" and set(test.joined) <= set(left)
+        firm = set(left) & self.types.sure(node.left)
+        return simple and absence.test.kind == "gap" and not absence.is_loose and set(absence.joined) <= firm
 
     def _side(self, test: Judge, node: p.Join) -> int | None:
         if node.policy.keep == "newest" or not test.test.inputs:
             return None
         inputs = set(test.test.inputs)
-        return next((i for i, side in enumerate((node.left, node.right)) if inputs <= set(side.exports)), None)
+        firm = [set(side.exports) & self.types.sure(side) for side in (node.left, node.right)]
+        return next((i for i, names in enumerate(firm) if inputs <= names), None)
 
     def _tests(self, node: p.Node, known: Mapping[str, str], rule: str) -> list[Any]:
         found: list[Judge | Absence] = []
-        for test in p.tests(node):
+        stages = self.types.sure_by_test(node)
+        for place, test in enumerate(p.tests(node)):
+            before = stages[place]
             match test:
-                case p.Goal():
-                    found.append(Judge(test, known, self.conditions, rule))
-                case p.Absent():
+                case p.Goal(inputs=inputs, outputs=outputs):
+                    vague = set(inputs) - before | set(outputs) - stages[place + 1] if self.is_vague else set()
+                    seen = {**known, **dict.fromkeys(vague, "term")}
+                    found.append(Judge(test, seen, self.conditions, rule, frozenset(vague)))
+                case p.Absent(joined=joined):
                     keep = test.window if test.kind == "before" else window_of(p.tests(node))
-                    found.append(Absence(test, self.build(test.node, rule), known, keep))
+                    is_loose = not set(joined) <= self.types.sure(test.node) & before
+                    types = self._known(test.node)
+                    found.append(Absence(test, self.build(test.node, rule), types, keep, is_loose=is_loose))
                 case _:
                     pass
         return found

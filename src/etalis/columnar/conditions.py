@@ -23,14 +23,21 @@ from etalis.runtime.conditions import Conditions
 
 
 class Judge:
-    """Decides one condition for whole columns of matches."""
+    """Decides one condition for whole columns of matches; variables that are `vague` may be unbound.
 
-    def __init__(self, test: p.Goal, types: Mapping[str, str], conditions: Conditions, rule: str) -> None:
+    Those that the condition is asked with it may bind.
+    """
+
+    def __init__(
+        self, test: p.Goal, types: Mapping[str, str], conditions: Conditions, rule: str,
+        vague: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self.test = test
+        self.outputs = (*test.outputs, *(v for v in test.inputs if v in vague))
         self.types = types
         self.conditions = conditions
-        self.ask: Callable[..., Any] = conditions.prepare(test, test.outputs, rule)
-        self.node, self.steps = None, find_steps(test, types, conditions.solver.database)
+        self.ask: Callable[..., Any] = conditions.prepare(test, self.outputs, rule)
+        self.node, self.steps = None, None if vague else find_steps(test, types, conditions.solver.database)
         match test.kind, self.steps:
             case "where", (Comparison(node=node),):
                 self.node, self.steps = node, None
@@ -126,7 +133,7 @@ class Judge:
 
     def _bound(self, answers: Sequence[Any], group: Any) -> dict[str, Column]:
         bound = {}
-        for place, name in enumerate(self.test.outputs):
+        for place, name in enumerate(self.outputs):
             values = ["null" if answer is None else answer[place] for answer in answers]
             bound[name] = from_values(values, self.types[name]).take(group)
         return bound

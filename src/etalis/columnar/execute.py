@@ -13,15 +13,16 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
+from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, from_values, key_rows, ranks
 from etalis.columnar.instances import Instances
 from etalis.columnar.moments import LONGEST, PLACE, Clock, alarm_delay, find_makers
 from etalis.columnar.operators import Batch, Rows
-from etalis.columnar.qualify import in_order, made_kind, read_kinds
+from etalis.columnar.qualify import has_vague, in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
 from etalis.columnar.terms import values_of
 from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Var
+from etalis.language.values import variables
 from etalis.logic.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
@@ -67,9 +68,11 @@ class Component:
             makers: list[_Maker | Alarms] = []
             for i in group:
                 read = [kind for kind in read_kinds(heads[i].body) if kind in made]
-                builder = shared if len(read) < 2 else Builder(types, shared.conditions, shared)
+                is_vague = has_vague(heads[i], types)
+                own = len(read) > 1 or is_vague
+                builder = Builder(types, shared.conditions, shared, is_vague=is_vague) if own else shared
                 operator = builder.build(heads[i].body, heads[i].label)
-                maker = _Maker(heads[i], numbers[i], operator, tuple(read))
+                maker = _Maker(heads[i], numbers[i], operator, tuple(read), types, is_vague=is_vague)
                 alarm = heads[i].alarm
                 if alarm is None:
                     makers.append(maker)
@@ -134,8 +137,12 @@ def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
 class _Maker:
     """One rule: its operators, and how a match becomes an event."""
 
-    def __init__(self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...]) -> None:
+    def __init__(
+        self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...], types: Typing, *, is_vague: bool
+    ) -> None:
         self.args = head.event.args
+        self.types = types[made_kind(head)] if is_vague else ("term",) * len(self.args)
+        self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
         self.number = number
         self.operator = operator
         self.derived = derived
@@ -155,8 +162,17 @@ class _Maker:
 
     def made(self, rows: Instances) -> Made:
         """Return the events that some matches become."""
-        columns = [values_of(arg, rows) for arg in self.args]
+        if self.unsure:
+            rows = rows.with_columns({v: _with_nulls(rows.column(v)) for v in self.unsure})
+        columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
         return Made(rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
+
+
+def _with_nulls(column: Column) -> Column:
+    """Return a column with null for what is unbound."""
+    if column.type != "term":
+        return column
+    return from_values(["null" if value is None else value for value in column.values()], "term")
 
 
 class Alarms:

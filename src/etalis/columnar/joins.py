@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +12,7 @@ from etalis.columnar import kernels as k
 from etalis.columnar.columns import Column, Flags, Integers, at
 from etalis.columnar.conditions import Judge
 from etalis.columnar.instances import Instances, nothing, stack, stack_blocks
-from etalis.columnar.operators import Absence, Batch, Operator, Tests
+from etalis.columnar.operators import Absence, Agreement, Batch, Operator, Tests
 from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys, occur
 from etalis.plan import algebra as p
 from etalis.plan.retention import shared_names, window_of
@@ -20,6 +21,7 @@ from etalis.plan.sharing import meet
 PAIRS = 1 << 16  # pairs that are judged at a time
 LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
 NO_LIMIT = (1 << 63) - 1
+_NONE: Mapping[str, str] = MappingProxyType({})
 _Begun: TypeAlias = tuple[list[Instances], Search]
 
 
@@ -27,21 +29,23 @@ class Join(Operator):
     """Pairs under a relation, selected and consumed by a policy.
 
     A condition on one side alone is tested before the join, an absence after the left side as a limit to what the left
-    side can match; all other `tests` are on pairs.
+    side can match; all other `tests` are on pairs. Variables that both sides have are the key, but for those that are
+    `vague`: either side may leave them unbound.
     """
 
     def __init__(
         self, node: p.Join, inputs: tuple[Operator, Operator], types: Mapping[str, str],
-        sides: tuple[list[Judge], list[Judge]], gaps: Sequence[Absence], tests: Tests,
+        sides: tuple[list[Judge], list[Judge]], gaps: Sequence[Absence], tests: Tests, vague: Mapping[str, str] = _NONE,
     ) -> None:  # fmt: skip
         self.node = node
         self.inputs = inputs
         self.sides = sides
         self.gaps = gaps
-        self.tests = tests
+        self.agreement = Agreement(vague) if vague else None
+        self.tests = tests if self.agreement is None else Tests((self.agreement, *tests.tests))
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
         self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
-        self.key = shared_names(node)
+        self.key = tuple(v for v in shared_names(node) if v not in vague)
         asked = {*node.exports, *(("$first", "$last") if tests else ())}
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
         marked = (LIMIT,) if gaps else ()
@@ -154,6 +158,8 @@ class Join(Operator):
         """Return the pairs that pass the tests and, where `alive` is given, that the policy then chooses."""
         a, b, arrived = pairs
         matches = self._matches(sides, a, b, arrived)
+        if self.agreement is not None:
+            matches = self.agreement.beside(matches, sides[1].take(b))
         are_put_together = self.node.policy.select == "together"
         if not self.tests and not are_put_together:
             return matches
@@ -185,7 +191,7 @@ class Join(Operator):
 
         Where one does not stand, nothing is consumed, and what comes later chooses anew (reading 35).
         """
-        again = Tests(test for test in self.tests.tests if isinstance(test, Judge))
+        again = Tests(test for test in self.tests.tests if not isinstance(test, Absence))
         a, b, arrived = pairs
         arrival = np.where(arrived, b, -1 - a)
         found: list[Instances] = []

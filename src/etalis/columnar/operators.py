@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, Integers, at_either, constant, key_rows, nulls
+from etalis.columnar.columns import Column, Flags, Integers, at_either, constant, from_values, key_rows, nulls
 from etalis.columnar.conditions import Judge
 from etalis.columnar.instances import Block, Instances, Picked, nothing, stack, stack_blocks
 from etalis.columnar.moments import Clock
@@ -23,6 +23,7 @@ from etalis.columnar.terms import is_compound, match_terms
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
+from etalis.runtime.blockers import LooseBlockers
 
 Kind: TypeAlias = tuple[str, int]
 _ALWAYS = -(1 << 62)
@@ -107,7 +108,7 @@ def equal_values(a: Column, b: Column) -> Flags:
 class Tests:
     """The tests of a node on its matches; absences keep their blockers between batches."""
 
-    def __init__(self, tests: Iterable[Judge | Absence]) -> None:
+    def __init__(self, tests: Iterable[Judge | Absence | Agreement]) -> None:
         self.tests = tuple(tests)
 
     def __bool__(self) -> bool:
@@ -140,7 +141,10 @@ class Tests:
 class Absence:
     """No match of a negated pattern where its kind says, looked up by the variables it shares."""
 
-    def __init__(self, test: p.Absent, operator: Operator, types: Mapping[str, str], keep: int | None) -> None:
+    def __init__(
+        self, test: p.Absent, operator: Operator, types: Mapping[str, str], keep: int | None, *, is_loose: bool = False
+    ) -> None:
+        self.is_loose = is_loose  # whether a variable that it shares may be unbound
         self.test = test
         self.operator = operator
         self.keep = keep
@@ -168,9 +172,20 @@ class Absence:
         """Tell which matches nothing blocks."""
         if not len(self.blockers):
             return np.ones(len(rows), bool), {}
-        mine, asked = self.keys(self.blockers, rows)
         low, high = self._bounds(rows)
+        if self.is_loose:
+            return self._loosely(rows, low.tolist(), high.tolist()), {}
+        mine, asked = self.keys(self.blockers, rows)
         return ~Blockers(mine, self.blockers.start, self.blockers.end).hit(asked, low, high), {}
+
+    def _loosely(self, rows: Instances, low: list[int], high: list[int]) -> Flags:
+        """Tell which matches nothing blocks, where what is unbound agrees with everything."""
+        noted, given = ([side.column(v).values() for v in self.joined] for side in (self.blockers, rows))
+        known = LooseBlockers(None)
+        times = self.blockers.start.tolist(), self.blockers.end.tolist()
+        known.items.extend(zip(zip(*noted, strict=True), *times, strict=True))
+        questions = zip(zip(*given, strict=True), low, high, strict=True)
+        return np.array([not known.hit(*question) for question in questions], bool)
 
     def _bounds(self, rows: Instances) -> tuple[Integers, Integers]:
         match self.test.kind, self.test.window:
@@ -195,6 +210,27 @@ class Absence:
             return
         if len(kept) < len(self.blockers):
             self.blockers = self.blockers.take(kept).only(self.joined)
+
+
+class Agreement:
+    """Variables that both sides of a join have, one perhaps unbound: bound on both sides, they are equal."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self.types = types
+
+    def beside(self, pairs: Instances, right: Instances) -> Instances:
+        """Return pairs with what their right sides have bound by other names."""
+        return pairs.with_columns({f"${v}": right.column(v) for v in self.types})
+
+    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
+        """Tell which pairs agree, and what either side has bound."""
+        passes = np.ones(len(rows), bool)
+        found = {}
+        for name, kind in self.types.items():
+            both = list(zip(rows.column(name).values(), rows.column(f"${name}").values(), strict=True))
+            passes &= np.array([x is None or y is None or x == y for x, y in both], bool)
+            found[name] = from_values([y if x is None else x for x, y in both], kind)
+        return passes, {name: column.take(np.flatnonzero(passes)) for name, column in found.items()}
 
 
 class Filtering:
@@ -232,11 +268,14 @@ class Filter(Operator):
 class Union(Operator):
     """Whatever any branch matches, by turn; what one event matches in several ways, with equal bindings, once.
 
-    Variables that a branch does not bind, which then only heads read, are null.
+    Variables that a branch does not bind are null, if only heads read them, or else None.
     """
 
-    def __init__(self, node: p.Union, branches: Sequence[Operator], types: Mapping[str, str]) -> None:
+    def __init__(
+        self, node: p.Union, branches: Sequence[Operator], types: Mapping[str, str], *, is_vague: bool
+    ) -> None:
         self.branches = branches
+        self.is_vague = is_vague
         self.exports = node.exports
         self.doubles = find_doubles(node)
         self.unbound = [{v: types[v] for v in node.exports if v not in b.exports} for b in node.branches]
@@ -246,7 +285,7 @@ class Union(Operator):
         parts = [branch.take(batch) for branch in self.branches]
         for place, missing in enumerate(self.unbound):
             if missing:
-                parts[place] = parts[place].with_columns({v: nulls(t, len(parts[place])) for v, t in missing.items()})
+                parts[place] = parts[place].with_columns(self._unbound(missing, len(parts[place])))
         filled = [place for place, part in enumerate(parts) if len(part)]
         if not filled or (len(filled) < 2 and not self.doubles[filled[0]]):
             return parts[filled[0]] if filled else parts[0]
@@ -260,6 +299,11 @@ class Union(Operator):
             doubles = np.concatenate([np.full(len(parts[place]), self.doubles[place]) for place in filled])
             together = together.take(np.flatnonzero(self._once(together, doubles[order])))
         return together
+
+    def _unbound(self, types: Mapping[str, str], count: int) -> dict[str, Column]:
+        if self.is_vague:
+            return dict.fromkeys(types, Column("term", np.full(count, None, object)))
+        return {name: nulls(kind, count) for name, kind in types.items()}
 
     def _once(self, rows: Instances, doubles: Flags) -> Flags:
         """Tell which matches are not those of an event that has matched with the same bindings."""

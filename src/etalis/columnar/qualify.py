@@ -153,9 +153,6 @@ def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     loose = _loose(head)
     for node in p.walk(head.body):
         yield from _node(node, types, followers.get(id(node)), loose)
-    firm = types.sure(head.body) | loose
-    for name in sorted({name for arg in head.event.args for name in variables(arg)} - firm):
-        yield f"{name} may be unbound"
 
 
 def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
@@ -188,8 +185,10 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
             yield "it is recursive, and recursion has no kernel for event_multiply"
         if isinstance(node, p.Union) and any(find_doubles(node)):
             yield "it is recursive, and one event may match two alternatives"
-        if isinstance(node, p.Union) and any(set(node.exports) > set(branch.exports) for branch in node.branches):
+        if _vague(node, types, set()):
             yield "it is recursive, and a variable may be unbound"
+        if isinstance(node, p.Join):
+            yield from _loose_key(node)
         if isinstance(node, p.Join) and node.policy.select == "together":
             yield "it is recursive, and recursion has no kernel for the policy cumulative"
         if isinstance(node, p.Join) and node.policy.keep == "newest" and meet(node.left, node.right):
@@ -257,21 +256,34 @@ def _loose(head: p.Head) -> set[str]:
     return {v.name for v in head.event.args if isinstance(v, Var)} - read
 
 
-def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
-    if any(v in ("$parts", "$ids") for v in node.exports):
-        yield "its parts are asked for"
-    if "$token" in node.exports and follower is None:
-        yield "what a repetition counts after may be consumed elsewhere"
+def has_vague(head: p.Head, types: Typing) -> bool:
+    """Tell whether a rule has a variable that may be unbound where more than its head asks for it."""
+    loose = _loose(head)
+    return any(_vague(node, types, loose) for node in p.walk(head.body))
+
+
+def _vague(node: p.Node, types: Typing, loose: set[str]) -> list[str]:
+    """Return the variables that a match of a node may leave unbound, or that its conditions may find so."""
     stages = types.sure_by_test(node)
     vague = [v for v in node.exports if v[0] != "$" and v not in stages[-1] | loose]
     for test, firm in zip(p.tests(node), stages, strict=False):
         if isinstance(test, p.Goal):
             vague += [v for v in test.inputs if v not in firm | loose]
-    if vague:
-        yield f"{vague[0]} may be unbound"
+    return vague
+
+
+def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
+    if any(v in ("$parts", "$ids") for v in node.exports):
+        yield "its parts are asked for"
+    if "$token" in node.exports and follower is None:
+        yield "what a repetition counts after may be consumed elsewhere"
+    if not isinstance(node, p.Source | p.Tick | p.Join | p.Union | p.Filter) or is_followed(node):
+        vague = [v for part in (node, *p.children(node), *p.negated(node)) for v in _vague(part, types, loose)]
+        if vague:
+            yield f"{vague[0]} may be unbound"
     match node:
         case p.Join():
-            yield from _join(node, types)
+            yield from _join(node)
         case p.Fold():
             yield from _fold(node)
         case p.Repetition():
@@ -281,8 +293,8 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
                 yield "an absence shares a variable that may be unbound"
         case _:
             pass
-    for test, firm in zip(p.tests(node), stages, strict=False):
-        yield from _test(test, firm, types)
+    for test in p.tests(node):
+        yield from _test(test)
 
 
 def _coarse(name: str, node: p.Node, types: Typing) -> str:
@@ -294,14 +306,16 @@ def _coarse(name: str, node: p.Node, types: Typing) -> str:
     return f"{name}{which} has no flat type{why}"
 
 
-def _join(node: p.Join, types: Typing) -> Iterator[str]:
+def _join(node: p.Join) -> Iterator[str]:
     if node.optional:
         yield "a part is optional"
-    firm = types.sure(node.left) & types.sure(node.right)
+    if is_followed(node):
+        yield from _loose_key(node)
+
+
+def _loose_key(node: p.Join) -> Iterator[str]:
     for name in shared_names(node):
-        if name not in firm:
-            yield f"{name}, which both sides of an operator share, may be unbound"
-        elif node.policy.keep == "newest" and name not in join_key(node):
+        if node.policy.keep == "newest" and name not in join_key(node):
             yield f"the newest is kept, whatever a condition has bound {name} to"
 
 
@@ -315,17 +329,14 @@ def _fold(node: p.Fold) -> Iterator[str]:
         yield "a variable of an aggregate's elements has no value at the opener"
 
 
-def _test(test: p.Test, firm: frozenset[str], types: Typing) -> Iterator[str]:
+def _test(test: p.Test) -> Iterator[str]:
     match test:
         case p.Action():
             yield "it has an action"
         case p.Window(duration=duration) if duration >= LONGEST:
             yield "a window is too long for columns"
-        case p.Absent(node=absent, joined=joined, window=window):
-            if window is not None and window >= LONGEST:
-                yield "a window is too long for columns"
-            if not set(joined) <= types.sure(absent) & firm:
-                yield "an absence shares a variable that may be unbound"
+        case p.Absent(window=window) if window is not None and window >= LONGEST:
+            yield "a window is too long for columns"
         case _:
             pass
 

@@ -71,7 +71,8 @@ class Stored:
         *columns, start, end = row_columns(instances)
         own = row_columns(keys) if len(self.keys) > 1 else [keys] * len(self.keys)
         named = dict(zip((*self.keys, *self.values), (*own, *columns), strict=True))
-        found = {name: to_column(_bound(values), self.types[name]) for name, values in named.items()}
+        types = self.types
+        found = {v: to_column(some if types[v] == "term" else _bound(some), types[v]) for v, some in named.items()}
         return by_end(to_integers(start), to_integers(end), found)
 
     def clear(self) -> None:
