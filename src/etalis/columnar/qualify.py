@@ -311,6 +311,8 @@ def _join(node: p.Join) -> Iterator[str]:
         yield "a part is optional"
     if is_followed(node):
         yield from _loose_key(node)
+        if node.policy.keep == "newest" and meet(node.left, node.right):
+            yield "one event comes to both sides of an operator that keeps the newest only"
 
 
 def _loose_key(node: p.Join) -> Iterator[str]:
