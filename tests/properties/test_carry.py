@@ -154,7 +154,8 @@ def check_held(found: Engine, expected: Engine) -> None:
             a, b = (Counter((k, x) for k, group in s.items() for x in held(group)) for s in (mine, wanted))
             assert not [x for _, x in a - b if since is None or x[-1] >= since]  # the others have expired
             if not any(isinstance(test, p.Goal) for test in entry.node.tests):  # else some match nothing
-                assert not [x for _, x in b - a if since is None or x[-1] >= since]
+                at = -2 if isinstance(p.children(entry.node)[place], p.Repetition) else -1  # by its start, or its end
+                assert not [x for _, x in b - a if since is None or x[at] >= since]
             if keep is not None and keep >= 0:
                 fifo = ours[entry.key, f"fifo{place}"]
                 assert list(fifo) == sorted(fifo, key=lambda pair: pair[0])

@@ -40,18 +40,24 @@ def repeat(
     limit: Any, group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any,
     counted: Any, listed: Any, other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any,
     placed: Any, asks: bool, asks_then: bool, pairs: Any, pair_left: Any, pair_limit: Any, mark: Any, pair: Any,
+    slot: Any, owner: Any, keeper: Any, home: Any,
     left: Any, right: Any, first: Any, which: Any, cursor: Any,
 ) -> None:  # fmt: skip
     """Count elements after left sides, or `alone`, and match what follows, by turn.
 
     All stand in one set of arrays: left sides, from `count0` on elements, from `count1` on followers. Left sides that
-    wait are in `lists`, by `group`. Those with a match that waits for a follower are in `stores`, by `other`, the end
-    of that match being `matched`; of them a follower `picks`, and consumes, as its policy says, and `latest` tells that
-    the newest alone is held. Nothing follows that starts after the `limit` of a left side.
+    wait are in `lists`, by `group`. Those with a match that waits for a follower are in `stores`, by `home`, the end
+    of that match being `matched`; of those in the store of its `other` a follower `picks`, and consumes, as its policy
+    says, and `latest` tells that the newest alone is held. Nothing follows that starts after the `limit` of a left
+    side.
 
     A left side has counted `number` elements, the first of which began at `begun` and the last of which ended at
     `counted`; without `counts` every element is a match. Alone, a left side is the first element of a run, and takes
     its rank from the last. `listed` and `placed` tell by which row something came into the lists and stores.
+
+    Left sides that count in several groups have slots for `number`, `begun`, `counted`, `matched` and `placed`, the
+    `slot` of each pair, the `owner` of each slot, the slot that keeps matches for it (`keeper`) and its `home` in the
+    stores; else each left side is a slot.
 
     Where it `asks` about elements, or `asks_then` about followers, row x may only be matched with the left sides
     pair_left[pairs[x]:pairs[x + 1]], and only if counting began not after their `pair_limit`; `mark` and `pair` have
@@ -139,9 +145,12 @@ def repeat(
             gone = False
             unheld = False
             passes = True
+            r = y
+            s = y
             if x >= count1:
-                unheld = outer >= 0 and x2 - start[y] > outer
-                hit = not unheld and matched[y] < x1 and x1 <= limit[y] and (not asked or mark[y] == x)
+                r = owner[y]
+                unheld = outer >= 0 and x2 - start[r] > outer
+                hit = not unheld and matched[y] < x1 and x1 <= limit[r] and (not asked or mark[y] == x)
                 if hit:
                     left[found] = y
                     right[found] = x
@@ -149,28 +158,29 @@ def repeat(
                     first[found] = matched[y]
                     found += 1
                     unheld = consume
-                    gone = consume and waits[y] == 1
+                    gone = consume and waits[r] == 1
             elif window >= 0 and x2 - start[y] > window:
                 gone = True
             elif opens or (counted[y] if alone else end[y]) < x1:
                 passes = not asked or mark[y] == x
                 if passes and asked:
-                    goes_on = number[y] > 0 and (most < 0 or counted[y] < x1)
-                    passes = (begun[y] if goes_on else x1) <= pair_limit[pair[y]]
+                    s = slot[pair[y]] if len(slot) > 0 else y
+                    goes_on = number[s] > 0 and (most < 0 or counted[s] < x1)
+                    passes = (begun[s] if goes_on else x1) <= pair_limit[pair[y]]
                 hit = alone or passes
             if hit and x < count1:
                 extended = True
                 complete = not counts
                 origin = x1
-                if counts and (number[y] == 0 or most < 0 or counted[y] < x1):
-                    if number[y] == 0:
-                        begun[y] = x1
-                    origin = begun[y]
-                    number[y] += 1
-                    counted[y] = x2
-                    complete = number[y] >= least
-                    if number[y] == most and not alone:
-                        number[y] = 0
+                if counts and (number[s] == 0 or most < 0 or counted[s] < x1):
+                    if number[s] == 0:
+                        begun[s] = x1
+                    origin = begun[s]
+                    number[s] += 1
+                    counted[s] = x2
+                    complete = number[s] >= least
+                    if number[s] == most and not alone:
+                        number[s] = 0
                 gone = alone and not opens
                 complete = complete and passes
                 if complete and not followed:
@@ -179,12 +189,13 @@ def repeat(
                     which[found] = pair[y] if asked else -1
                     first[found] = origin
                     found += 1
-                elif complete and matched[y] == -4611686018427387904:
-                    h = other[y]
+                elif complete and matched[keeper[s]] == -4611686018427387904:
+                    w = keeper[s]
+                    h = home[w]
                     b = stores[2 * h + 1]
                     keeps = True
                     if latest and b >= 0:
-                        keeps = matched[b] < x2 or start[b] <= start[y]
+                        keeps = matched[b] < x2 or start[owner[b]] <= start[y]
                         if keeps:
                             matched[b] = -4611686018427387904
                             held[h] -= 1
@@ -192,21 +203,21 @@ def repeat(
                             stores[2 * h + 1] = -1
                             b = -1
                     if keeps:
-                        while b >= 0 and matched[b] == x2 and start[b] > start[y]:
+                        while b >= 0 and matched[b] == x2 and start[owner[b]] > start[y]:
                             b = preceding[b]
                         a = stores[2 * h] if b < 0 else following[b]
-                        following[y] = a
-                        preceding[y] = b
+                        following[w] = a
+                        preceding[w] = b
                         if b >= 0:
-                            following[b] = y
+                            following[b] = w
                         else:
-                            stores[2 * h] = y
+                            stores[2 * h] = w
                         if a >= 0:
-                            preceding[a] = y
+                            preceding[a] = w
                         else:
-                            stores[2 * h + 1] = y
-                        matched[y] = x2
-                        placed[y] = x
+                            stores[2 * h + 1] = w
+                        matched[w] = x2
+                        placed[w] = x
                         held[h] += 1
             if unheld:
                 a = following[y]
@@ -214,26 +225,26 @@ def repeat(
                 if b >= 0:
                     following[b] = a
                 else:
-                    stores[2 * other[y]] = a
+                    stores[2 * home[y]] = a
                 if a >= 0:
                     preceding[a] = b
                 else:
-                    stores[2 * other[y] + 1] = b
+                    stores[2 * home[y] + 1] = b
                 matched[y] = -4611686018427387904
-                held[other[y]] -= 1
+                held[home[y]] -= 1
             if gone:
-                a = after[y]
-                b = before[y]
+                a = after[r]
+                b = before[r]
                 if b >= 0:
                     after[b] = a
                 else:
-                    lists[2 * group[y]] = a
+                    lists[2 * group[r]] = a
                 if a >= 0:
                     before[a] = b
                 else:
-                    lists[2 * group[y] + 1] = b
-                waits[y] = 0
-                size[group[y]] -= 1
+                    lists[2 * group[r] + 1] = b
+                waits[r] = 0
+                size[group[r]] -= 1
             if alone and hit and x < count1 and number[y] != most:
                 b = lists[2 * g + 1]
                 while b >= 0 and counted[b] == x2 and start[b] > start[y]:
@@ -263,29 +274,28 @@ def repeat(
 
 @kernel
 def list_pairs(
-    is_own: bool, window: int, low: int, high: int, group: Any, begins: Any, by_end: Any, start: Any, end: Any,
+    own: int, window: int, group: Any, start: Any, end: Any, begins: Any, by_end: Any, left_start: Any, left_end: Any,
     pairs: Any, pair_left: Any,
 ) -> None:  # fmt: skip
-    """List for the rows from `low` to `high` the left sides of their groups that ended before they start.
+    """List for each row the left sides of its group that ended before it starts, within a window.
 
-    Group g has the left sides by_end[begins[g]:begins[g + 1]], in order of their ends; `is_own` tells that a row is
-    listed with itself, too. Counts only where there is no room; `pairs` becomes where each row's begin.
+    Group g has the left sides by_end[begins[g]:begins[g + 1]], in order of their ends; if `own` is not -1, row x is
+    left side own + x and is listed with itself, too. Counts only where there is no room; `pairs` becomes where those of
+    each row begin.
     """
     found = 0
     for x in range(len(pairs) - 1):
         pairs[x] = found
-        if x < low or x >= high:
-            continue
         for at in range(begins[group[x]], begins[group[x] + 1]):
             y = by_end[at]
-            if end[y] >= start[x]:
+            if left_end[y] >= start[x]:
                 break
-            if window < 0 or end[x] - start[y] <= window:
+            if window < 0 or end[x] - left_start[y] <= window:
                 if len(pair_left) > 0:
                     pair_left[found] = y
                 found += 1
-        if is_own:
+        if own >= 0:
             if len(pair_left) > 0:
-                pair_left[found] = x
+                pair_left[found] = own + x
             found += 1
     pairs[len(pairs) - 1] = found

@@ -22,8 +22,9 @@ _NO_LIMIT = (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The pairs that pass, by their right sides: `rows` from `low` to `high` are what becomes of each."""
+    """The pairs that pass, and which `pairs` these are; `rows` from `low` to `high` are what becomes of each."""
 
+    pairs: Integers
     left: Integers
     right: Integers
     limit: Integers
@@ -42,7 +43,7 @@ class Answers:
 def no_answers() -> Answers:
     """Return what stands where nothing is asked."""
     none = np.zeros(0, np.int64)
-    return Answers(none, none, none, none, none, None)
+    return Answers(none, none, none, none, none, none, None)
 
 
 class Asked:
@@ -79,4 +80,4 @@ class Asked:
                 first = some.column("$first").data
                 Blockers(mine, gap.blockers.start, gap.blockers.end).lower(limit, asked, first)
         low, high = np.searchsorted(chosen, kept), np.searchsorted(chosen, kept, "right")
-        return Answers(left[kept], right[kept], limit, low, high, rows)
+        return Answers(kept, left[kept], right[kept], limit, low, high, rows)

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.chains import ORIGIN
 from etalis.columnar.columns import Column
 from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.kernels_repetitions import NO_MATCH
 from etalis.columnar.repetitions import Repeater
+from etalis.columnar.slots import Groups
 from etalis.columnar.state import Gap, Stored, Undo, clear_gaps, find_limits, keys_of, write_limits
 from etalis.columnar.typed import to_column, to_integers
 from etalis.runtime.operators import Values, rank
@@ -88,7 +89,7 @@ class Counting:
         return self._content() == other._content()
 
     def _content(self) -> list[Any]:
-        found: list[Any] = [(key, *self._row(key, one)) for key, one in self._waiting()]
+        found: list[Any] = [(key, *self._row(key, one), getattr(one, "counts", None)) for key, one in self._waiting()]
         if self.following is not None:
             found += [(start, end, {**held, "$token": None}) for _, held, start, end in self.following.matches()]
         return found
@@ -103,7 +104,7 @@ class Counting:
         """Return start, end, what is exported, how many were counted, since when, and until when."""
         if isinstance(self.theirs, Runner):
             return one.start, one.end, *key, one.number, one.start, one.end
-        count = next(iter(one.counts.values()), (0, 0, 0))
+        count = (0, 0, 0) if self.repeater.groups is not None else next(iter(one.counts.values()), (0, 0, 0))
         return one.start, one.end, *one.values, *count
 
     def load(self) -> None:
@@ -111,27 +112,49 @@ class Counting:
         waiting = self._waiting()
         rows = [self._row(key, one) for key, one in waiting]
         places = {id(one): place for place, (_, one) in enumerate(waiting)}
-        held: list[tuple[int, int]] = []
+        held: list[tuple[int, int, dict[str, Any]]] = []
         for token, match, start, end in () if self.following is None else self.following.matches():
             place = places.setdefault(id(token.origin), len(rows))
             if place == len(rows):  # what it was counted after is gone
                 values = (match.get(v, _ANYTHING.get(self.types[v], "null")) for v in self.exports)
                 rows.append((start, match.get("$first", start), *values, 0, 0, 0))
-            held.append((place, end))
+            held.append((place, end, match))
         count = len(rows)
         starts, ends, *columns = list(zip(*rows, strict=True)) or [()] * (5 + len(self.exports))
         names = (*self.exports, "$number", "$begun", "$counted")
         found = {v: to_column(some, self.types[v]) for v, some in zip(names, columns, strict=True)}
         matched, placed = np.full(count, NO_MATCH), np.arange(count)
-        at = to_integers([place for place, _ in held])
-        matched[at] = to_integers([end for _, end in held])
-        placed[at] = np.arange(len(held)) - len(held)
-        state = {"$matched": matched, "$placed": placed, "$listed": np.arange(count) - count}
+        if self.repeater.groups is None:
+            at = to_integers([place for place, _, _ in held])
+            matched[at] = to_integers([end for _, end, _ in held])
+            placed[at] = np.arange(len(held)) - len(held)
+        else:
+            self._load_slots(self.repeater.groups, [one for _, one in waiting], held)
+        state = {"$matched": matched, "$placed": placed, "$listed": np.arange(count) - count, ORIGIN: np.arange(count)}
         state["$waits"] = (np.arange(count) < len(waiting)).astype(np.int64)
         found.update({v: Column("int", data) for v, data in state.items()})
+        self.repeater.number = count
         loaded = Instances.of(np.zeros(count, np.int64), to_integers(starts), to_integers(ends), found)
         limit = find_limits(() if self.following is None else self.following.gaps, self.types, loaded)
         self.repeater.waiting = loaded.with_columns({"$limit": Column("int", limit)}).only(self.repeater.names)
+
+    def _load_slots(
+        self, groups: Groups, lefts: Sequence[Left], held: Sequence[tuple[int, int, dict[str, Any]]]
+    ) -> None:
+        """Take what left sides have counted in groups, and which matches of these wait."""
+        at = [self.shares.index(v) for v in groups.names]
+        found: dict[tuple[Any, ...], list[int]] = {}
+        for number, left in enumerate(lefts):
+            for key, count in left.counts.items():
+                found[number, *(key[place] for place in at)] = [*count, NO_MATCH, 0]
+        for place, (number, end, match) in enumerate(held):  # what it does not tell is one for all that wait
+            key = (number, *(match.get(v, _ANYTHING.get(groups.types[v], "null")) for v in groups.names))
+            found.setdefault(key, [0, 0, 0, NO_MATCH, 0])[3:] = end, place - len(held)
+        rows = [(*key, *count) for key, count in found.items()]
+        columns = list(zip(*rows, strict=True)) or [()] * len(groups.types)
+        typed = {v: to_column(some, kind) for (v, kind), some in zip(groups.types.items(), columns, strict=True)}
+        none = np.zeros(len(rows), np.int64)
+        groups.kept = Instances.of(none, none, none, typed)
 
     def save(self) -> None:
         """Let the engine count after what is counted after here."""
@@ -140,7 +163,27 @@ class Counting:
         owners = self._owners(rows)
         self._save_waiting(rows, owners)
         if self.following is not None:
+            clear_gaps(self.following.gaps)
+            for gap in self.following.gaps:
+                write_limits(gap, rows, rows.column("$limit").data)
+        groups = self.repeater.groups
+        if groups is not None:
+            kept = groups.kept
+            places = {origin: place for place, origin in enumerate(rows.column(ORIGIN).data.tolist())}
+            at = to_integers([places[origin] for origin in kept.column(ORIGIN).data.tolist()])
+            rows = rows.take(at).with_columns({v: kept.column(v) for v in groups.types})
+            owners = [owners[place] for place in at.tolist()]
+            self._save_counts(rows, owners)
+        if self.following is not None:
             self._save_matches(self.following, rows, owners)
+
+    def _save_counts(self, rows: Instances, owners: list[Left]) -> None:
+        """Let left sides have counted in groups what slots have."""
+        keys = zip(*(rows.column(v).values() for v in self.shares), strict=True)
+        counts = zip(*(rows.column(v).data.tolist() for v in ("$number", "$begun", "$counted")), strict=True)
+        for left, key, count in zip(owners, keys, counts, strict=True):
+            if count[0]:
+                left.counts[key] = list(count)
 
     def _owners(self, rows: Instances) -> list[Counted]:
         """Return what is counted after, as the engine has it."""
@@ -168,23 +211,30 @@ class Counting:
             shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
 
     def _save_matches(self, following: Following, rows: Instances, owners: list[Counted]) -> None:
-        clear_gaps(following.gaps)
+        """Let the matches wait that do; those of one end in the order in which they came."""
         matched, placed = rows.column("$matched").data, rows.column("$placed").data
         order = np.lexsort((placed, matched))
         order = order[matched[order] != NO_MATCH]
         marked = rows if "$first" in self.exports else rows.with_columns({"$first": Column("int", rows.end)})
         following.write(marked.take(order), matched[order].tolist(), [owners[i].token for i in order.tolist()])
-        limit = rows.column("$limit").data
-        for gap in following.gaps:
-            write_limits(gap, rows, limit)
 
     def mark(self) -> Undo:
         """Return what goes back to what is counted now."""
-        return partial(setattr, self.repeater, "waiting", self.repeater.waiting)
+        repeater, groups = self.repeater, self.repeater.groups
+        waiting, number, kept = repeater.waiting, repeater.number, None if groups is None else groups.kept
+
+        def back() -> None:
+            repeater.waiting, repeater.number = waiting, number
+            if groups is not None and kept is not None:
+                groups.kept = kept
+
+        return back
 
     def clear(self) -> None:
         """Count nothing over columns."""
         self.repeater.waiting = nothing(self.types)
+        if self.repeater.groups is not None:
+            self.repeater.groups.kept = nothing(self.repeater.groups.types)
 
 
 def shelve(

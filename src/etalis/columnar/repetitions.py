@@ -7,33 +7,33 @@ repetition, `follower` the join whose left side it is, if there is one. Left sid
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar import chains
 from etalis.columnar import kernels_repetitions as k
-from etalis.columnar.columns import Column, Integers, key_rows
+from etalis.columnar.chains import ORIGIN
+from etalis.columnar.columns import Column, Integers
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.joins import together
 from etalis.columnar.kernels import NEWEST
 from etalis.columnar.operators import Absence, Batch, Filtering, Operator, Tests
 from etalis.columnar.questions import Answers, Asked, no_answers
-from etalis.columnar.tables import Matching, Numbered
+from etalis.columnar.ranked import Lists
+from etalis.columnar.slots import COUNTS, Groups, Slots
+from etalis.columnar.tables import Matching
 from etalis.language.syntax import Const
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import shared_names, window_of
-from etalis.plan.sharing import count_leaves
+from etalis.plan.sharing import meet
 from etalis.temporal.relation import RELATIONS
 
 _ROWS, _PAIRS = 1 << 12, 1 << 18  # rows, and about as many pairs, that are asked about at a time
 _EARLIEST = -(1 << 62)
-_STATE = {
-    "$waits": 0, "$number": 0, "$begun": 0, "$counted": 0, "$listed": 0, "$matched": k.NO_MATCH, "$placed": 0,
-    "$limit": (1 << 63) - 1,
-}  # what a left side carries, as it is when it comes  # fmt: skip
+_STATE = {**COUNTS, "$waits": 0, "$listed": 0, "$limit": (1 << 63) - 1}  # of a left side when it comes
 
 
 def is_followed(node: p.Node) -> bool:
@@ -68,24 +68,27 @@ def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
     base = node.element if node.left is None else node.left
     if node.policy.select == "together" and follower is not None:
         yield "what follows a repetition has no kernel yet under the policy cumulative"
-    readers = [count_leaves(part) for part in (*p.children(node), *(() if follower is None else (follower.right,)))]
-    if node.policy.keep == "newest" and len(set().union(*readers)) < sum(map(len, readers)):
+    both = [] if node.left is None else [(node.left, node.element)]
+    both += [] if follower is None else [(node, follower.right)]
+    if node.policy.keep == "newest" and any(meet(a, b) for a, b in both):
         yield "one event comes to both sides of an operator that keeps the newest only"
-    if not set(node.shared) <= set(base.exports) & sure(base):
-        yield "a repetition is grouped by what its left side does not tell"
+    if not set(node.shared) <= sure(node.element) or not set(node.shared) & set(base.exports) <= sure(base):
+        yield "a repetition is grouped by what may be unbound"
     goals = [test for test in node.tests if isinstance(test, p.Goal)]
     if node.left is not None and node.policy.select == "together" and any(test.kind != "where" for test in goals):
         yield "check and event_multiply on a repetition have no kernel yet under the policy cumulative"
     if follower is not None and any(set(test.outputs) & set(node.exports) for test in goals):
         yield "a condition binds a variable of a repetition that something follows"
-    if any(test.kind == "gap" and not set(test.joined) <= set(base.exports) for test in _absences(node)):
+    if any(test.kind == "gap" and not set(test.joined) <= {*base.exports, *node.shared} for test in _absences(node)):
         yield "an absence in a repetition shares what a condition binds"
     if follower is not None and node.left is None and any(test.kind == "gap" for test in _absences(follower)):
         yield "an absence after a repetition that stands alone has no kernel yet"
 
 
 def asks_elements(node: p.Repetition, follower: p.Join | None) -> bool:
-    """Tell whether tests on a repetition decide what is counted, or waits, and not only about its matches."""
+    """Tell whether it is asked which elements are counted after which left sides, or in which groups."""
+    if node.left is not None and not set(node.shared) <= set(node.left.exports):
+        return True
     return not _are_windows(node.tests) and (node.left is not None or follower is not None)
 
 
@@ -151,7 +154,11 @@ class Repeater(Operator):
         follows = node.policy if follower is None else follower.policy
         self.following = Matching.of(RELATIONS["seq"], follows, self.outer)
         exports = node.shared if node.left is None else (v for v in node.left.exports if v != "$token")
-        self.names = (*exports, *_STATE)
+        more = () if node.left is None else tuple(v for v in node.shared if v not in node.left.exports)
+        self.joined = tuple(v for v in node.shared if v not in more)
+        self.groups = Groups(more, node.exports, types) if more else None
+        self.number = 0
+        self.names = (*exports, *((ORIGIN,) if more else ()), *_STATE)
         self.waiting = nothing({v: types.get(v, "int") for v in self.names})
 
     def take(self, batch: Batch) -> Instances:
@@ -189,120 +196,152 @@ class Repeater(Operator):
         """Take new instances of all sides."""
         new, *others = sides
         fresh = {name: Column("int", np.full(len(new), value)) for name, value in _STATE.items()}
+        fresh[ORIGIN] = Column("int", self.number + np.arange(len(new)))
+        self.number += len(new)
         left = stack([self.waiting, new.with_columns(fresh)], self.names)
         state = {name: left.column(name).data.copy() for name in _STATE}
         for gap in self.gaps:
             gap.limit(batch, left, state["$limit"])
-        found = self._matches(left, others, state)
-        self._keep(left, state, now)
-        return found
+        return self._matches(left, others, state, now)
 
-    def _matches(self, left: Instances, others: Sequence[Instances], state: Mapping[str, Integers]) -> Instances:
+    def _matches(
+        self, left: Instances, others: Sequence[Instances], state: Mapping[str, Integers], now: int
+    ) -> Instances:
         """Let the kernel run, and put what it finds together."""
-        alone = self.node.left is None
+        alone, old, count = self.node.left is None, len(self.waiting), len(left)
         elements, followers = ([], others) if alone else (others[:1], others[1:])
-        lists = _Lists.of([left, *elements], self.node.shared)
-        waiting = np.flatnonzero(state["$waits"])
-        lists.put(waiting[np.argsort(state["$listed"][waiting])], state["$counted"] if alone else left.end, left.start)
-        stores = _Lists.of([left, *followers], () if self.follower is None else shared_names(self.follower))
-        held = np.flatnonzero(state["$matched"] != k.NO_MATCH)
-        stores.put(held[np.argsort(state["$placed"][held])], state["$matched"], left.start)
-        old, count = len(self.waiting), len(left)
-        last = np.array([old, count, count]) if alone else np.array([count, count, count])
+        last = np.array([old if alone else count, count, count])
         last[1:] += sum(map(len, elements))
         last[2:] += sum(map(len, followers))
-        sides = _Sides.of([left, *others], (lists, stores), last)
-        answers = [self._ask(sides, place) for place in (0, 1)]
-        cursor = np.array([old, last[0], last[1], 0])
-        found: list[tuple[Any, ...]] = []
-        room = int(last[2]) + 1
-        while not found or (cursor[: k.FOUND] < last).any():
-            found.append(self._run(sides, state, answers, cursor, room))
-            room = max(room, int(lists.size.max(initial=0)) + 1, int(stores.size.max(initial=0)))
-        return self._found(sides, answers, *map(np.concatenate, zip(*found, strict=True)))
+        lists = Lists.of([left, *elements], self.joined)
+        waiting = np.flatnonzero(state["$waits"])
+        lists.put(waiting[np.argsort(state["$listed"][waiting])], state["$counted"] if alone else left.end, left.start)
+        sides = _Sides(left, others, last, lists)
+        answers, slots = self._ask_elements(sides, state)
+        stores = Lists.of([slots.rows, *followers], () if self.follower is None else shared_names(self.follower))
+        held = np.flatnonzero(slots.state["$matched"] != k.NO_MATCH)
+        stores.put(held[np.argsort(slots.state["$placed"][held])], slots.state["$matched"], slots.rows.start)
+        asked = (answers, self._ask_followers(sides, slots, stores))
+        found = self._found(sides, slots, asked, *self._run(sides, slots, stores, state, asked))
+        self._keep(left, state, slots, now)
+        return found
 
-    def _ask(self, sides: _Sides, place: int) -> Answers:
-        """Ask which left sides elements, or followers, may be matched with."""
-        asked = self.asked[place]
+    def _ask_elements(self, sides: _Sides, state: Mapping[str, Integers]) -> tuple[Answers, Slots]:
+        """Ask which left sides elements may be counted after; return the slots in which they count, too."""
+        alone, asked = self.node.left is None, self.asked[0]
+        if asked is None:
+            return no_answers(), Slots.of_left_sides(sides.left, state)
+        low = int(sides.last[0])
+        elements = sides.left.take(np.arange(low, len(sides.left))) if alone else sides.others[0]
+        a, b = sides.lists.pairs(sides.left, elements, low if alone else -1, _number(self.window))
+        pairs = self._counted(sides, a, b + low, elements.start[b])
+        if self.groups is None:
+            return asked.ask(a, b + low, pairs), Slots.of_left_sides(sides.left, state)
+        slots = self.groups.open(sides.left, elements, a, b)
+        answers = asked.ask(a, b + low, pairs)
+        return answers, replace(slots, of_pair=slots.of_pair[answers.pairs])
+
+    def _ask_followers(self, sides: _Sides, slots: Slots, stores: Lists) -> Answers:
+        """Ask which slots may be matched with what follows."""
+        asked = self.asked[1]
         if asked is None:
             return no_answers()
-        is_own = self.node.left is None and not place
-        a, b = sides.pairs(place, _number(self.outer if place else self.window), is_own)
-        return asked.ask(a, b, self._pairs(sides, a, b, sides.start[b], bool(place)))
+        followers, low = sides.others[-1], int(sides.last[1])
+        a, b = stores.pairs(slots.rows, followers, -1, _number(self.outer))
+        return asked.ask(a, b + low, self._followed(sides, slots, a, b + low, followers.start[b]))
 
     def _run(
-        self, sides: _Sides, state: Mapping[str, Integers], answers: Sequence[Answers], cursor: Any, room: int
-    ) -> tuple[Any, ...]:
-        """Return the next matches: left sides, elements or followers, where counting began or a match ended; pairs."""
-        out = [np.empty(room, np.int64) for _ in range(4)]
-        cursor[k.FOUND] = 0
+        self, sides: _Sides, slots: Slots, stores: Lists, state: Mapping[str, Integers], answers: Sequence[Answers]
+    ) -> list[Any]:
+        """Return what matches: left sides or slots, elements or followers, where counting began or a match ended."""
         left, right, limit = (np.concatenate([getattr(x, v) for x in answers]) for v in ("left", "right", "limit"))
-        mark, pair = np.full(len(sides.parts[0]), -1), np.empty(len(sides.parts[0]), np.int64)
-        lists, stores = sides.lists
-        k.repeat(
-            self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
-            self.node.policy.name != "unrestricted", self.least, self.most, _number(self.window),
-            self.follower is not None, self.following.select, self.following.consume, self.following.keep == NEWEST,
-            _number(self.outer), int(sides.last[0]), int(sides.last[1]), sides.turn, sides.start, sides.end,
-            state["$limit"], sides.groups[0], *lists.links, state["$waits"], state["$number"], state["$begun"],
-            state["$counted"], state["$listed"], sides.groups[1], *stores.links, state["$matched"], state["$placed"],
-            self.asked[0] is not None, self.asked[1] is not None,
-            np.searchsorted(right, np.arange(len(sides.turn) + 1)), left, limit, mark, pair, out[0], out[1],
-            out[2], out[3], cursor,
-        )  # fmt: skip
-        return tuple(each[: int(cursor[k.FOUND])] for each in out)
+        turn, start, end = sides.arrays()
+        count = max(len(sides.left), len(slots.owner))
+        mark, pair = np.full(count, -1), np.empty(count, np.int64)
+        pairs = np.searchsorted(right, np.arange(len(turn) + 1))
+        counts, last = slots.state, sides.last
+        group = np.concatenate([sides.lists.group, np.zeros(int(last[2] - last[1]), np.int64)])
+        home = stores.group[: len(slots.owner)]
+        other = np.concatenate([np.zeros(int(last[1]), np.int64), stores.group[len(slots.owner) :]])
+        cursor = np.array([len(self.waiting), last[0], last[1], 0])
+        found: list[Sequence[Any]] = []
+        room = int(last[2]) + 1
+        while not found or (cursor[: k.FOUND] < last).any():
+            out = [np.empty(room, np.int64) for _ in range(4)]
+            cursor[k.FOUND] = 0
+            k.repeat(
+                self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
+                self.node.policy.name != "unrestricted", self.least, self.most, _number(self.window),
+                self.follower is not None, self.following.select, self.following.consume,
+                self.following.keep == NEWEST, _number(self.outer), int(last[0]), int(last[1]), turn, start, end,
+                state["$limit"], group, *sides.lists.links, state["$waits"], counts["$number"],
+                counts["$begun"], counts["$counted"], state["$listed"], other, *stores.links, counts["$matched"],
+                counts["$placed"], self.asked[0] is not None, self.asked[1] is not None, pairs, left, limit, mark,
+                pair, slots.of_pair, slots.owner, slots.keeper, home, out[0], out[1], out[2], out[3], cursor,
+            )  # fmt: skip
+            found.append([each[: int(cursor[k.FOUND])] for each in out])
+            room = max(room, int(sides.lists.size.max(initial=0)) + 1, int(stores.size.max(initial=0)))
+        return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def _found(
-        self, sides: _Sides, answers: Sequence[Answers], a: Integers, b: Integers, first: Integers, which: Integers
-    ) -> Instances:
+        self, sides: _Sides, slots: Slots, answers: Sequence[Answers], a: Integers, b: Integers, first: Integers,
+        which: Integers,
+    ) -> Instances:  # fmt: skip
         """Return what was found as instances, those of one element together if the policy says so."""
-        is_last = self.follower is not None
-        if self.asked[is_last] is None:
-            rows = self._pairs(sides, a, b, first, is_last)
-        else:
-            places, rows = answers[is_last].matches(which - len(answers[0].left) if is_last else which)
+        if self.follower is not None:
+            if self.asked[1] is None:
+                return self._followed(sides, slots, a, b, first)
+            return answers[1].matches(which - len(answers[0].left))[1]
+        rows = self._counted(sides, a, b, first)
+        if self.asked[0] is not None:
+            places, rows = answers[0].matches(which)
             b = b[places]
-            if not is_last and self.node.left is not None:
-                rows = rows.with_columns({"$last": Column("int", first[places])})
-        return together(rows, b) if not is_last and self.node.policy.select == "together" and len(b) else rows
+            rows = rows if self.node.left is None else rows.with_columns({"$last": Column("int", first[places])})
+        return together(rows, b) if self.node.policy.select == "together" and len(b) else rows
 
-    def _pairs(self, sides: _Sides, a: Integers, b: Integers, first: Integers, are_last: bool) -> Instances:
-        """Return left sides with elements, or with what follows, from the start of the one to the end of the other.
+    def _counted(self, sides: _Sides, a: Integers, b: Integers, begun: Integers) -> Instances:
+        """Return left sides with elements, from the start of the one to the end of the other."""
+        mine = sides.left.take(a)
+        if self.node.left is None:
+            element = sides.left.take(b)
+            return Instances(element.turn, mine.start, element.end, mine.blocks)
+        element = sides.others[0].take(b - len(sides.left))
+        more = {} if self.groups is None else {v: element.column(v) for v in self.groups.names}
+        more |= {"$first": self._end_of(mine), "$last": Column("int", begun)}
+        return Instances(element.turn, mine.start, element.end, mine.blocks).with_columns(more)
 
-        `first` is where counting began, or where a match ended.
-        """
-        alone = self.node.left is None
-        left, *others = sides.parts
-        mine, moment = left.take(a), Column("int", first)
-        if not are_last:
-            element = left.take(b) if alone else others[0].take(b - len(left))
-            found = Instances(element.turn, mine.start, element.end, mine.blocks)
-            return found if alone else found.with_columns({"$first": self._end_of(mine), "$last": moment})
+    def _followed(self, sides: _Sides, slots: Slots, a: Integers, b: Integers, ended: Integers) -> Instances:
+        """Return the matches of slots, which ended at a time, with what follows."""
         assert self.follower is not None
-        then = others[-1].take(b - int(sides.last[1]))
-        has_last = "$last" in self.follower.right.exports
-        last = then.column("$last") if has_last else Column("int", then.start)
-        marks = {"$first": moment if alone else self._end_of(mine), "$last": last}
-        return Instances(then.turn, mine.start, then.end, (*mine.blocks, *then.blocks)).with_columns(marks)
+        mine, then = slots.rows.take(a), sides.others[-1].take(b - int(sides.last[1]))
+        first = Column("int", ended) if self.node.left is None else self._end_of(mine)
+        last = then.column("$last") if "$last" in self.follower.right.exports else Column("int", then.start)
+        rows = Instances(then.turn, mine.start, then.end, (*mine.blocks, *then.blocks))
+        return rows.with_columns({"$first": first, "$last": last})
 
     def _end_of(self, left: Instances) -> Column:
         """Return where the first part of left sides ended."""
         return left.column("$first") if "$first" in self.names else Column("int", left.end)
 
-    def _keep(self, left: Instances, state: Mapping[str, Integers], now: int) -> None:
+    def _keep(self, left: Instances, state: Mapping[str, Integers], slots: Slots, now: int) -> None:
         """Keep left sides that wait, or have a match that does."""
-        waits, held = state["$waits"] != 0, state["$matched"] != k.NO_MATCH
+        counts = slots.state
+        waits, held = state["$waits"] != 0, counts["$matched"] != k.NO_MATCH
         if self.window is not None:
             waits &= left.start >= now - self.window
         if self.outer is not None:
-            held &= left.start >= now - self.outer
+            held &= slots.rows.start >= now - self.outer
         state["$waits"][:] = waits
-        state["$matched"][~held] = k.NO_MATCH
-        for name in ("$listed", "$placed"):  # as numbers that come before the rows of any later batch
-            order = np.argsort(state[name], kind="stable")
-            state[name][order] = np.arange(len(order)) - len(order)
+        counts["$matched"][~held] = k.NO_MATCH
+        for numbers in (state["$listed"], counts["$placed"]):  # so that they come before the rows of any later batch
+            order = np.argsort(numbers, kind="stable")
+            numbers[order] = np.arange(len(order)) - len(order)
+        if self.groups is not None:
+            self.groups.keep(slots, waits)
+        needed = waits.copy()
+        needed[slots.owner[held]] = True
         columns = {name: Column("int", data) for name, data in state.items()}
-        self.waiting = left.with_columns(columns).take(np.flatnonzero(waits | held)).only(self.names)
+        self.waiting = left.with_columns(columns).take(np.flatnonzero(needed)).only(self.names)
 
 
 def _number(duration: int | None) -> int:
@@ -310,65 +349,15 @@ def _number(duration: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lists:
-    """Lists of left sides, one per group: the group of each row, heads and tails, links, and how many there are."""
-
-    group: Integers
-    ends: Integers
-    after: Integers
-    before: Integers
-    size: Integers
-
-    @staticmethod
-    def of(sides: Sequence[Instances], names: Sequence[str]) -> _Lists:
-        """Return empty lists for the left sides, which come first, and others by the values of some variables."""
-        rows = key_rows([[side.column(v) for v in names] for side in sides], list(map(len, sides)))
-        known = Numbered(np.concatenate(rows))
-        count, groups = len(sides[0]), len(known.first)
-        none = np.full(2 * groups, -1)
-        return _Lists(
-            known.group, none, np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(groups, np.int64)
-        )
-
-    @property
-    def links(self) -> tuple[Integers, Integers, Integers, Integers]:
-        return self.ends, self.after, self.before, self.size
-
-    def put(self, rows: Integers, end: Integers, start: Integers) -> None:
-        """Put left sides in."""
-        k.put_in_order(rows, self.group, end, start, *self.links)
-
-
-@dataclass(frozen=True, slots=True)
 class _Sides:
-    """All instances in one set of arrays: left sides, elements up to last[1], followers; with the groups of each."""
+    """Left sides, elements up to last[1] and followers, one after the other; the lists are those of left sides."""
 
-    parts: Sequence[Instances]
-    turn: Integers
-    start: Integers
-    end: Integers
-    groups: tuple[Integers, Integers]
-    lists: tuple[_Lists, _Lists]
+    left: Instances
+    others: Sequence[Instances]
     last: Integers
+    lists: Lists
 
-    @staticmethod
-    def of(parts: Sequence[Instances], lists: tuple[_Lists, _Lists], last: Integers) -> _Sides:
-        """Put instances below each other."""
-        turn, start, end = (np.concatenate([getattr(part, n) for part in parts]) for n in ("turn", "start", "end"))
-        count, high = len(parts[0]), int(last[1])
-        none = np.zeros(len(turn), np.int64)
-        group = np.concatenate([lists[0].group, none[high:]])
-        other = np.concatenate([lists[1].group[:count], none[count:high], lists[1].group[count:]])
-        return _Sides(parts, turn, start, end, (group, other), lists, last)
-
-    def pairs(self, place: int, window: int, is_own: bool) -> tuple[Integers, Integers]:
-        """Return all pairs of left sides with elements, or with followers, that may match within a window."""
-        group, count = self.groups[place], len(self.parts[0])
-        order = np.lexsort((self.end[:count], group[:count]))
-        begins = np.searchsorted(group[order], np.arange(len(self.lists[place].size) + 1))
-        at, left = np.empty(len(self.turn) + 1, np.int64), np.zeros(0, np.int64)
-        for _ in range(2):  # to count them, and to list them
-            low, high = int(self.last[place]), int(self.last[place + 1])
-            k.list_pairs(is_own, window, low, high, group, begins, order, self.start, self.end, at, left)
-            left = np.empty(at[-1], np.int64) if not len(left) else left
-        return left, np.repeat(np.arange(len(self.turn)), np.diff(at))
+    def arrays(self) -> list[Integers]:
+        """Return turns, starts and ends, in one array each."""
+        parts = [self.left, *self.others]
+        return [np.concatenate([getattr(part, name) for part in parts]) for name in ("turn", "start", "end")]
