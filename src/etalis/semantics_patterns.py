@@ -31,7 +31,7 @@ from etalis.semantics_matches import (
     pass_on,
     solutions,
 )
-from etalis.semantics_operators import Absence, Join, Leaf, Union
+from etalis.semantics_operators import Absence, Join, Leaf, Union, restrict
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 
@@ -101,17 +101,17 @@ def _build_core(
         case s.Binary(operator="seq", left=left, right=s.Repeat() as repeat):
             inside = _inside_repeat(_beside(scope, left), repeat)
             anchored = Anchored(repeat, inside.outer, _key(left, repeat, scope), tests, receive, scope)
-            build(left, anchored.receive_left, _beside(scope, repeat))
+            _build_left(left, anchored.receive_left, _beside(scope, repeat))
             build(repeat.pattern, anchored.receive_element, inside)
         case s.Binary(operator="seq", left=left, right=s.Aggregate() as fold):
             beside = _beside(scope, left)
             opened = Opened(Folding(fold, _groups(fold, beside.outer), tests, receive, scope))
-            build(left, opened.receive_opener, _beside(scope, fold))
+            _build_left(left, opened.receive_opener, _beside(scope, fold))
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
         case s.Binary(operator=operator, left=left, right=right):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
             joined = Join(world, relation, policy, _key(left, right, scope), tests, receive)
-            build(left, lambda x: joined.receive(0, x), _beside(scope, right))
+            _build_left(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
         case s.Or(left=left, right=right):
             union = Union(scope.outer, tests, receive)
@@ -130,6 +130,11 @@ def _build_core(
             raise AssertionError("stripped off before")
         case _:
             assert_never(core)
+
+
+def _build_left(left: s.Pattern, receive: Receiver, scope: Scope) -> None:
+    """Build a left side; matches of a repetition are told apart by what is used outside (readings 18 and 60)."""
+    build(left, lambda x: receive(restrict(x, scope.outer)), scope)
 
 
 def _beside(scope: Scope, other: s.Pattern) -> Scope:

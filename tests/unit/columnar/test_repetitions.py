@@ -60,6 +60,15 @@ TESTED = (
     "((c(I, _) seq a(I, X)) seq b(I, _) ntimes 2) cnot c(_, X)",
     "((b(I, X) ntimes 2) within 4) cnot a(I, _)",
 )
+GROUPED = (
+    "(a(I, _) seq b(I, X) ntimes (1, 2)) within 8",
+    "a(I, _) seq b(I, X) star_times",
+    "a(I, _) seq b(I, X) ntimes 2 seq c(I, X)",
+    "(a(I, X) seq b(I, Y) ntimes 2) where X =< Y",
+    "((a(I, X) seq b(I, Z) ntimes 2) where Z > 0) seq c(I, _)",
+    "((a(I, _) seq b(I, X) star_times) check (t2(T), T > 5)) seq c(I, _)",
+    "((a(I, _) seq b(I, X) ntimes (1, 2) seq c(_, X)) cnot c(I, X)) within 9",
+)
 
 
 def stream(seed: int) -> list[Event]:
@@ -92,3 +101,9 @@ def test_chains_are_equal_to_the_engine() -> None:
 def test_what_is_asked_before(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetitions, "_ROWS", 4)
     assert count_over_columns(TESTED, policy, (1, 2)) >= {"cumulative": 4, "snoop_recent": 20}.get(policy, 22)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_groups_that_a_left_side_does_not_tell(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repetitions, "_ROWS", 7)
+    assert count_over_columns(GROUPED, policy, (1, 2)) == 2 * (3 if policy == "cumulative" else len(GROUPED))
