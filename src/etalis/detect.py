@@ -9,8 +9,7 @@ order in the table.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
-from etalis.spark.batch import Form, Plan, plan_detection
+from etalis.spark.batch import Form, plan_intake, plan_output
 from etalis.tables.cells import in_one, undeclared
-from etalis.tables.output import EVENT, ID, RULE, encode
+from etalis.tables.output import Output
 from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
@@ -32,8 +31,7 @@ from etalis.tables.sources import Source, ahead, open_source
 from etalis.tables.unfinished import Unfinished
 
 if TYPE_CHECKING:
-    from etalis.columnar.execute import Made
-    from etalis.columnar.run import ColumnRun, Input, KindKey
+    from etalis.columnar.run import ColumnRun, Input
     from etalis.errors import ConditionError
     from etalis.plan.types import Types
     from etalis.runtime.engine import Engine
@@ -65,19 +63,19 @@ def detect(
     plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
     columns = _columns()
     made = columns.ColumnRun(
-        program, _types(plan), policy=policy, on_error=on_error, on_dead_letter=on_dead_letter,
-        only_points=len(set(plan.frames[0].times)) == 1,
+        program, plan.types, policy=policy, on_error=on_error, on_dead_letter=on_dead_letter,
+        only_points=len(set(plan.frame.times)) == 1,
     )  # fmt: skip
     run = _Run(plan, columns.warned(made))
     rows = _scan(table, plan, known=not run.run.in_any_order)
-    given = _arrived(rows, plan.frames[0], unit) if run.run.in_any_order else _in_order(rows, plan.frames[0], unit)
+    given = _arrived(rows, plan.frame, unit) if run.run.in_any_order else _in_order(rows, plan.frame, unit)
     parts: list[pa.RecordBatch] = []
     _take_all(run, given, threads, progress, parts)
     parts.extend(run.close())
     late = run.run.engine.dead_letter_count
     if late and on_dead_letter is None:
         _LOG.warning("%d rows came too late: on_dead_letter= takes them", late)
-    return pa.Table.from_batches(parts, schema=run.schema)
+    return pa.Table.from_batches(parts, schema=run.results.schema)
 
 
 def detect_on(
@@ -94,20 +92,20 @@ def detect_on(
     table = open_source(source, batch, threads)
     options, form = Options(time, event, None, unit), Form(select, envelope)
     plan = _plan(program, table, options, form, rules.settings.policy)
-    run = _Run(plan, _columns().run_on(engine, _types(plan)))
-    rows = _arrived(_scan(table, plan, known=False), plan.frames[0], unit)
+    run = _Run(plan, _columns().run_on(engine, plan.types))
+    rows = _arrived(_scan(table, plan, known=False), plan.frame, unit)
     parts: list[pa.RecordBatch] = []
     try:
         run.run.load()
         _take_all(run, rows if run.run.in_any_order else map(_sorted, rows), threads, progress, parts)
     except BaseException as error:
-        found = pa.Table.from_batches(parts, schema=run.schema)
+        found = pa.Table.from_batches(parts, schema=run.results.schema)
         engine.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
         error.add_note(unfinished.note())
         raise
     finally:
         run.run.save()
-    return pa.Table.from_batches(parts, schema=run.schema)
+    return pa.Table.from_batches(parts, schema=run.results.schema)
 
 
 def _take_all(
@@ -131,7 +129,7 @@ def explain(
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
     plan = _plan(program, open_source(source, BATCH, 1), Options(time, event, None, unit), Form(), policy)
-    run = _columns().ColumnRun(program, _types(plan), policy=policy, engine=engine)
+    run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
     found: str = run.choice.describe()
     return found
 
@@ -145,23 +143,33 @@ def _columns() -> Any:
         raise InputError(Problem("E412", f"columns need {error.name}, which is not installed", hint=hint)) from None
 
 
-def _types(plan: Plan) -> Types:
-    """Return the types of what comes in."""
-    return {layout.kind: layout.attribute_types for layout in plan.frames[0].layouts}
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is decided before rows are read: the parts that columns play, the columns of the results, and names."""
+
+    frame: Frame
+    output: Output
+    made: tuple[str, ...]
+
+    @property
+    def types(self) -> Types:
+        """The types of what comes in."""
+        return {layout.kind: layout.attribute_types for layout in self.frame.layouts}
 
 
-def _plan(program: Program, table: Source, options: Options, form: Form, policy: str | None) -> Plan:
+def _plan(program: Program, table: Source, options: Options, form: Form, policy: str | None) -> _Plan:
     given = Given({field.name: _type_name(field.type) for field in table.schema})
-    return plan_detection(program, [given], options, form, policy=policy, shards=1, usual=1)
+    intake = plan_intake(program, [given], options, policy)
+    return _Plan(intake.frames[0], plan_output(program, intake, form, options.unit), intake.made)
 
 
-def _scan(table: Source, plan: Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
+def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
     """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
-    frame = plan.frames[0]
+    frame = plan.frame
     needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
     if frame.event is None:
         return table.scan(list(dict.fromkeys(needed)), None)
-    tags = [*(layout.tag for layout in frame.layouts), *plan.job.made]
+    tags = [*(layout.tag for layout in frame.layouts), *plan.made]
     named = pc.field(frame.event)
     rows = named.isin(tags) | named.is_null() if known else None
     return table.scan(list(dict.fromkeys([frame.event, *needed])), rows)
@@ -228,26 +236,16 @@ def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Ite
 class _Run:
     """A program over the batches of one source."""
 
-    def __init__(self, plan: Plan, run: ColumnRun) -> None:
-        self.frame = plan.frames[0]
-        self.output = plan.job.output
+    def __init__(self, plan: _Plan, run: ColumnRun) -> None:
+        from etalis.tables import results
+
+        self.frame = plan.frame
+        self.output = plan.output
         self.run = run
         self.parts = [Part(x.tag, x.kind, x.columns, x.attribute_types) for x in self.frame.layouts]
-        self.made = frozenset(plan.job.made)
+        self.made = frozenset(plan.made)
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
-        self.labels = [head.label for head in run.choice.heads]
-        self.numbers = {
-            EVENT: _numbered(name for (name, _), _ in self.output.kinds),
-            RULE: _numbered(self.labels),
-        }
-        self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
-        self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
-        self.makers = Counter((head.event.name, len(head.event.args)) for head in run.choice.heads)
-        self.codes: dict[int, Any] = {}
-        coded = pa.dictionary(pa.int32(), pa.string())
-        plain = encode((), self.output).schema
-        columns = [(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID]
-        self.schema = pa.schema(columns)
+        self.results = results.Results(self.output, run.choice.heads)
 
     def take(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes, also what it has caused when it fails."""
@@ -258,16 +256,16 @@ class _Run:
         try:
             self.events.extend(self.run.take(batch))
         except BaseException:
-            yield from self._encode_events(self.events)
+            yield from self.results.of_events(self.events)
             self.events.clear()
             raise
-        yield from self._encode_events(self.events)
+        yield from self.results.of_events(self.events)
         self.events.clear()
 
     def _take_over_columns(self, batch: Input) -> list[pa.RecordBatch]:
         with self.run.wholes.whole(batch) if self.run.goes_on else nullcontext():
             found = [part for piece in self.run.admit(batch) for part in self._made(piece)]
-            return [*found, *self._encode_events(self.run.settle())]
+            return [*found, *self.results.of_events(self.run.settle())]
 
     def gathered(self, batches: Iterable[Input]) -> Iterator[Input]:
         """Yield batches; where much waits, several together, since each of them goes through all of that."""
@@ -287,34 +285,14 @@ class _Run:
     def _made(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what rows cause that all rules take over columns."""
         asked = dict(self.output.kinds)
-        times: dict[int, Any] = {}
-        reported = [each for each in self.run.columns(batch) if each[0] in asked]
-        found = [(kind, made, self._encoded(kind, made, times)) for kind, made in reported]
-        if len(found) == 1:
-            yield found[0][2]
-        elif found:
-            yield _interleaved(found)
+        yield from self.results.of_made([each for each in self.run.columns(batch) if each[0] in asked])
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield what the end of the stream settles."""
         if not (self.run.at_a_time or self.output.envelope):
             for piece in self.run.remaining():
                 yield from self._made(piece)
-        yield from self._encode_events(list(self.run.close()))
-
-    def _encode_events(self, events: Sequence[Event]) -> Iterator[pa.RecordBatch]:
-        """Yield events, if there are any, as rows of the results."""
-        if not events:
-            return
-        plain = encode(events, self.output)
-        columns = []
-        for field in self.schema:
-            column = plain.column(field.name)
-            if field.name in self.names:
-                codes = pc.index_in(column, self.names[field.name])
-                column = pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), self.names[field.name])
-            columns.append(column)
-        yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        yield from self.results.of_events(list(self.run.close()))
 
     def read(self, rows: _Timed) -> Input:
         """Return rows as a batch over columns."""
@@ -337,81 +315,3 @@ class _Run:
         for name in self.made.difference(tags).intersection(names):
             raise undeclared(name)
         return Told(coded.indices.to_numpy(), np.array([tags.get(name, -1) for name in names], np.int64))
-
-    def _encoded(self, kind: Any, made: Made, times: dict[int, Any]) -> pa.RecordBatch:
-        """Return derived events as rows of the results; `times` are those of other kinds of the same batch."""
-        from etalis.tables.made import made_cells
-
-        cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
-        cells[EVENT] = self._named(EVENT, self._same(self.numbers[EVENT][kind[0]], len(made)))
-        alone = self.makers[kind] == 1 and len(made)
-        rules = self._same(int(self.rules[made.rule[0]]), len(made)) if alone else pa.array(self.rules[made.rule])
-        cells[RULE] = self._named(RULE, rules)
-        arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
-
-    def _named(self, column: str, codes: Any) -> pa.Array:
-        return pa.DictionaryArray.from_arrays(codes, self.names[column], safe=False)  # they are codes of these names
-
-    def _same(self, code: int, count: int) -> pa.Array:
-        """Return the same code for several rows, in memory that serves one batch after the other."""
-        known = self.codes.get(code)
-        if known is None or len(known) < count:
-            known = self.codes[code] = pa.array(np.full(count, code, np.int32))
-        return known.slice(0, count)
-
-
-def _numbered(names: Iterable[str]) -> dict[str, int]:
-    """Return a number for each name."""
-    return {name: number for number, name in enumerate(dict.fromkeys(names))}
-
-
-def _interleaved(found: Sequence[tuple[KindKey, Made, pa.RecordBatch]]) -> pa.RecordBatch:
-    """Return events of several kinds in the order in which they were made."""
-    from etalis.columnar.moments import PLACE
-
-    found = sorted(found, key=lambda each: (each[0][1], each[0][0]))
-    moments = [made.turn >> PLACE for _, made, _ in found]
-    parts = [part for _, _, part in found]
-    if _in_step([made for _, made, _ in found], moments):
-        return pa.RecordBatch.from_arrays(
-            [_braided(arrays) for arrays in zip(*parts, strict=True)], schema=parts[0].schema
-        )
-    ranks = np.repeat(np.arange(len(found)), [len(moment) for moment in moments])
-    turn, start = (np.concatenate([getattr(made, name) for _, made, _ in found]) for name in ("turn", "start"))
-    order = pa.array(np.lexsort((turn, ranks, start, turn >> PLACE)))
-    return pa.Table.from_batches(parts).take(order).combine_chunks().to_batches()[0]
-
-
-def _in_step(several: Sequence[Made], moments: Sequence[Any]) -> bool:
-    """Tell whether all kinds have one event each at the same moments, of the same starts."""
-    first = moments[0]
-    alike = all(
-        np.array_equal(first, moment) and np.array_equal(several[0].start, made.start)
-        for made, moment in zip(several[1:], moments[1:], strict=True)
-    )
-    return alike and bool((first[1:] > first[:-1]).all())
-
-
-def _braided(arrays: Sequence[Any]) -> Any:
-    """Return the first of each of several columns, then the second of each, and so on."""
-    kind = arrays[0].type
-    codes = [array.indices for array in arrays] if pa.types.is_dictionary(kind) else arrays
-    if (
-        any(array.null_count for array in arrays)
-        or not pa.types.is_primitive(codes[0].type)
-        or pa.types.is_boolean(kind)
-    ):
-        count = len(arrays[0])
-        order = np.arange(count * len(arrays)).reshape(len(arrays), count).T.reshape(-1)
-        return pa.concat_arrays(arrays).take(pa.array(order))
-    plain = codes[0].type if pa.types.is_integer(codes[0].type) or pa.types.is_floating(codes[0].type) else pa.int64()
-    columns = [code.view(plain).to_numpy() for code in codes]
-    if len({column.ctypes.data for column in columns}) == 1:
-        numbers = np.repeat(columns[0], len(columns))
-    elif pa.types.is_dictionary(kind) and all((column == column[0]).all() for column in columns):
-        numbers = np.tile(np.array([column[0] for column in columns]), len(columns[0]))
-    else:
-        numbers = np.stack(columns, axis=1).reshape(-1)
-    braided = pa.array(numbers).view(codes[0].type)
-    return pa.DictionaryArray.from_arrays(braided, arrays[0].dictionary) if pa.types.is_dictionary(kind) else braided

@@ -16,7 +16,7 @@ from etalis.columnar.build import Builder, Once
 from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, from_values, key_rows, ranks
 from etalis.columnar.instances import Instances
 from etalis.columnar.moments import LONGEST, PLACE, Clock, alarm_delay, find_makers
-from etalis.columnar.operators import Batch, Rows
+from etalis.columnar.operators import Batch, Rows, Turns
 from etalis.columnar.qualify import has_vague, in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
 from etalis.columnar.terms import values_of
@@ -96,7 +96,7 @@ class Component:
         for kind, makers, latest in self.steps:
             made = self.early.pop(kind, None)
             if made is None:
-                made = latest.new([maker.take(batch) for maker in makers])
+                made = latest.new([maker.take(batch) for maker in makers], batch.turns)
             found[kind] = made
             if kind in self.read and len(made):
                 _add(batch.events, kind, made)
@@ -106,7 +106,7 @@ class Component:
         """Find what tells the times of alarms in a batch that has no clock yet; return when these are due."""
         for kind, makers, latest in self.steps:
             if kind in self.telling:
-                self.early[kind] = made = latest.new([maker.take(batch) for maker in makers])
+                self.early[kind] = made = latest.new([maker.take(batch) for maker in makers], batch.turns)
                 if len(made):
                     _add(batch.events, kind, made)
         return [alarms.foresee(batch) for alarms in self.told]
@@ -298,8 +298,11 @@ class Latest:
         self.types = types
         self.made: Made | None = None
 
-    def new(self, several: Sequence[Made]) -> Made:
-        """Return what is new of what rules made in a batch, with turns of its own, in order."""
+    def new(self, several: Sequence[Made], turns: Turns) -> Made:
+        """Return what is new of what rules made in a batch, with turns of its own, in order.
+
+        `turns` has those of other kinds that the same matches became.
+        """
         made = _by_cause(several)
         count = 0
         old = self.made
@@ -308,9 +311,13 @@ class Latest:
             made = _below([old, made])
         if not len(made):
             return made
-        made = _once(made, count)
+        turn = None if count else _untied(made, turns)
+        if turn is None:
+            made = _once(made, count)
         if len(made):
             self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
+        if turn is not None:
+            return Made(turn, made.start, made.end, made.rule, made.columns)
         return _placed(made.take(np.arange(count, len(made))) if count else made)
 
 
@@ -329,6 +336,17 @@ def _below(several: Sequence[Made]) -> Made:
     return Made(
         turn, start, end, rule, [concat(columns) for columns in zip(*(m.columns for m in several), strict=True)]
     )
+
+
+def _untied(made: Made, turns: Turns) -> Integers | None:
+    """Return the turns of events that were made at a moment each, and none twice; None if there may be others."""
+    key = (id(made.turn), id(made.start), id(made.end))
+    if key not in turns:
+        moment = (made.turn >> PLACE) + 1
+        again = (made.end[1:] == made.end[:-1]) & (made.start[1:] <= made.start[:-1])
+        is_untied = not again.any() and bool((moment[1:] > moment[:-1]).all())
+        turns[key] = (made.turn, made.start, made.end), moment << PLACE if is_untied else None
+    return turns[key][1]
 
 
 def _once(made: Made, count: int) -> Made:

@@ -19,6 +19,14 @@ def gather(data: Any, rows: Any, found: Any) -> None:
 
 
 @kernel
+def repeat(data: Any, times: int, found: Any) -> None:
+    """Write everything so many times."""
+    for at in range(len(data)):
+        for again in range(times):
+            found[at * times + again] = data[at]
+
+
+@kernel
 def pick(above: Any, below: Any, places: Any, rows: Any, found: Any) -> None:
     """Write what stands at some rows of two arrays below each other; the lower one is at `places`, if any are given."""
     n = len(above)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,8 @@ from etalis.plan.retention import window_of
 from etalis.runtime.blockers import LooseBlockers
 
 Kind: TypeAlias = tuple[str, int]
+# of events that were made, by the identity of the arrays they were made with, which are kept beside
+Turns: TypeAlias = dict[tuple[int, int, int], tuple[tuple[Integers, ...], Integers | None]]
 _ALWAYS = -(1 << 62)
 
 
@@ -46,6 +48,7 @@ class Batch:
     events: dict[Kind, Rows]
     now: int
     clock: Clock
+    turns: Turns = field(default_factory=dict)
 
 
 class Operator(ABC):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.formats.row import UNITS
 from etalis.language.effects import find_unplanned
+from etalis.language.flags import Settings
 from etalis.language.printer import print_program
 from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
@@ -66,6 +67,25 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Intake:
+    """What comes in: the planned rules, the columns of each frame, and the names of events that rules make."""
+
+    settings: Settings
+    heads: tuple[p.Head, ...]
+    frames: tuple[Frame, ...]
+    made: tuple[str, ...]
+
+    @property
+    def layouts(self) -> list[Layout]:
+        return [layout for frame in self.frames for layout in frame.layouts]
+
+    @property
+    def received(self) -> Types:
+        """The types of what comes in."""
+        return {x.kind: x.attribute_types for x in self.layouts}
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """All that is decided before a job starts; `job` is the whole program's, `sharding` that of the last stage."""
 
@@ -98,21 +118,12 @@ def plan_detection(
     memory: int = USUAL_MEMORY,
 ) -> Plan:
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages."""
-    unplanned = find_unplanned(program.tree)
-    if unplanned is not None:
-        hint = "write the rules into the program's text, and report events that rules make"
-        raise refuse("E610", f"the columns of the results cannot be told: {unplanned}", hint)
-    settings = program.settings if policy is None else replace(program.settings, policy=policy)
-    heads = plan_rules(program.rules, settings)
-    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
-    known = _signatures(heads, program)
-    frames = read_frames(given, known, options)
-    layouts = [layout for frame in frames for layout in frame.layouts]
-    received = {x.kind: x.attribute_types for x in layouts}
+    intake = plan_intake(program, given, options, policy)
+    heads, frames, layouts = intake.heads, intake.frames, intake.layouts
     several = staged and not form.contributors and (usual if shards is None else shards) != 1
     stages = find_stages(heads, program.tree, find_obstacles(program), several=several)
     check_shards(shards, stages.obstacles)
-    forwarded = forwarded_layouts(stages, made_types(heads, received, declared))
+    forwarded = forwarded_layouts(stages, made_types(heads, intake.received, _declared(program)))
     shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
     if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
         stages = one_stage(heads, stages)
@@ -120,15 +131,39 @@ def plan_detection(
     if form.contributors and any(each.merged for each in shardings):  # equal events have other contributors elsewhere
         shardings = plan_shardings(stages, layouts, [], 1, 1)
     slots = assign_slots(frames, forwarded)
-    types = infer_types(heads, received, declared)
     atom = any(each.merged for each in shardings)
-    output = _output(program, heads, types, form, _time_type(frames, heads, options.unit), options.unit, atom)
-    output = with_contributors(output) if form.contributors else output
-    made = tuple(s.kind[0] for s in known if s.made)
+    output = plan_output(program, intake, form, options.unit, atom=atom)
     rows = slot_rows(slots, {x.tag for x in layouts})
-    job = Job(print_program(program.tree), settings, rows, made, options.unit, output, pack(program), memory * MEGABYTE)
+    text, told = print_program(program.tree), pack(program)
+    job = Job(text, intake.settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE)
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return Plan(frames, slots, plans, job, stages.has_time_points)
+
+
+def plan_intake(program: Program, given: Sequence[Given], options: Options, policy: str | None) -> Intake:
+    """Decide which columns become which events, or refuse what does not fit."""
+    unplanned = find_unplanned(program.tree)
+    if unplanned is not None:
+        hint = "write the rules into the program's text, and report events that rules make"
+        raise refuse("E610", f"the columns of the results cannot be told: {unplanned}", hint)
+    settings = program.settings if policy is None else replace(program.settings, policy=policy)
+    heads = plan_rules(program.rules, settings)
+    known = _signatures(heads, program)
+    made = tuple(s.kind[0] for s in known if s.made)
+    return Intake(settings, heads, tuple(read_frames(given, known, options)), made)
+
+
+def plan_output(program: Program, intake: Intake, form: Form, unit: str, *, atom: bool = False) -> Output:
+    """Choose the columns of the results; with the `atom` if equal results are to be made one."""
+    types = infer_types(intake.heads, intake.received, _declared(program))
+    time = _time_type(intake.frames, intake.heads, unit)
+    output = _output(program, intake.heads, types, form, time, unit, atom)
+    return with_contributors(output) if form.contributors else output
+
+
+def _declared(program: Program) -> dict[Kind, tuple[str, ...]]:
+    """Return the types of attributes that are declared."""
+    return {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
 
 
 def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:

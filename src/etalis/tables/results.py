@@ -1,0 +1,158 @@
+"""The rows that `detect` returns: what rules made over columns or event at a time, in the order it was made in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.columnar.columns import repeated
+from etalis.columnar.execute import Made
+from etalis.columnar.moments import PLACE
+from etalis.plan import algebra as p
+from etalis.tables.made import made_cells
+from etalis.tables.output import EVENT, ID, RULE, Output, encode
+from etalis.temporal.event import Event
+
+Kind: TypeAlias = tuple[str, int]
+PORTION = 1 << 18  # rows of several kinds that are written at a time: larger arrays take longer to come by
+
+
+class Results:
+    """How rows are written: events and rules by their names, which are coded by a dictionary."""
+
+    def __init__(self, output: Output, heads: Sequence[p.Head]) -> None:
+        self.output = output
+        self.labels = [head.label for head in heads]
+        self.numbers = {EVENT: _numbered(name for (name, _), _ in output.kinds), RULE: _numbered(self.labels)}
+        self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
+        self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
+        self.makers = Counter((head.event.name, len(head.event.args)) for head in heads)
+        self.codes: dict[tuple[int, ...], Any] = {}
+        coded = pa.dictionary(pa.int32(), pa.string())
+        plain = encode((), output).schema
+        self.schema = pa.schema([(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID])
+
+    def of_events(self, events: Sequence[Event]) -> Iterator[pa.RecordBatch]:
+        """Yield events, if there are any, as rows."""
+        if not events:
+            return
+        plain = encode(events, self.output)
+        columns = []
+        for field in self.schema:
+            column = plain.column(field.name)
+            if field.name in self.names:
+                codes = pc.index_in(column, self.names[field.name])
+                column = pa.DictionaryArray.from_arrays(codes.cast(pa.int32()), self.names[field.name])
+            columns.append(column)
+        yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def of_made(self, found: Sequence[tuple[Kind, Made]]) -> Iterator[pa.RecordBatch]:
+        """Yield what a batch has made over columns as rows; a kind has one place among those that are given."""
+        times: dict[int, Any] = {}
+        ordered = sorted(found, key=lambda each: (each[0][1], each[0][0]))
+        parts = [self._encoded(kind, made, times) for kind, made in ordered]
+        if len(parts) == 1:
+            yield parts[0]
+        elif parts:
+            yield from self._interleaved(ordered, parts)
+
+    def _encoded(self, kind: Kind, made: Made, times: dict[int, Any]) -> pa.RecordBatch:
+        """Return derived events as rows; `times` are those of other kinds of the same batch."""
+        cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
+        cells[EVENT] = self._named(EVENT, self._cycle((self.numbers[EVENT][kind[0]],), len(made)))
+        same = self._has_one_rule(kind)
+        rules = self._cycle((self._rule(made),), len(made)) if same else pa.array(self.rules[made.rule])
+        cells[RULE] = self._named(RULE, rules)
+        arrays = [cells[f.name] if f.name in cells else pa.nulls(len(made), f.type) for f in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _has_one_rule(self, kind: Kind) -> bool:
+        return self.makers[kind] == 1
+
+    def _rule(self, made: Made) -> int:
+        """Return the code of the rule of the first event."""
+        return int(self.rules[made.rule[0]]) if len(made) else 0
+
+    def _interleaved(
+        self, found: Sequence[tuple[Kind, Made]], parts: Sequence[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield events of several kinds in the order in which they were made."""
+        several = [made for _, made in found]
+        known = {id(made.turn): made.turn >> PLACE for made in several}
+        moments = [known[id(made.turn)] for made in several]
+        if not _in_step(several, moments):
+            ranks = np.repeat(np.arange(len(found)), [len(moment) for moment in moments])
+            turn, start = (np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start"))
+            order = pa.array(np.lexsort((turn, ranks, start, turn >> PLACE)))
+            yield pa.Table.from_batches(parts).take(order).combine_chunks().to_batches()[0]
+            return
+        cycles = {EVENT: tuple(self.numbers[EVENT][name] for (name, _), _ in found)}
+        if all(self._has_one_rule(kind) for kind, _ in found):
+            cycles[RULE] = tuple(map(self._rule, several))
+        portion = max(1, PORTION // len(parts))
+        for low in range(0, len(parts[0]), portion):
+            yield self._braided([part.slice(low, portion) for part in parts], cycles)
+
+    def _braided(self, parts: Sequence[pa.RecordBatch], cycles: dict[str, tuple[int, ...]]) -> pa.RecordBatch:
+        """Return the first row of each of several kinds, then the second of each, and so on.
+
+        `cycles` has the codes of columns that are the same all over a kind.
+        """
+        arrays = [
+            self._named(name, self._cycle(cycles[name], len(parts[0]))) if name in cycles else _braided(columns)
+            for name, columns in zip(self.schema.names, zip(*parts, strict=True), strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    def _named(self, column: str, codes: Any) -> pa.Array:
+        return pa.DictionaryArray.from_arrays(codes, self.names[column], safe=False)  # they are codes of these names
+
+    def _cycle(self, codes: tuple[int, ...], times: int) -> pa.Array:
+        """Return some codes again and again, in memory that serves one batch after the other."""
+        known = self.codes.get(codes)
+        if known is None or len(known) < times * len(codes):
+            known = self.codes[codes] = pa.array(np.tile(np.array(codes, np.int32), times))
+        return known.slice(0, times * len(codes))
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Return a number for each name."""
+    return {name: number for number, name in enumerate(dict.fromkeys(names))}
+
+
+def _in_step(several: Sequence[Made], moments: Sequence[Any]) -> bool:
+    """Tell whether all kinds have one event each at the same moments, of the same starts."""
+    first, start = moments[0], several[0].start
+    alike = all(
+        (first is moment or np.array_equal(first, moment))
+        and (start is made.start or np.array_equal(start, made.start))
+        for made, moment in zip(several[1:], moments[1:], strict=True)
+    )
+    return alike and bool((first[1:] > first[:-1]).all())
+
+
+def _braided(arrays: Sequence[Any]) -> Any:
+    """Return the first of each of several columns, then the second of each, and so on."""
+    kind = arrays[0].type
+    codes = [array.indices for array in arrays] if pa.types.is_dictionary(kind) else arrays
+    if (
+        any(array.null_count for array in arrays)
+        or not pa.types.is_primitive(codes[0].type)
+        or pa.types.is_boolean(kind)
+    ):
+        count = len(arrays[0])
+        order = np.arange(count * len(arrays)).reshape(len(arrays), count).T.reshape(-1)
+        return pa.concat_arrays(arrays).take(pa.array(order))
+    plain = codes[0].type if pa.types.is_integer(codes[0].type) or pa.types.is_floating(codes[0].type) else pa.int64()
+    columns = [code.view(plain).to_numpy() for code in codes]
+    if len({column.ctypes.data for column in columns}) == 1:
+        numbers = repeated(columns[0], len(columns))
+    else:
+        numbers = np.stack(columns, axis=1).reshape(-1)
+    braided = pa.array(numbers).view(codes[0].type)
+    return pa.DictionaryArray.from_arrays(braided, arrays[0].dictionary) if pa.types.is_dictionary(kind) else braided
