@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from etalis.columnar.beside import readers_of
+from etalis.columnar.isolation import isolate
 from etalis.columnar.moments import MOST_ROUNDS
 from etalis.columnar.qualify import find_components, flat_types
 from etalis.language.rules import declarations, knowledge_changes
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How a program runs: which rules over columns, which event at a time, and why."""
+    """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all."""
 
     heads: tuple[p.Head, ...]
     columnar: tuple[tuple[int, ...], ...]
     at_a_time: tuple[int, ...]
     reasons: tuple[str, ...]
     types: Typing
+    isolating: frozenset[int] = frozenset()
 
     def describe(self) -> str:
         """Say it in lines."""
@@ -49,7 +51,9 @@ def _listed(labels: Sequence[str]) -> str:
 def choose(program: Program, received: Types, policy: str | None, database: Database) -> Choice:
     """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
     settings = program.settings if policy is None else replace(program.settings, policy=policy)
-    heads = plan_rules(program.rules, settings)
+    planned = plan_rules(program.rules, settings)
+    heads = isolate(planned, received)
+    isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
     types = flat_types(infer_types(heads, received, declared, Answers(database), "string"))
     whole = tuple(_whole_program(program, heads))
@@ -58,7 +62,17 @@ def choose(program: Program, received: Types, policy: str | None, database: Data
     parts = find_components(heads, types, settings.max_derivations < MOST_ROUNDS)
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
-    return Choice(heads, good, rest, tuple(reason for part in parts for reason in part.reasons), types)
+    reasons = tuple(reason for part in parts for reason in part.reasons)
+    return _undivided(Choice(heads, good, rest, reasons, types, isolating))
+
+
+def _undivided(choice: Choice) -> Choice:
+    """Run everything event at a time where a rule that sees all events does."""
+    if not choice.columnar or choice.isolating.isdisjoint(choice.at_a_time):
+        return choice
+    label = choice.heads[min(choice.isolating.intersection(choice.at_a_time))].label
+    reasons = (*choice.reasons, f"rule {label}: iso looks at what all other rules look at")
+    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=reasons)
 
 
 def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
@@ -75,12 +89,14 @@ def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
     if knowledge_changes(program.tree):
         yield "events change facts"
     if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
-        yield "iso looks at events of every kind"
+        yield "iso is asked of parts that may lie between others"
 
 
-def part_from(engine: Engine, choice: Choice) -> Choice:
-    """Leave to an engine what must run there."""
+def part_from(engine: Engine, choice: Choice, *, goes_on: bool) -> Choice:
+    """Leave to an engine what must run there, all the more if its state `goes_on`."""
     whole = tuple(whole_engine(engine)) if choice.columnar else ()
+    if choice.columnar and goes_on and engine._rules.log is not None:
+        whole += ("iso looks at all that an engine has taken",)
     if whole:
         return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
     left = set(choice.at_a_time)
@@ -88,7 +104,8 @@ def part_from(engine: Engine, choice: Choice) -> Choice:
     left.update(i for part in tied for i in part)
     columnar = tuple(part for part in choice.columnar if not left & set(part))
     reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
-    return replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
+    found = replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
+    return _undivided(found)
 
 
 def tied_to(

@@ -62,7 +62,7 @@ class ColumnRun:
             self.engine = engine
         rules = self.engine._rules
         choice = choose(program, received, rules.settings.policy, rules.conditions.solver.database)
-        self.choice = choice = part_from(self.engine, choice)
+        self.choice = choice = part_from(self.engine, choice, goes_on=engine is not None)
         shared = Builder(choice.types, rules.conditions)
         self._joins = shared.joins
         heads = choice.heads
