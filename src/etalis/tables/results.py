@@ -94,20 +94,19 @@ class Results:
         cycles = {EVENT: tuple(self.numbers[EVENT][name] for (name, _), _ in found)}
         if all(self._has_one_rule(kind) for kind, _ in found):
             cycles[RULE] = tuple(map(self._rule, several))
-        portion = max(1, PORTION // len(parts))
-        for low in range(0, len(parts[0]), portion):
-            yield self._braided([part.slice(low, portion) for part in parts], cycles)
-
-    def _braided(self, parts: Sequence[pa.RecordBatch], cycles: dict[str, tuple[int, ...]]) -> pa.RecordBatch:
-        """Return the first row of each of several kinds, then the second of each, and so on.
-
-        `cycles` has the codes of columns that are the same all over a kind.
-        """
-        arrays = [
-            self._named(name, self._cycle(cycles[name], len(parts[0]))) if name in cycles else _braided(columns)
-            for name, columns in zip(self.schema.names, zip(*parts, strict=True), strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+        count, portion = len(parts[0]), max(1, PORTION // len(parts))
+        columns = [_alike(arrays) for arrays in zip(*parts, strict=True)]
+        for low in range(0, count, portion):
+            rows = min(portion, count - low)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    self._named(f.name, self._cycle(cycles[f.name], rows))
+                    if f.name in cycles
+                    else _braided(arrays, low, rows)
+                    for f, arrays in zip(self.schema, columns, strict=True)
+                ],
+                schema=self.schema,
+            )
 
     def _named(self, column: str, codes: Any) -> pa.Array:
         return pa.DictionaryArray.from_arrays(codes, self.names[column], safe=False)  # they are codes of these names
@@ -136,23 +135,26 @@ def _in_step(several: Sequence[Made], moments: Sequence[Any]) -> bool:
     return alike and bool((first[1:] > first[:-1]).all())
 
 
-def _braided(arrays: Sequence[Any]) -> Any:
-    """Return the first of each of several columns, then the second of each, and so on."""
-    kind = arrays[0].type
-    codes = [array.indices for array in arrays] if pa.types.is_dictionary(kind) else arrays
-    if (
-        any(array.null_count for array in arrays)
-        or not pa.types.is_primitive(codes[0].type)
-        or pa.types.is_boolean(kind)
-    ):
-        count = len(arrays[0])
-        order = np.arange(count * len(arrays)).reshape(len(arrays), count).T.reshape(-1)
-        return pa.concat_arrays(arrays).take(pa.array(order))
+def _alike(arrays: Sequence[Any]) -> Sequence[Any]:
+    """Return columns, the first one again and again if all stand at one place in memory."""
+    first = arrays[0]
+    places = {(array.offset, *(buffer and buffer.address for buffer in array.buffers())) for array in arrays}
+    is_one = len(places) == 1 and not pa.types.is_dictionary(first.type)
+    return [first] * len(arrays) if is_one else arrays
+
+
+def _braided(arrays: Sequence[Any], low: int, count: int) -> Any:
+    """Return a stretch of several columns: the first of each, then the second of each, and so on."""
+    is_one = all(array is arrays[0] for array in arrays)
+    some = [array.slice(low, count) for array in (arrays[:1] if is_one else arrays)]
+    kind = some[0].type
+    codes = [array.indices for array in some] if pa.types.is_dictionary(kind) else some
+    if any(array.null_count for array in some) or not pa.types.is_primitive(codes[0].type) or pa.types.is_boolean(kind):
+        places = np.arange(count * len(some)).reshape(len(some), count)
+        order = np.repeat(places, len(arrays) // len(some), axis=0).T.reshape(-1)
+        return pa.concat_arrays(some).take(pa.array(order))
     plain = codes[0].type if pa.types.is_integer(codes[0].type) or pa.types.is_floating(codes[0].type) else pa.int64()
     columns = [code.view(plain).to_numpy() for code in codes]
-    if len({column.ctypes.data for column in columns}) == 1:
-        numbers = repeated(columns[0], len(columns))
-    else:
-        numbers = np.stack(columns, axis=1).reshape(-1)
+    numbers = repeated(columns[0], len(arrays)) if is_one else np.stack(columns, axis=1).reshape(-1)
     braided = pa.array(numbers).view(codes[0].type)
-    return pa.DictionaryArray.from_arrays(braided, arrays[0].dictionary) if pa.types.is_dictionary(kind) else braided
+    return pa.DictionaryArray.from_arrays(braided, some[0].dictionary) if pa.types.is_dictionary(kind) else braided

@@ -192,6 +192,32 @@ def test_kinds_made_at_the_same_moments_come_in_the_order_of_an_engine() -> None
     assert program.detect(table, time="ts", event="type")["event"].to_pylist() == pushed
 
 
+@pytest.mark.parametrize("portion", [1, 7, 1 << 18])
+def test_kinds_made_together_are_written_in_portions(portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("etalis.tables.results.PORTION", portion)
+    body = "a(I, X) seq b(I, Y, Z)"
+    declared = ":- event(a(i: int, x: string)). :- event(b(i: int, y: float, z: bool)).\n"
+    text = f"{declared} z(I, X, Y, Z) <- {body}. y(I, X, Y, Z) <- {body}. x(Z, X, Y, I) <- {body}. w(0.5, X) <- {body}."
+    program = etalis.compile(text, event_consumption_policy="chronological")
+    rows = [(kind, i, f"t{i % 3}", None if i % 5 else i * 0.5, bool(i % 2)) for i in range(20) for kind in "ab"]
+    kinds, ids, x, y, z = zip(*rows, strict=True)
+    table = pa.table({"ts": range(40), "type": kinds, "i": ids, "x": x, "y": y, "z": z})
+    engine = program.engine()
+    pushed = [
+        event
+        for at, (kind, i, text, number, truth) in enumerate(rows)
+        for event in engine.push(kind, i, *([text] if kind == "a" else [number, truth]), at=at)
+    ]
+    roles = {"time": "ts", "event": "type"}
+    found = program.detect(table, **roles).to_pylist()
+    assert [(row["event"], row["rule"], row["start"], row["end"]) for row in found] == [
+        (event.name, event.rule, event.start, event.end) for event in pushed
+    ]
+    plain = [[row[name] for name in "IXYZ"] for row in found if row["event"] in ("z", "y")]
+    assert plain == [[i, text, number, truth] for kind, i, text, number, truth in rows if kind == "b" for _ in "zy"]
+    assert len(found) == 80
+
+
 def test_reading_ahead_gives_the_same_rows_and_errors() -> None:
     program = etalis.compile("d(X) <- a(X) seq b(X).")
     table = pa.table({"ts": [1, 2, 3, 4], "type": ["a", "b", "a", "b"], "x": [1, 1, 2, 2]})
