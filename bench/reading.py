@@ -9,7 +9,6 @@ turn.
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import sys
 import time
@@ -21,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / "src"))
 
 import pyarrow as pa  # noqa: E402 - the package may not be installed
 import pyarrow.parquet as pq  # noqa: E402
-from ratio import WrongAnswerError  # noqa: E402
+from ratio import timed  # noqa: E402
 from rich.console import Console  # noqa: E402
 from run import judged, machine, new_table  # noqa: E402
 from streams import Workload, prepare  # noqa: E402
@@ -46,7 +45,7 @@ def main() -> int:
     best = dict.fromkeys(works, float("inf"))
     for turn in range(options.turns + 1):
         for name, (work, expected) in works.items():
-            seconds = timed(work, expected)
+            seconds = timed(work, expected, time.process_time)
             if turn:  # the first is for what is made once
                 best[name] = min(best[name], seconds)
     show(workload, best)
@@ -74,16 +73,6 @@ def works_of(workload: Workload) -> dict[str, tuple[Callable[[], int], int]]:
         "from Parquet, differences": (detect(differences), workload.expected),
         "reading these alone": (read(differences), workload.events),
     }
-
-
-def timed(work: Callable[[], int], expected: int) -> float:
-    gc.collect()
-    started = time.process_time()
-    count = work()
-    seconds = time.process_time() - started
-    if count != expected:
-        raise WrongAnswerError(f"{count}, not {expected}")
-    return seconds
 
 
 def show(workload: Workload, best: dict[str, float]) -> None:
