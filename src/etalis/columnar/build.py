@@ -13,7 +13,7 @@ from etalis.columnar.joins import Join
 from etalis.columnar.moments import Timer
 from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Source, Tests, Union
 from etalis.columnar.questions import Asked
-from etalis.columnar.repetitions import Repeater, asks_elements, asks_followers, is_chained, is_followed, read_bounds
+from etalis.columnar.repetitions import Repeater, asks_elements, asks_followers, is_chained, is_followed
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, shared_names, window_of
 from etalis.plan.types import Typing
@@ -87,15 +87,13 @@ class Builder:
 
     def _repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> Operator:
         """Return the operator of a repetition that nothing follows, or under a policy that consumes nothing."""
-        bounds = read_bounds(node)
-        assert bounds is not None
         if not is_chained(node):
             return self._repeater(node, None, known, rule)
         inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
         inside = {**known, **self.types.variables(node.element)}
         if node.left is None:
-            return Runs(node, bounds, inputs[0], inside, tests)
-        return Anchored(node, bounds, inputs, inside, tests)
+            return Runs(node, inputs[0], inside, tests)
+        return Anchored(node, inputs, inside, tests)
 
     def _repeater(self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str) -> Repeater:
         """Sort the tests on a repetition and on what follows it: what is asked of pairs, a limit, on what is found."""
@@ -112,7 +110,8 @@ class Builder:
                 asked[1], tests = Asked(Tests(tests), ()), []
             elif follower.policy.name != "unrestricted":
                 gaps, tests = tests, []
-        return Repeater(node, follower, inputs, known, gaps, Tests(tests), (asked[0], asked[1]))
+        fail = self.conditions.fail(rule)
+        return Repeater(node, follower, inputs, known, gaps, Tests(tests), (asked[0], asked[1]), fail)
 
     def _inputs(self, rule: str, *nodes: p.Node) -> list[Operator]:
         return [self.build(node, rule) for node in nodes]

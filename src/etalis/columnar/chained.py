@@ -264,7 +264,7 @@ class _Arranged:
 
     def __init__(self, chains: Chains, names: tuple[str, ...]) -> None:
         rows, base, low, high = chains.arranged()
-        self.bounds = chains.bounds
+        self.least, self.most = chains.least, chains.most
         self.origin: list[int] = rows.column(ORIGIN).data.tolist()
         self.start, self.end = rows.start.tolist(), rows.end.tolist()
         self.low, self.high = low.tolist(), high.tolist()
@@ -280,9 +280,9 @@ class _Arranged:
 
     def _longer(self, number: int) -> int | None:
         """Return what a chain of so many counts as when it grows, None if that is too long."""
-        if self.bounds.most < 0:
-            return min(number + 1, self.bounds.least)
-        return number + 1 if number < self.bounds.most else None
+        if self.most < 0:
+            return min(number + 1, self.least)
+        return number + 1 if number < self.most else None
 
     def chains_after(self, moment: int, low: int, high: int) -> list[Chain]:
         """Return the chains of a group whose elements all start after a moment, by their last elements."""

@@ -8,12 +8,13 @@ is the origin of its matches; of those that have one origin and equal values, wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar import kernels_chains as k
+from etalis.columnar.bounds import is_any_number, read_bounds
 from etalis.columnar.columns import Column, Integers, key_rows
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.joins import Join
@@ -32,6 +33,8 @@ _ROOM = 1 << 16  # chains that are found at a time
 
 def find_obstacles(node: p.Repetition) -> Iterator[str]:
     """Yield what keeps the chains of a repetition from columns."""
+    if read_bounds(node) is None:
+        yield "a repetition is counted by a variable under the policy unrestricted"
     shared = set(node.shared)
     joined = set() if node.left is None else shared & set(node.left.exports)
     if not shared <= sure(node.element) or (node.left is not None and not joined <= sure(node.left)):
@@ -44,25 +47,16 @@ def asks_beginning(node: p.Repetition) -> bool:
     return gaps or "$last" in node.exports
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """How many elements a chain has at least and at most (-1: any number)."""
-
-    least: int
-    most: int
-
-
-ANY = Bounds(1, -1)
-
-
 class Chains:
     """The elements of a repetition, in order of arrival, by group; each is numbered as an origin."""
 
-    def __init__(self, names: Sequence[str], bounds: Bounds, window: int | None, types: Mapping[str, str]) -> None:
-        self.names = tuple(names)
-        self.bounds = bounds
-        self.window = window
-        self.types = {**{v: types[v] for v in names}, ORIGIN: "int"}
+    def __init__(self, node: p.Repetition, types: Mapping[str, str]) -> None:
+        bounds = read_bounds(node)
+        assert bounds is not None
+        self.names = node.shared
+        self.least, self.most = bounds
+        self.window = window_of(node.tests)
+        self.types = {**{v: types[v] for v in self.names}, ORIGIN: "int"}
         self.number = 0
         self.elements = nothing(self.types)
 
@@ -106,7 +100,7 @@ class Chains:
             ends, beginnings = np.empty(_ROOM + count, np.int64), np.empty(_ROOM + count, np.int64)
             cursor[k.FOUND] = 0
             k.find_chains(
-                self.bounds.least, self.bounds.most, window, base, start, end, low, high, fresh, level, seen, front,
+                self.least, self.most, window, base, start, end, low, high, fresh, level, seen, front,
                 back, ends, beginnings, cursor,
             )  # fmt: skip
             found.append((ends[: cursor[k.FOUND]], beginnings[: cursor[k.FOUND]]))
@@ -130,12 +124,10 @@ def _neighbours(base: Integers, start: Integers, end: Integers) -> tuple[Integer
 class Runs(Operator):
     """A repetition that stands alone: one match per first and last element of a chain."""
 
-    def __init__(
-        self, node: p.Repetition, bounds: Bounds, element: Operator, types: Mapping[str, str], tests: Tests
-    ) -> None:
+    def __init__(self, node: p.Repetition, element: Operator, types: Mapping[str, str], tests: Tests) -> None:
         self.node = node
         self.inputs = [element]
-        self.chains = Chains(node.shared, bounds, window_of(node.tests), types)
+        self.chains = Chains(node, types)
         self.outcome = Filtering((), tests)
 
     def take(self, batch: Batch) -> Instances:
@@ -204,14 +196,12 @@ class Ends(Operator):
 class Anchored(Operator):
     """A repetition after each left side: one match per left side and last element of a chain after it."""
 
-    def __init__(
-        self, node: p.Repetition, bounds: Bounds, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests
-    ) -> None:
+    def __init__(self, node: p.Repetition, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests) -> None:
         assert node.left is not None
         self.node = node
         self.inputs = inputs
-        counts = bounds != ANY or asks_beginning(node)
-        self.chains = Chains(node.shared, bounds, window_of(node.tests), types) if counts else None
+        counts = not is_any_number(node) or asks_beginning(node)
+        self.chains = Chains(node, types) if counts else None
         self.origins = Origins(inputs[0])
         self.ends = Ends(inputs[1], self.chains, any(isinstance(test, p.Goal) for test in node.tests))
         self.join = _pairing(node, (self.origins, self.ends), counts, types)

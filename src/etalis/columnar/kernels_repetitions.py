@@ -35,13 +35,13 @@ def put_in_order(rows: Any, group: Any, end: Any, start: Any, lists: Any, after:
 
 @kernel
 def repeat(
-    alone: bool, select: int, newest: bool, counts: bool, least: int, most: int, window: int, followed: bool,
-    picks: int, consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any, start: Any, end: Any,
-    limit: Any, group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any, number: Any, begun: Any,
-    counted: Any, listed: Any, other: Any, stores: Any, following: Any, preceding: Any, held: Any, matched: Any,
-    placed: Any, asks: bool, asks_then: bool, pairs: Any, pair_left: Any, pair_limit: Any, mark: Any, pair: Any,
-    slot: Any, owner: Any, keeper: Any, home: Any,
-    left: Any, right: Any, first: Any, which: Any, cursor: Any,
+    alone: bool, select: int, newest: bool, counts: bool, least: Any, most: Any, misses: Any, window: int,
+    followed: bool, picks: int, consume: bool, latest: bool, outer: int, count0: int, count1: int, turn: Any,
+    start: Any, end: Any, limit: Any, group: Any, lists: Any, after: Any, before: Any, size: Any, waits: Any,
+    number: Any, begun: Any, counted: Any, listed: Any, other: Any, stores: Any, following: Any, preceding: Any,
+    held: Any, matched: Any, placed: Any, asks: bool, asks_then: bool, pairs: Any, pair_left: Any, pair_limit: Any,
+    mark: Any, pair: Any, grouped: bool, slot: Any, owner: Any, keeper: Any, home: Any, left: Any, right: Any,
+    first: Any, which: Any, cursor: Any,
 ) -> None:  # fmt: skip
     """Count elements after left sides, or `alone`, and match what follows, by turn.
 
@@ -52,12 +52,14 @@ def repeat(
     side.
 
     A left side has counted `number` elements, the first of which began at `begun` and the last of which ended at
-    `counted`; without `counts` every element is a match. Alone, a left side is the first element of a run, and takes
-    its rank from the last. `listed` and `placed` tell by which row something came into the lists and stores.
+    `counted`; there are to be `least` to `most` (-1: any number); where `least` is 0 these are no counts, which is
+    noted in `misses`, if there is room. Without `counts` every element is a match. Alone, a left side is the first
+    element of a run, and takes its rank from the last. `listed` and `placed` tell by which row something came into the
+    lists and stores.
 
-    Left sides that count in several groups have slots for `number`, `begun`, `counted`, `matched` and `placed`, the
-    `slot` of each pair, the `owner` of each slot, the slot that keeps matches for it (`keeper`) and its `home` in the
-    stores; else each left side is a slot.
+    Left sides that are `grouped` have slots for `number`, `begun`, `counted`, `matched` and `placed`, one per group of
+    elements: the `slot` of each pair, the `owner` of each slot, the slot that keeps matches for it (`keeper`) and its
+    `home` in the stores. Else each left side is a slot.
 
     Where it `asks` about elements, or `asks_then` about followers, row x may only be matched with the left sides
     pair_left[pairs[x]:pairs[x + 1]], and only if counting began not after their `pair_limit`; `mark` and `pair` have
@@ -128,6 +130,16 @@ def repeat(
             for at in range(pairs[x], pairs[x + 1]):
                 mark[pair_left[at]] = x
                 pair[pair_left[at]] = at
+        if len(misses) > 0 and x < count1:
+            if alone and least[x] == 0:
+                misses[x] += 1
+                continue
+            a = -1 if alone else lists[2 * g]
+            while a >= 0:
+                s = a if not grouped else slot[pair[a]] if mark[a] == x else -1
+                if s >= 0 and least[s] == 0 and end[a] < x1 and (window < 0 or x2 - start[a] <= window):
+                    misses[s] += 1
+                a = after[a]
         extended = False
         while True:
             opens = False
@@ -164,22 +176,22 @@ def repeat(
             elif opens or (counted[y] if alone else end[y]) < x1:
                 passes = not asked or mark[y] == x
                 if passes and asked:
-                    s = slot[pair[y]] if len(slot) > 0 else y
-                    goes_on = number[s] > 0 and (most < 0 or counted[s] < x1)
+                    s = slot[pair[y]] if grouped else y
+                    goes_on = number[s] > 0 and (most[s] < 0 or counted[s] < x1)
                     passes = (begun[s] if goes_on else x1) <= pair_limit[pair[y]]
-                hit = alone or passes
+                hit = alone or (passes and least[s] > 0)
             if hit and x < count1:
                 extended = True
                 complete = not counts
                 origin = x1
-                if counts and (number[s] == 0 or most < 0 or counted[s] < x1):
+                if counts and (number[s] == 0 or most[s] < 0 or counted[s] < x1):
                     if number[s] == 0:
                         begun[s] = x1
                     origin = begun[s]
                     number[s] += 1
                     counted[s] = x2
-                    complete = number[s] >= least
-                    if number[s] == most and not alone:
+                    complete = number[s] >= least[s]
+                    if number[s] == most[s] and not alone:
                         number[s] = 0
                 gone = alone and not opens
                 complete = complete and passes
@@ -245,7 +257,7 @@ def repeat(
                     lists[2 * group[r] + 1] = b
                 waits[r] = 0
                 size[group[r]] -= 1
-            if alone and hit and x < count1 and number[y] != most:
+            if alone and hit and x < count1 and number[y] != most[y]:
                 b = lists[2 * g + 1]
                 while b >= 0 and counted[b] == x2 and start[b] > start[y]:
                     b = before[b]

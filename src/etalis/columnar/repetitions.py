@@ -6,7 +6,7 @@ repetition, `follower` the join whose left side it is, if there is one. Left sid
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from etalis.columnar import chains
 from etalis.columnar import kernels_repetitions as k
+from etalis.columnar.bounds import Bounds, is_any_number
 from etalis.columnar.chains import ORIGIN
 from etalis.columnar.columns import Column, Integers
 from etalis.columnar.instances import Instances, nothing, stack
@@ -24,7 +25,6 @@ from etalis.columnar.questions import Answers, Asked, no_answers
 from etalis.columnar.ranked import Lists
 from etalis.columnar.slots import COUNTS, Groups, Slots
 from etalis.columnar.tables import Matching
-from etalis.language.syntax import Const
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import shared_names, window_of
@@ -50,7 +50,7 @@ def is_chained(node: p.Repetition) -> bool:
     """Tell whether all chains of a repetition are looked for, not only what a left side has counted."""
     return node.policy.name == "unrestricted" and (
         node.left is None
-        or read_bounds(node) != chains.ANY
+        or not is_any_number(node)
         or chains.asks_beginning(node)
         or not set(node.shared) <= set(node.left.exports)
         or not _are_windows(node.tests)
@@ -59,8 +59,6 @@ def is_chained(node: p.Repetition) -> bool:
 
 def find_obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
     """Yield what keeps a repetition from columns."""
-    if read_bounds(node) is None:
-        yield "a repetition is counted by a variable"
     yield from chains.find_obstacles(node) if is_chained(node) else _obstacles(node, follower)
 
 
@@ -68,9 +66,7 @@ def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
     base = node.element if node.left is None else node.left
     if node.policy.select == "together" and follower is not None:
         yield "what follows a repetition has no kernel yet under the policy cumulative"
-    both = [] if node.left is None else [(node.left, node.element)]
-    both += [] if follower is None else [(node, follower.right)]
-    if node.policy.keep == "newest" and any(meet(a, b) for a, b in both):
+    if node.policy.keep == "newest" and node.left is not None and meet(node.left, node.element):
         yield "one event comes to both sides of an operator that keeps the newest only"
     if not set(node.shared) <= sure(node.element) or not set(node.shared) & set(base.exports) <= sure(base):
         yield "a repetition is grouped by what may be unbound"
@@ -118,17 +114,6 @@ def _is_limit(test: p.Test, node: p.Repetition) -> bool:
     )
 
 
-def read_bounds(node: p.Repetition) -> chains.Bounds | None:
-    """Return how many elements there are; None if that is no matter of the text alone."""
-    match node.least, node.most:
-        case Const(value=int() as least), None if least >= 1:
-            return chains.Bounds(least, -1)
-        case Const(value=int() as least), Const(value=int() as most) if 1 <= least <= most:
-            return chains.Bounds(least, most)
-        case _:
-            return None
-
-
 class Repeater(Operator):
     """Left sides, or first elements, with elements after them; with a follower, once per left side and follower.
 
@@ -137,17 +122,15 @@ class Repeater(Operator):
 
     def __init__(
         self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str],
-        gaps: Sequence[Absence], tests: Tests, asked: tuple[Asked | None, Asked | None],
+        gaps: Sequence[Absence], tests: Tests, asked: tuple[Asked | None, Asked | None], fail: Callable[[str], None],
     ) -> None:  # fmt: skip
-        bounds = read_bounds(node)
-        assert bounds is not None
         self.node = node
         self.follower = follower
         self.inputs = inputs
         self.gaps = gaps
         self.outcome = Filtering((), tests)
         self.asked = asked
-        self.least, self.most = bounds.least, bounds.most
+        self.bounds = Bounds(node, fail)
         self.window = window_of(node.tests)
         self.outer = None if follower is None else window_of(follower.tests)
         self.matching = Matching.of(RELATIONS["seq"], node.policy, self.window)
@@ -260,6 +243,8 @@ class Repeater(Operator):
         mark, pair = np.full(count, -1), np.empty(count, np.int64)
         pairs = np.searchsorted(right, np.arange(len(turn) + 1))
         counts, last = slots.state, sides.last
+        least, most = self.bounds.read(slots.rows)
+        misses = np.zeros(len(least) if self.bounds.fixed is None else 0, np.int64)
         group = np.concatenate([sides.lists.group, np.zeros(int(last[2] - last[1]), np.int64)])
         home = stores.group[: len(slots.owner)]
         other = np.concatenate([np.zeros(int(last[1]), np.int64), stores.group[len(slots.owner) :]])
@@ -271,16 +256,18 @@ class Repeater(Operator):
             cursor[k.FOUND] = 0
             k.repeat(
                 self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
-                self.node.policy.name != "unrestricted", self.least, self.most, _number(self.window),
+                self.node.policy.name != "unrestricted", least, most, misses, _number(self.window),
                 self.follower is not None, self.following.select, self.following.consume,
                 self.following.keep == NEWEST, _number(self.outer), int(last[0]), int(last[1]), turn, start, end,
                 state["$limit"], group, *sides.lists.links, state["$waits"], counts["$number"],
                 counts["$begun"], counts["$counted"], state["$listed"], other, *stores.links, counts["$matched"],
                 counts["$placed"], self.asked[0] is not None, self.asked[1] is not None, pairs, left, limit, mark,
-                pair, slots.of_pair, slots.owner, slots.keeper, home, out[0], out[1], out[2], out[3], cursor,
+                pair, self.groups is not None, slots.of_pair, slots.owner, slots.keeper, home, out[0],
+                out[1], out[2], out[3], cursor,
             )  # fmt: skip
             found.append([each[: int(cursor[k.FOUND])] for each in out])
             room = max(room, int(sides.lists.size.max(initial=0)) + 1, int(stores.size.max(initial=0)))
+        self.bounds.report(slots.rows, misses)
         return [np.concatenate(each) for each in zip(*found, strict=True)]
 
     def _found(

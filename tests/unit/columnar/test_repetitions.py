@@ -69,6 +69,13 @@ GROUPED = (
     "((a(I, _) seq b(I, X) star_times) check (t2(T), T > 5)) seq c(I, _)",
     "((a(I, _) seq b(I, X) ntimes (1, 2) seq c(_, X)) cnot c(I, X)) within 9",
 )
+COUNTED_BY_VARIABLES = (
+    "a(I, X) seq b(I, _) ntimes X",
+    "a(I, X) seq b(I, _) ntimes (X, 2) seq c(I, _)",
+    "(a(I, X) seq c(_, Y)) seq b(I, _) ntimes (X, Y)",
+    "a(I, N) seq b(I, X) ntimes (1, N) seq c(I, X)",
+    "a(I, X) seq ((b(I, _) ntimes X) within 5)",
+)
 
 
 def stream(seed: int) -> list[Event]:
@@ -107,3 +114,8 @@ def test_what_is_asked_before(policy: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_groups_that_a_left_side_does_not_tell(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repetitions, "_ROWS", 7)
     assert count_over_columns(GROUPED, policy, (1, 2)) == 2 * (3 if policy == "cumulative" else len(GROUPED))
+
+
+@pytest.mark.parametrize("policy", ["recent", "chronological", "snoop_recent", "continuous"])
+def test_numbers_that_variables_tell(policy: str) -> None:
+    assert count_over_columns(COUNTED_BY_VARIABLES, policy, (1, 2)) == 2 * len(COUNTED_BY_VARIABLES)
