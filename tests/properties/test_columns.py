@@ -25,7 +25,7 @@ pytestmark = pytest.mark.property
 KNOWN = (
     *["event"] * 4, *["binary"] * 4, "or", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
     "sliding", "sliding", "opened", "opened", "opened", "anchored", "anchored", "repeat", "not_within", "not_within",
-    "point", "any", "sub_rule", "chain",
+    "point", "any", "sub_rule", "chain", "iso",
 )  # fmt: skip
 FLAT = replace(WHOLE, rules=3, kinds=KNOWN, values=(*[0] * 6, *[1] * 4, 2, 3))
 REPEATED = replace(
