@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from etalis.columnar.chains import Anchored, Followed, Runs
@@ -102,12 +102,11 @@ class Builder:
         asked: list[Asked | None] = [None, None]
         gaps: list[Absence] = []
         if asks_elements(node, follower):
-            gaps = [test for test in tests if isinstance(test, Absence) and test.test.kind == "gap"]
-            asked[0], tests, gaps = Asked(Tests(t for t in tests if t not in gaps), gaps), [], []
+            asked[0], tests = _asked(tests, are_apart=True, are_after=False), []
         if follower is not None:
             tests = self._tests(follower, known, rule)
             if asks_followers(node, follower):
-                asked[1], tests = Asked(Tests(tests), ()), []
+                asked[1], tests = _asked(tests, are_apart=node.left is None, are_after=True), []
             elif follower.policy.name != "unrestricted":
                 gaps, tests = tests, []
         fail = self.conditions.fail(rule)
@@ -173,6 +172,12 @@ class Builder:
                 case _:
                     pass
         return found
+
+
+def _asked(tests: Sequence[Any], *, are_apart: bool, are_after: bool) -> Asked:
+    """Return what is asked of pairs; absences in gaps apart where the pairs alone do not tell these."""
+    gaps = [test for test in tests if are_apart and isinstance(test, Absence) and test.test.kind == "gap"]
+    return Asked(Tests(test for test in tests if test not in gaps), gaps, are_after=are_after)
 
 
 class Once(Operator):

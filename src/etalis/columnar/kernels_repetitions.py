@@ -62,8 +62,9 @@ def repeat(
     `home` in the stores. Else each left side is a slot.
 
     Where it `asks` about elements, or `asks_then` about followers, row x may only be matched with the left sides
-    pair_left[pairs[x]:pairs[x + 1]], and only if counting began not after their `pair_limit`; `mark` and `pair` have
-    room to note that of left sides. Alone, a run counts an element all the same.
+    pair_left[pairs[x]:pairs[x + 1]], and only if counting began not after their `pair_limit`, or if the match that
+    waits ended not before it; `mark` and `pair` have room to note that of left sides. Alone, a run counts an element
+    all the same.
 
     What is found, a left side with an element or a follower, goes to `left`, `right`, `first` (where counting began,
     or the end of the match that waited) and `which` (pair). Stops when there might be no room for it; goes on from the
@@ -162,7 +163,9 @@ def repeat(
             if x >= count1:
                 r = owner[y]
                 unheld = outer >= 0 and x2 - start[r] > outer
-                hit = not unheld and matched[y] < x1 and x1 <= limit[r] and (not asked or mark[y] == x)
+                hit = not unheld and matched[y] < x1 and x1 <= limit[r]
+                if hit and asked:
+                    hit = mark[y] == x and matched[y] >= pair_limit[pair[y]]
                 if hit:
                     left[found] = y
                     right[found] = x
@@ -311,3 +314,21 @@ def list_pairs(
                 pair_left[found] = own + x
             found += 1
     pairs[len(pairs) - 1] = found
+
+
+@kernel
+def latest_before(group: Any, moment: Any, first: Any, end: Any, latest: Any, found: Any) -> None:
+    """Raise each number to the latest start of a blocker of its group that ended before a moment."""
+    for q in range(len(group)):
+        if group[q] < 0:
+            continue
+        a = first[group[q]]
+        b = first[group[q] + 1]
+        while a < b:
+            middle = (a + b) // 2
+            if end[middle] < moment[q]:
+                a = middle + 1
+            else:
+                b = middle
+        if a > first[group[q]]:
+            found[q] = max(found[q], latest[a - 1])

@@ -1,7 +1,7 @@
 """Tests that decide what a repetition counts, and what follows it: asked of all pairs before the kernel runs.
 
-Whether a left side passes with an element or a follower depends on both alone, but for where counting began, which an
-absence in the gap before it asks for: that is a limit to the beginning, and the kernel's to compare.
+Whether a left side passes with an element or a follower depends on both alone, but for where counting began, or where
+a run ended, which an absence in a gap asks for: that is a limit to it, and the kernel's to compare.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from etalis.columnar import kernels_repetitions as k
 from etalis.columnar.columns import Integers
 from etalis.columnar.instances import Instances
 from etalis.columnar.lookups import places_of
@@ -47,11 +48,12 @@ def no_answers() -> Answers:
 
 
 class Asked:
-    """The tests on pairs; `gaps` are absences before the first element that counts."""
+    """The tests on pairs; `gaps` are absences before the first element that counts, or after a run (`are_after`)."""
 
-    def __init__(self, tests: Tests, gaps: Sequence[Absence]) -> None:
+    def __init__(self, tests: Tests, gaps: Sequence[Absence], *, are_after: bool) -> None:
         self.tests = tests
         self.gaps = gaps
+        self.are_after = are_after
 
     @property
     def absences(self) -> list[Absence]:
@@ -72,12 +74,18 @@ class Asked:
         """Return what passes of pairs, which come by their right sides."""
         chosen, rows = self.tests.passing(pairs)
         kept = np.unique(chosen)
-        limit = np.full(len(kept), _NO_LIMIT)
-        some = pairs.take(kept) if self.gaps else pairs
+        limit = np.full(len(kept), -_NO_LIMIT if self.are_after else _NO_LIMIT)
         for gap in self.gaps:
             if len(gap.blockers) and len(kept):
-                mine, asked = gap.keys(gap.blockers, some)
-                first = some.column("$first").data
-                Blockers(mine, gap.blockers.start, gap.blockers.end).lower(limit, asked, first)
+                self._limit(gap, pairs.take(kept), limit)
         low, high = np.searchsorted(chosen, kept), np.searchsorted(chosen, kept, "right")
         return Answers(kept, left[kept], right[kept], limit, low, high, rows)
+
+    def _limit(self, gap: Absence, pairs: Instances, limit: Integers) -> None:
+        """Lower the limit to where counting begins, or raise that to where a match ends, by what may block."""
+        mine, asked = gap.keys(gap.blockers, pairs)
+        blockers = Blockers(mine, gap.blockers.start, gap.blockers.end)
+        if self.are_after:
+            k.latest_before(blockers.known.find(asked), pairs.column("$last").data, *blockers.groups, limit)
+        else:
+            blockers.lower(limit, asked, pairs.column("$first").data)

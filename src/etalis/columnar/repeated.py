@@ -103,7 +103,7 @@ class Counting:
     def _row(self, key: Values, one: Counted) -> tuple[Any, ...]:
         """Return start, end, what is exported, how many were counted, since when, and until when."""
         if isinstance(self.theirs, Runner):
-            return one.start, one.end, *key, one.number, one.start, one.end
+            return one.start, one.start, *key, one.number, one.start, one.end  # its first element ended then or later
         count = (0, 0, 0) if self.repeater.groups is not None else next(iter(one.counts.values()), (0, 0, 0))
         return one.start, one.end, *one.values, *count
 

@@ -75,10 +75,13 @@ def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
         yield "check and event_multiply on a repetition have no kernel yet under the policy cumulative"
     if follower is not None and any(set(test.outputs) & set(node.exports) for test in goals):
         yield "a condition binds a variable of a repetition that something follows"
-    if any(test.kind == "gap" and not set(test.joined) <= {*base.exports, *node.shared} for test in _absences(node)):
-        yield "an absence in a repetition shares what a condition binds"
-    if follower is not None and node.left is None and any(test.kind == "gap" for test in _absences(follower)):
-        yield "an absence after a repetition that stands alone has no kernel yet"
+    known = {*base.exports, *node.shared}
+    gaps = [test for test in _absences(node) if test.kind == "gap"]
+    if follower is not None and node.left is None:
+        known |= set(follower.right.exports)
+        gaps += [test for test in _absences(follower) if test.kind == "gap"]
+    if not all(set(test.joined) <= known for test in gaps):
+        yield "an absence in a repetition, or after one, shares what a condition binds"
 
 
 def asks_elements(node: p.Repetition, follower: p.Join | None) -> bool:
