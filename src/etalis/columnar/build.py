@@ -69,12 +69,10 @@ class Builder:
                 return self._join(node, known, rule)
             case p.Repetition():
                 return self._repetition(node, known, rule)
-            case p.Fold(element=element):
-                inputs = self._inputs(rule, *p.children(node))
-                inside = {**known, **self.types.variables(element)}
-                return build_fold(
-                    node, inputs, inside, Tests(self._tests(node, known, rule)), self.conditions.fail(rule)
-                )
+            case p.Fold(element=element, opener=opener):
+                inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
+                inside, opened = {**known, **self._known(element)}, {} if opener is None else self._known(opener)
+                return build_fold(node, inputs, inside, opened, tests, self.conditions.fail(rule))
             case p.Tick():
                 return Ticker(node)
             case p.Deadline(left=left, absent=absent):

@@ -13,13 +13,13 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from etalis.columnar.build import Builder, Once
-from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, from_values, key_rows, ranks
+from etalis.columnar.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
 from etalis.columnar.instances import Instances
 from etalis.columnar.moments import LONGEST, PLACE, Clock, alarm_delay, find_makers
 from etalis.columnar.operators import Batch, Rows, Turns
 from etalis.columnar.qualify import has_vague, in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
-from etalis.columnar.terms import values_of
+from etalis.columnar.terms import values_of, with_nulls
 from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Var
 from etalis.language.values import variables
@@ -163,22 +163,15 @@ class _Maker:
     def made(self, rows: Instances) -> Made:
         """Return the events that some matches become."""
         if self.unsure:
-            rows = rows.with_columns({v: _with_nulls(rows.column(v)) for v in self.unsure})
+            rows = rows.with_columns({v: with_nulls(rows.column(v)) for v in self.unsure})
         columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
         return Made(rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
-
-
-def _with_nulls(column: Column) -> Column:
-    """Return a column with null for what is unbound."""
-    if column.type != "term":
-        return column
-    return from_values(["null" if value is None else value for value in column.values()], "term")
 
 
 class Alarms:
     """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come.
 
-    Where matches tell the time they are found before the clock is known: `early` has what they become, `due` when.
+    Where matches tell the time they are found before the clock is known: `early` has what they become, `moments` when.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from etalis.columnar.columns import Column, Integers, concat, constant, fit, fro
 from etalis.columnar.instances import Block, Instances
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values, in_turn
-from etalis.columnar.terms import match_terms, values_of
+from etalis.columnar.terms import match_terms, values_of, with_nulls
 from etalis.columnar.totals import VALUE, Aggregate, Running, Sliding
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
@@ -46,7 +46,8 @@ class Elements(Operator):
         columns = {v: rows.column(v) for v in self.groups}
         if self.value is None:
             return _over(rows, columns)
-        value = values_of(self.value, rows)
+        names = term_variables(self.value)
+        value = values_of(self.value, rows.with_columns({v: with_nulls(rows.column(v)) for v in names}))
         found = _over(rows, columns)
         if FOLDS[self.aggregate.name].numeric:
             value = fit(value, self.aggregate.type or "term")
@@ -217,9 +218,13 @@ def _pairing(node: p.Fold, inputs: tuple[Operator, Operator], aggregate: Aggrega
 
 
 def build_fold(
-    node: p.Fold, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests, fail: Callable[[str], None]
-) -> Operator:
-    """Return the operator of an aggregate; its inputs are the opener, if there is one, and the element."""
+    node: p.Fold, inputs: Sequence[Operator], types: Mapping[str, str], opened: Mapping[str, str], tests: Tests,
+    fail: Callable[[str], None],
+) -> Operator:  # fmt: skip
+    """Return the operator of an aggregate; its inputs are the opener, if there is one, and the element.
+
+    `types` are those of the variables of elements and results, `opened` those of openers.
+    """
     match node.value:
         case Var(name=name) if node.kind != "list":
             kind = types[name]
@@ -232,4 +237,5 @@ def build_fold(
     outcome = Outcome(node, tests)
     if node.opener is None:
         return Slider(node, elements, aggregate, outcome, types)
-    return Folder(node, Openers(inputs[0], node.opener.exports), elements, aggregate, outcome, types)
+    openers = Openers(inputs[0], node.opener.exports)
+    return Folder(node, openers, elements, aggregate, outcome, {**types, **opened})

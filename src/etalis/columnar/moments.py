@@ -106,7 +106,7 @@ def alarm_delay(alarm: Alarm) -> int | None:
 
 
 def is_told(head: p.Head, heads: Sequence[p.Head]) -> bool:
-    """Tell whether rows alone tell when a rule sets its alarm for: nothing that it reads happens by itself."""
+    """Tell whether rows alone tell the time that a rule sets its alarm for: nothing that it reads happens by itself."""
     below = find_makers(_read(head.body), heads)
     nodes = [node for each in (head, *below) for node in p.walk(each.body)]
     return all(each.alarm is None for each in below) and not any(isinstance(n, p.Tick | p.Deadline) for n in nodes)

@@ -21,6 +21,7 @@ from etalis.language.syntax import Const, Term, Var
 from etalis.language.values import variables
 from etalis.logic.components import number_components
 from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
 from etalis.plan.keys import show
 from etalis.plan.lattice import TERM
 from etalis.plan.retention import join_key, shared_names
@@ -279,6 +280,9 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         yield "what a repetition counts after may be consumed elsewhere"
     if not isinstance(node, p.Source | p.Tick | p.Join | p.Union | p.Filter) or is_followed(node):
         vague = [v for part in (node, *p.children(node), *p.negated(node)) for v in _vague(part, types, loose)]
+        if isinstance(node, p.Fold):  # what groups nothing may be unbound: what is aggregated is null then
+            decisive = {*node.groups, *term_variables(node.result)}
+            vague = [v for v in vague if v in decisive]
         if vague:
             yield f"{vague[0]} may be unbound"
     match node:

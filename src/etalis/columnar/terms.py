@@ -50,6 +50,13 @@ def values_of(term: Term, rows: Instances) -> Column:
             return build_terms(term, {name: rows.column(name) for name in variables(term)}, len(rows))
 
 
+def with_nulls(column: Column) -> Column:
+    """Return a column with null for what is unbound."""
+    if column.type != "term":
+        return column
+    return from_values(["null" if value is None else value for value in column.values()], "term")
+
+
 def build_terms(term: Term, columns: Mapping[str, Column], count: int) -> Column:
     """Return a term with the values of its variables, row by row."""
     names = variables(term)
