@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,15 @@ def read_bounds(node: p.Repetition) -> tuple[int, int] | None:
 def is_any_number(node: p.Repetition) -> bool:
     """Tell whether a repetition is one or more, whatever the number."""
     return read_bounds(node) == (1, ANY_NUMBER)
+
+
+def find_bounds(least: Integers, most: Integers) -> Iterator[tuple[int, int, Integers]]:
+    """Yield the distinct bounds that are counts, each with the rows that have it."""
+    both = np.stack([least, most], axis=1)
+    known, group = np.unique(both, axis=0, return_inverse=True)
+    for number, (low, high) in enumerate(known.tolist()):
+        if low != NO_COUNT:
+            yield low, high, np.flatnonzero(group.reshape(-1) == number)
 
 
 class Bounds:

@@ -90,8 +90,8 @@ class Builder:
         inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
         inside = {**known, **self.types.variables(node.element)}
         if node.left is None:
-            return Runs(node, inputs[0], inside, tests)
-        return Anchored(node, inputs, inside, tests)
+            return Runs(node, inputs[0], inside, tests, self.conditions.fail(rule))
+        return Anchored(node, inputs, inside, tests, self.conditions.fail(rule))
 
     def _repeater(self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str) -> Repeater:
         """Sort the tests on a repetition and on what follows it: what is asked of pairs, a limit, on what is found."""

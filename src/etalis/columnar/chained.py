@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from etalis.columnar.bounds import NO_COUNT
 from etalis.columnar.chains import ORIGIN, UNTIL, Anchored, Chains, Runs
 from etalis.columnar.columns import Column
 from etalis.columnar.instances import Instances, nothing
@@ -25,6 +26,7 @@ from etalis.runtime.operators import Values, rank
 from etalis.runtime.repetition import Left, Lengths, Repeater, Run, Runner
 
 Chain: TypeAlias = tuple[int, int, Lengths]  # start and end of the last element; how many there are, since when
+Limits: TypeAlias = tuple[int, int]  # least and most, as columns have them
 Owners: TypeAlias = dict[int, Left | Run]
 
 
@@ -102,12 +104,13 @@ class Firsts:
     def save(self) -> None:
         """Let the engine have the elements, and the chains from each of them."""
         theirs, arranged = self.theirs, _Arranged(self.runs.chains, self.shares)
+        limits = list(zip(*(each.tolist() for each in self.runs.bounds.read(arranged.rows)), strict=True))
         for table in (theirs.elements, theirs.firsts, theirs.fifo):
             table.clear()
         owners: Owners = {}
         for key, low, high in arranged.groups:
             theirs.elements[key] = [(*arranged.interval(x), key) for x in range(low, high)]
-            theirs.firsts[key] = list(arranged.chains_from(low, high))
+            theirs.firsts[key] = list(arranged.chains_from(low, high, limits[low]))
             for x, (run, _) in enumerate(theirs.firsts[key], low):
                 owners[arranged.origin[x]] = run
         if theirs.window is not None:
@@ -200,20 +203,21 @@ class Lefts:
         waiting = list(zip(keys, lefts, strict=True))
         shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
         if self.anchored.chains is not None:
-            self._save_chains(_Arranged(self.anchored.chains, self.shares), lefts)
+            limits = zip(*(each.tolist() for each in self.anchored.bounds.read(rows)), strict=True)
+            self._save_chains(_Arranged(self.anchored.chains, self.shares), zip(lefts, limits, strict=True))
         if self.waiting is not None:
             self.waiting.save(dict(zip(rows.column(ORIGIN).data.tolist(), lefts, strict=True)))
 
-    def _save_chains(self, arranged: _Arranged, lefts: Iterable[Left]) -> None:
+    def _save_chains(self, arranged: _Arranged, lefts: Iterable[tuple[Left, Limits]]) -> None:
         """Give left sides the chains of the groups that agree with them."""
         mine = [(place, self.exports.index(v)) for place, v in enumerate(self.shares) if v in self.exports]
         groups: dict[Values, list[tuple[Values, int, int]]] = {}
         for key, low, high in arranged.groups:
             groups.setdefault(tuple(key[place] for place, _ in mine), []).append((key, low, high))
-        for left in lefts:
+        for left, limits in lefts:
             for key, low, high in groups.get(tuple(left.values[at] for _, at in mine), ()):
-                chains = arranged.chains_after(left.end, low, high)
-                if chains:
+                chains = arranged.chains_after(left.end, low, high, limits)
+                if chains and limits[0] != NO_COUNT:
                     left.chains[key] = chains
 
     def mark(self) -> Undo:
@@ -264,7 +268,7 @@ class _Arranged:
 
     def __init__(self, chains: Chains, names: tuple[str, ...]) -> None:
         rows, base, low, high = chains.arranged()
-        self.least, self.most = chains.least, chains.most
+        self.rows = rows
         self.origin: list[int] = rows.column(ORIGIN).data.tolist()
         self.start, self.end = rows.start.tolist(), rows.end.tolist()
         self.low, self.high = low.tolist(), high.tolist()
@@ -278,13 +282,7 @@ class _Arranged:
         """Return the start and end of an element."""
         return self.start[x], self.end[x]
 
-    def _longer(self, number: int) -> int | None:
-        """Return what a chain of so many counts as when it grows, None if that is too long."""
-        if self.most < 0:
-            return min(number + 1, self.least)
-        return number + 1 if number < self.most else None
-
-    def chains_after(self, moment: int, low: int, high: int) -> list[Chain]:
+    def chains_after(self, moment: int, low: int, high: int, limits: Limits) -> list[Chain]:
         """Return the chains of a group whose elements all start after a moment, by their last elements."""
         found: dict[int, Lengths] = {}
         for x in range(low, high):
@@ -292,12 +290,12 @@ class _Arranged:
                 lengths = found[x] = {1: self.start[x]}
                 for before in range(self.low[x], self.high[x]):
                     for number, first in found.get(before, {}).items():
-                        longer = self._longer(number)
+                        longer = _longer(number, limits)
                         if longer is not None:
                             lengths[longer] = min(first, lengths.get(longer, first))
         return [(*self.interval(x), lengths) for x, lengths in found.items()]
 
-    def chains_from(self, low: int, high: int) -> Iterator[tuple[Run, list[Chain]]]:
+    def chains_from(self, low: int, high: int, limits: Limits) -> Iterator[tuple[Run, list[Chain]]]:
         """Yield the runs of a group, and the chains from the first element of each."""
         after: dict[int, list[int]] = {}
         for x in range(low, high):
@@ -306,12 +304,12 @@ class _Arranged:
         for x in range(low, high):
             run = Run(*self.interval(x))
             run.parts = []  # nobody asks for the parts
-            yield run, [(*self.interval(y), lengths) for y, lengths in self._reach(x, after).items()]
+            yield run, [(*self.interval(y), lengths) for y, lengths in self._reach(x, after, limits).items()]
 
-    def _reach(self, first: int, after: Mapping[int, list[int]]) -> dict[int, Lengths]:
+    def _reach(self, first: int, after: Mapping[int, list[int]], limits: Limits) -> dict[int, Lengths]:
         """Return how long the chains are that lead from an element to others."""
         found: dict[int, Lengths] = {first: {1: self.start[first]}}
-        front, number = [first], self._longer(1)
+        front, number = [first], _longer(1, limits)
         while front and number is not None:
             reached = []
             for x in front:
@@ -320,5 +318,13 @@ class _Arranged:
                     if number not in lengths:
                         lengths[number] = self.start[first]
                         reached.append(y)
-            front, number = reached, self._longer(number)
+            front, number = reached, _longer(number, limits)
         return found
+
+
+def _longer(number: int, limits: Limits) -> int | None:
+    """Return what a chain of so many counts as when it grows, None if that is too long."""
+    least, most = limits
+    if most < 0:
+        return min(number + 1, least)
+    return number + 1 if number < most else None

@@ -7,14 +7,14 @@ is the origin of its matches; of those that have one origin and equal values, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar import kernels_chains as k
-from etalis.columnar.bounds import is_any_number, read_bounds
+from etalis.columnar.bounds import NO_COUNT, Bounds, find_bounds, is_any_number
 from etalis.columnar.columns import Column, Integers, key_rows
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.joins import Join
@@ -33,8 +33,6 @@ _ROOM = 1 << 16  # chains that are found at a time
 
 def find_obstacles(node: p.Repetition) -> Iterator[str]:
     """Yield what keeps the chains of a repetition from columns."""
-    if read_bounds(node) is None:
-        yield "a repetition is counted by a variable under the policy unrestricted"
     shared = set(node.shared)
     joined = set() if node.left is None else shared & set(node.left.exports)
     if not shared <= sure(node.element) or (node.left is not None and not joined <= sure(node.left)):
@@ -51,28 +49,30 @@ class Chains:
     """The elements of a repetition, in order of arrival, by group; each is numbered as an origin."""
 
     def __init__(self, node: p.Repetition, types: Mapping[str, str]) -> None:
-        bounds = read_bounds(node)
-        assert bounds is not None
         self.names = node.shared
-        self.least, self.most = bounds
         self.window = window_of(node.tests)
         self.types = {**{v: types[v] for v in self.names}, ORIGIN: "int"}
-        self.number = 0
+        self.number = self.old = 0
         self.elements = nothing(self.types)
 
-    def take(self, rows: Instances) -> tuple[Instances, Integers, Integers]:
-        """Add elements; return all, and the last and the first of all chains that end at new ones.
+    def add(self, rows: Instances) -> Instances:
+        """Add elements, which are new; return all."""
+        numbers = Column("int", self.number + np.arange(len(rows)))
+        self.number += len(rows)
+        self.old = len(self.elements)
+        self.elements = stack([self.elements, rows.with_columns({ORIGIN: numbers})], list(self.types))
+        return self.elements
+
+    def find(self, least: int, most: int) -> tuple[Integers, Integers]:
+        """Return the last and the first elements of all chains of so many that end at new ones.
 
         Chains come by the arrival of their last elements, then by the rank of their first ones.
         """
-        numbers = Column("int", self.number + np.arange(len(rows)))
-        self.number += len(rows)
-        old = len(self.elements)
-        self.elements = every = stack([self.elements, rows.with_columns({ORIGIN: numbers})], list(self.types))
+        every = self.elements
         order, base = self._order()
-        last, first = self._find(base, every.start[order], every.end[order], order >= old)
+        last, first = self._find(least, most, base, every.start[order], every.end[order], order >= self.old)
         by_arrival = np.lexsort((first, order[last]))
-        return every, order[last[by_arrival]], order[first[by_arrival]]
+        return order[last[by_arrival]], order[first[by_arrival]]
 
     def arranged(self) -> tuple[Instances, Integers, Integers, Integers]:
         """Return the elements by group and rank, where the group of each begins, and their neighbours before."""
@@ -89,7 +89,9 @@ class Chains:
         begins = np.r_[True, group[1:] != group[:-1]][:count]
         return order, np.maximum.accumulate(np.where(begins, np.arange(count), 0))
 
-    def _find(self, base: Integers, start: Integers, end: Integers, fresh: Any) -> tuple[Integers, Integers]:
+    def _find(
+        self, least: int, most: int, base: Integers, start: Integers, end: Integers, fresh: Any
+    ) -> tuple[Integers, Integers]:
         count = len(base)
         low, high = _neighbours(base, start, end)
         level, seen, front, back = (np.full(count, -1) for _ in range(4))
@@ -100,7 +102,7 @@ class Chains:
             ends, beginnings = np.empty(_ROOM + count, np.int64), np.empty(_ROOM + count, np.int64)
             cursor[k.FOUND] = 0
             k.find_chains(
-                self.least, self.most, window, base, start, end, low, high, fresh, level, seen, front,
+                least, most, window, base, start, end, low, high, fresh, level, seen, front,
                 back, ends, beginnings, cursor,
             )  # fmt: skip
             found.append((ends[: cursor[k.FOUND]], beginnings[: cursor[k.FOUND]]))
@@ -124,19 +126,39 @@ def _neighbours(base: Integers, start: Integers, end: Integers) -> tuple[Integer
 class Runs(Operator):
     """A repetition that stands alone: one match per first and last element of a chain."""
 
-    def __init__(self, node: p.Repetition, element: Operator, types: Mapping[str, str], tests: Tests) -> None:
+    def __init__(
+        self, node: p.Repetition, element: Operator, types: Mapping[str, str], tests: Tests, fail: Callable[[str], None]
+    ) -> None:
         self.node = node
         self.inputs = [element]
         self.chains = Chains(node, types)
+        self.bounds = Bounds(node, fail)
         self.outcome = Filtering((), tests)
 
     def take(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
-        every, last, first = self.chains.take(self.inputs[0].take(batch))
+        every = self.chains.add(self.inputs[0].take(batch))
+        last, first = self._found(every)
         token = Column("int", every.column(ORIGIN).data[first])
         found = Instances(every.turn[last], every.start[first], every.end[last], every.take(last).blocks)
         self.chains.keep(batch.now)
         return self.outcome.passing(batch, found.with_columns({"$token": token}))
+
+    def _found(self, every: Instances) -> tuple[Integers, Integers]:
+        """Return the chains of as many as each group tells; an element that tells no number is reported."""
+        if self.bounds.fixed is not None:
+            return self.chains.find(*self.bounds.fixed)
+        parts = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
+        given = self.bounds.read(every)
+        for least, most, rows in find_bounds(*given):
+            last, first = self.chains.find(least, most)
+            mine = np.isin(last, rows)
+            parts.append((last[mine], first[mine]))
+        bad = (given[0] == NO_COUNT) & (np.arange(len(every)) >= self.chains.old)
+        self.bounds.report(every, bad.astype(np.int64))
+        last, first = (np.concatenate(each) for each in zip(*parts, strict=True))
+        order = np.argsort(last, kind="stable")
+        return last[order], first[order]
 
 
 class Origins(Operator):
@@ -157,59 +179,80 @@ class Origins(Operator):
 class Ends(Operator):
     """The elements at which chains end; the start of each is the latest start of a chain.
 
-    Where all are asked for, also those where none ends; `bounds` and `starts` tell where the chains of each start.
+    Where all are asked for, or left sides tell how many, also those where none ends.
     """
 
-    def __init__(self, operator: Operator, chains: Chains | None, all_are_asked: bool) -> None:
+    def __init__(self, operator: Operator, chains: Chains | None, bounds: Bounds, all_are_asked: bool) -> None:
         self.operator = operator
         self.chains = chains
-        self.all_are_asked = all_are_asked
-        self.bounds = self.starts = np.zeros(0, np.int64)
+        self.bounds = bounds
+        self.all_are_asked = all_are_asked or bounds.fixed is None
+        self.known: dict[tuple[int, int], tuple[Integers, Integers]] = {}  # for the latest elements
 
     def take(self, batch: Batch) -> Instances:
         """Return the elements of a batch."""
         rows = self.operator.take(batch)
         if self.chains is None:
             return rows
-        every, last, first = self.chains.take(rows)
-        start = every.start[first]
-        order = np.lexsort((start, last))
-        last, self.starts = last[order], start[order]
-        new = np.arange(len(every) - len(rows), len(every))
-        self.bounds = np.searchsorted(last, np.append(new, len(every)))
-        found = every.take(new).only(self.chains.names)
-        if not self.all_are_asked:
-            ends = np.flatnonzero(self.bounds[1:] > self.bounds[:-1])
-            found = found.take(ends)
-            found = Instances(found.turn, self.starts[self.bounds[1:][ends] - 1], found.end, found.blocks)
-            return found.with_columns({_ELEMENT: Column("int", ends)})
-        return found.with_columns({_ELEMENT: Column("int", np.arange(len(found)))})
+        every = self.chains.add(rows)
+        self.known.clear()
+        found = every.take(np.arange(self.chains.old, len(every))).only(self.chains.names)
+        found = found.with_columns({_ELEMENT: Column("int", np.arange(len(found)))})
+        if self.all_are_asked:
+            return found
+        assert self.bounds.fixed is not None
+        low, starts = self._starts(*self.bounds.fixed)
+        ends = np.flatnonzero(low[1:] > low[:-1])
+        found = found.take(ends)
+        return Instances(found.turn, starts[low[1:][ends] - 1], found.end, found.blocks)
+
+    def _starts(self, least: int, most: int) -> tuple[Integers, Integers]:
+        """Return where the chains start that end at each new element, in order, and where those of each begin."""
+        assert self.chains is not None
+        if (least, most) not in self.known:
+            every = self.chains.elements
+            last, first = self.chains.find(least, most)
+            order = np.lexsort((every.start[first], last))
+            low = np.searchsorted(last[order], np.arange(self.chains.old, len(every) + 1))
+            self.known[least, most] = low, every.start[first][order]
+        return self.known[least, most]
 
     def beginnings(self, pairs: Instances) -> Integers:
         """Return where the chains after left sides begin at the earliest; before them where there is none."""
-        until = pairs.column(UNTIL).data
+        until, element = pairs.column(UNTIL).data, pairs.column(_ELEMENT).data
         begun = until.copy()
-        k.find_beginnings(pairs.column(_ELEMENT).data, until, self.bounds, self.starts, begun)
+        for least, most, rows in find_bounds(*self.bounds.read(pairs)):
+            found = until[rows]
+            k.find_beginnings(element[rows], until[rows], *self._starts(least, most), found)
+            begun[rows] = found
         return begun
 
 
 class Anchored(Operator):
     """A repetition after each left side: one match per left side and last element of a chain after it."""
 
-    def __init__(self, node: p.Repetition, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests) -> None:
+    def __init__(
+        self, node: p.Repetition, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests,
+        fail: Callable[[str], None],
+    ) -> None:  # fmt: skip
         assert node.left is not None
         self.node = node
         self.inputs = inputs
         counts = not is_any_number(node) or asks_beginning(node)
         self.chains = Chains(node, types) if counts else None
+        self.bounds = Bounds(node, fail)
         self.origins = Origins(inputs[0])
-        self.ends = Ends(inputs[1], self.chains, any(isinstance(test, p.Goal) for test in node.tests))
+        self.ends = Ends(inputs[1], self.chains, self.bounds, any(isinstance(test, p.Goal) for test in node.tests))
         self.join = _pairing(node, (self.origins, self.ends), counts, types)
         self.outcome = Filtering((), tests)
 
     def take(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
         pairs = self.join.take(batch)
+        if self.bounds.fixed is None:
+            bad = self.bounds.read(pairs)[0] == NO_COUNT
+            self.bounds.report(pairs, bad.astype(np.int64))
+            pairs = pairs.take(np.flatnonzero(~bad))
         rows = pairs.with_columns({"$token": pairs.column(ORIGIN)})
         if self.chains is None:
             return self.outcome.passing(batch, rows)
