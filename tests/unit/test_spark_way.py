@@ -99,11 +99,11 @@ def test_ids_and_atoms_of_merged_results() -> None:
 
 
 def test_rules_without_kernel_run_beside() -> None:
-    text = "d(I) <- a(I, _, _, _) seq b(I, _, _, _). c(N) <- aggregate(list(I), a(I, _, _, _), N)."
+    text = "d(I) <- a(I, _, _, _) seq b(I, _, _, _). c(I) <- a(I, _, _, _). c(f(I)) <- c(I) seq a(I, _, _, _)."
     found = plan(text)
     lines = describe(found).splitlines()
     assert "  over columns: rule 1" in lines
-    assert "  event at a time: rule 2" in lines
+    assert "  event at a time: rules 2, 3" in lines
     over, at_a_time = both(found, make_rows(40, 3))
     assert over == at_a_time
 
