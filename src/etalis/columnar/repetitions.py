@@ -16,7 +16,7 @@ from etalis.columnar import chains
 from etalis.columnar import kernels_repetitions as k
 from etalis.columnar.bounds import Bounds, is_any_number
 from etalis.columnar.chains import ORIGIN
-from etalis.columnar.columns import Column, Integers
+from etalis.columnar.columns import Column, Integers, key_rows
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.joins import together
 from etalis.columnar.kernels import NEWEST
@@ -24,14 +24,15 @@ from etalis.columnar.operators import Absence, Batch, Filtering, Operator, Tests
 from etalis.columnar.questions import Answers, Asked, no_answers
 from etalis.columnar.ranked import Lists
 from etalis.columnar.slots import COUNTS, Groups, Slots
-from etalis.columnar.tables import Matching
+from etalis.columnar.tables import Matching, Numbered
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import shared_names, window_of
 from etalis.plan.sharing import meet
 from etalis.temporal.relation import RELATIONS
 
-_ROWS, _PAIRS = 1 << 12, 1 << 18  # rows, and about as many pairs, that are asked about at a time
+_ROWS, _PAIRS = 1 << 16, 1 << 20  # so many rows, and pairs of them, are asked about at a time at most,
+_FEW = 1 << 6  # but for so few rows
 _EARLIEST = -(1 << 62)
 _STATE = {**COUNTS, "$waits": 0, "$listed": 0, "$limit": (1 << 63) - 1}  # of a left side when it comes
 
@@ -144,6 +145,7 @@ class Repeater(Operator):
         self.joined = tuple(v for v in node.shared if v not in more)
         self.groups = Groups(more, node.exports, types) if more else None
         self.number = 0
+        self.portion = _ROWS  # rows that were taken at once
         self.names = (*exports, *((ORIGIN,) if more else ()), *_STATE)
         self.waiting = nothing({v: types.get(v, "int") for v in self.names})
 
@@ -169,14 +171,32 @@ class Repeater(Operator):
     def _cut(self, sides: list[Instances]) -> tuple[int, list[Instances], list[Instances]]:
         """Return the time of a cut, what comes before and what after it: as much as is asked about at once."""
         turns = np.sort(np.concatenate([side.turn for side in sides]))
-        count = max(1, min(_ROWS, _PAIRS // (len(self.waiting) + 1)))
-        if count >= len(turns):
-            now = max((int(side.end[-1]) for side in sides if len(side)), default=_EARLIEST)
-            return now, sides, [side.take(np.zeros(0, np.int64)) for side in sides]
-        places = [int(np.searchsorted(side.turn, turns[count - 1], "right")) for side in sides]
-        before = [side.take(np.arange(place)) for side, place in zip(sides, places, strict=True)]
+        count = min(len(turns), _ROWS, 2 * self.portion)
+        while True:
+            until = turns[count - 1] if count else 0
+            places = [int(np.searchsorted(side.turn, until, "right")) for side in sides]
+            before = [side.take(np.arange(place)) for side, place in zip(sides, places, strict=True)]
+            if count <= _FEW or self._count_pairs(before) <= _PAIRS:
+                break
+            count //= 2
+        self.portion = max(count, _FEW)
         after = [side.take(np.arange(place, len(side))) for side, place in zip(sides, places, strict=True)]
-        return max(int(side.end[-1]) for side in before if len(side)), before, after
+        return max((int(side.end[-1]) for side in before if len(side)), default=_EARLIEST), before, after
+
+    def _count_pairs(self, sides: Sequence[Instances]) -> int:
+        """Return how many pairs there are at most to ask about."""
+        left, *others = sides
+        elements, followers = (left, others) if self.node.left is None else (others[0], others[1:])
+        names = () if self.follower is None else [v for v in shared_names(self.follower) if v in self.names]
+        found = 0
+        for asked, some, key in zip(self.asked, ([elements], followers), (self.joined, names), strict=True):
+            if asked is not None:
+                rows = [self.waiting, left, *some]
+                keys = key_rows([[side.column(v) for v in key] for side in rows], list(map(len, rows)))
+                group = Numbered(np.concatenate(keys)).group
+                count = len(self.waiting) + len(left)
+                found += int(np.bincount(group[:count], minlength=len(group) + 1)[group[count:]].sum())
+        return found
 
     def _step(self, batch: Batch, sides: Sequence[Instances], now: int) -> Instances:
         """Take new instances of all sides."""
