@@ -287,7 +287,7 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             yield f"{vague[0]} may be unbound"
     match node:
         case p.Join():
-            yield from _join(node)
+            yield from _join(node, types)
         case p.Fold():
             yield from _fold(node)
         case p.Repetition():
@@ -310,9 +310,13 @@ def _coarse(name: str, node: p.Node, types: Typing) -> str:
     return f"{name}{which} has no flat type{why}"
 
 
-def _join(node: p.Join) -> Iterator[str]:
+def _join(node: p.Join, types: Typing) -> Iterator[str]:
+    """Yield what keeps a join from columns; where one candidate is enough, an engine does not look at all of them."""
     if node.optional:
         yield "a part is optional"
+    if node.policy.consume and node.policy.select in ("earliest", "latest"):
+        for name in sorted(set(shared_names(node)) - (types.sure(node.left) & types.sure(node.right))):
+            yield f"{name}, which both sides of an operator share, may be unbound"
     if is_followed(node):
         yield from _loose_key(node)
         if node.policy.keep == "newest" and meet(node.left, node.right):
