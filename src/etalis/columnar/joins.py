@@ -19,6 +19,7 @@ from etalis.plan.retention import shared_names, window_of
 from etalis.plan.sharing import meet
 
 PAIRS = 1 << 16  # pairs that are judged at a time
+PORTION = 16  # of them, the fewest that are put together at a time
 LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
 NO_LIMIT = (1 << 63) - 1
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -193,25 +194,30 @@ class Join(Operator):
         """
         again = Tests(test for test in self.tests.tests if not isinstance(test, Absence))
         a, b, arrived = pairs
+        if not len(a):
+            return again.passing(candidates)[1]
         arrival = np.where(arrived, b, -1 - a)
+        ends = _runs(arrival)[1] + 1
         found: list[Instances] = []
-        low = 0
-        while low < len(a) or not found:
+        low, portion = 0, PORTION
+        while low < len(a):
+            high = int(ends[np.searchsorted(ends, min(low + portion, len(a)))])
             before = alive.copy()
-            rest = a[low:], b[low:], arrived[low:]
-            chosen = low + np.flatnonzero(choose(self.matching, count, rest, passes[low:], alive))
-            combined = together(candidates.take(chosen), arrival[chosen])
-            kept, matches = again.passing(combined)
-            fails = np.flatnonzero(~np.isin(np.arange(len(combined)), kept))
+            part = a[low:high], b[low:high], arrived[low:high]
+            chosen = low + np.flatnonzero(choose(self.matching, count, part, passes[low:high], alive))
+            kept, matches = again.passing(together(candidates.take(chosen), arrival[chosen]))
+            first = _runs(arrival[chosen])[0] if len(chosen) else chosen
+            fails = np.flatnonzero(~np.isin(np.arange(len(first)), kept))
             if not len(fails):
                 found.append(matches)
-                break
+                low, portion = high, 2 * portion
+                continue
             found.append(matches.take(np.flatnonzero(kept < fails[0])))
-            refused = np.flatnonzero(arrival == arrival[chosen[_runs(arrival[chosen])[0][fails[0]]]])
+            refused = low + np.flatnonzero(arrival[low:high] == arrival[chosen[first[fails[0]]]])
             alive[:] = before
-            rest = a[low : refused[0]], b[low : refused[0]], arrived[low : refused[0]]
-            choose(self.matching, count, rest, passes[low : refused[0]], alive)
-            low = int(refused[-1]) + 1
+            part = a[low : refused[0]], b[low : refused[0]], arrived[low : refused[0]]
+            choose(self.matching, count, part, passes[low : refused[0]], alive)
+            low, portion = int(refused[-1]) + 1, max(PORTION, portion // 4)
         return stack(found, self.node.exports)
 
     def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
