@@ -35,7 +35,8 @@ REPEATED = replace(
         "where", "check",
     ),
 )  # fmt: skip
-REALS = replace(FLAT, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))), alarms=False)  # 1e16 s is too far
+# an alarm in 1e16 seconds is too far away for columns
+REALS = replace(FLAT, alarms=False, values=tuple(map(real, (0.0, 0.0, 1.0, 1.0, 0.1, 0.2, 0.3, 1e16))))
 RECURSIVE = replace(
     WHOLE, rules=4, values=(*[0] * 6, *[1] * 4, 2, 3), alarms=False,
     kinds=(*["event"] * 6, *["binary"] * 6, "or", "within", "where", "where", "check", "cnot", "fnot"),
