@@ -28,7 +28,7 @@ RULES = {
                 exceptionAlarm(e(X, Y), 3) <- a(X, Y). e(0, 0) <- 40.""",
     "recursive": "d(X, Y) <- a(X, Y). d(X, Y) <- ((d(X, Z) seq a(Z, Y)) cnot c(X, _)) within 12.",
     "mixed": """d(X, Y) <- (a(X, _) seq b(X, Y)) where Y > 0.
-                e(X, Y) <- a(X, N) seq b(X, _) ntimes N seq c(X, Y).""",
+                e(X, Y) <- c(X, Y). e(X, f(Y)) <- e(X, Y) seq b(X, Y).""",
 }
 LATE = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 5).\n"
 SCHEMA = pa.schema([("event", "string"), ("at", "int64"), ("x", "int64"), ("y", "int64")])
