@@ -25,11 +25,9 @@ from etalis.logic.host import Clock
 from etalis.logic.loaders import load_rows
 from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
-from etalis.plan.algebra import Head
 from etalis.plan.drawing import write_svg
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
-from etalis.plan.rules import plan_rules
 from etalis.runtime.code import Code
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.engine import Engine
@@ -85,7 +83,6 @@ class Program:
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self._problems = problems
-        self._planned: dict[str, tuple[Head, ...]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -118,13 +115,6 @@ class Program:
         added, `relations` which properties and classes are relations too, `language` which texts are taken.
         """
         return self.graphs.load(self.knowledge, source, options)
-
-    def planned(self, policy: str | None = None) -> tuple[Head, ...]:
-        """Return the plans of the rules under a policy, made once."""
-        name = self.settings.policy if policy is None else policy
-        if name not in self._planned:
-            self._planned[name] = plan_rules(self.rules, replace(self.settings, policy=name))
-        return self._planned[name]
 
     @cached_property
     def signatures(self) -> Mapping[str, Signature]:
