@@ -186,7 +186,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
             yield "it is recursive, and recursion has no kernel for event_multiply"
         if isinstance(node, p.Union) and any(find_doubles(node)):
             yield "it is recursive, and one event may match two alternatives"
-        if _vague(node, types, set()):
+        if _vague(node, types, set()) or _loosely_absent(node, types):
             yield "it is recursive, and a variable may be unbound"
         if isinstance(node, p.Join):
             yield from _loose_key(node)
@@ -196,10 +196,19 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
             yield "it is recursive, and one event comes to both sides of an operator that keeps the newest only"
         known = types.variables(node)
         asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
+        asked += [v for test in p.tests(node) if isinstance(test, p.Absent) for v in test.joined]
         named = [v for v in node.exports if v[0] != "$"]
         coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
         if coarse:
             yield f"it is recursive, and {_coarse(coarse[0], node, types)}"
+
+
+def _loosely_absent(node: p.Node, types: Typing) -> bool:
+    """Tell whether an absence shares a variable that may be unbound."""
+    return any(
+        isinstance(test, p.Absent) and not set(test.joined) <= firm & types.sure(test.node)
+        for test, firm in zip(p.tests(node), types.sure_by_test(node), strict=False)
+    )
 
 
 def _source_types(node: p.Source, types: Typing) -> dict[str, set[str]]:
