@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from etalis.errors import InputError, Problem
 
@@ -100,7 +101,7 @@ def read_figures(path: Path) -> Figures | None:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = path.with_name(f".{path.name}.{uuid4().hex}")  # several threads may write at once
     aside.write_text(text, encoding="utf-8")
     os.replace(aside, path)
 
