@@ -228,12 +228,14 @@ class Agreement:
     def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
         """Tell which pairs agree, and what either side has bound."""
         passes = np.ones(len(rows), bool)
-        found = {}
-        for name, kind in self.types.items():
+        pairs = {}
+        for name in self.types:
             both = list(zip(rows.column(name).values(), rows.column(f"${name}").values(), strict=True))
             passes &= np.array([x is None or y is None or x == y for x, y in both], bool)
-            found[name] = from_values([y if x is None else x for x, y in both], kind)
-        return passes, {name: column.take(np.flatnonzero(passes)) for name, column in found.items()}
+            pairs[name] = both
+        agreed = np.flatnonzero(passes).tolist()  # of the others, one side may have a value of another type
+        bound = {v: [y if x is None else x for x, y in (both[i] for i in agreed)] for v, both in pairs.items()}
+        return passes, {name: from_values(bound[name], kind) for name, kind in self.types.items()}
 
 
 class Filtering:
