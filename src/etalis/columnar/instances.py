@@ -64,7 +64,6 @@ class Stacked:
 
     above: Block
     below: Block
-    count: int
     rows: Integers | None = None
 
     @property
@@ -74,11 +73,11 @@ class Stacked:
 
     def take(self, rows: Integers) -> Stacked:
         """Return the block for some of the instances."""
-        return Stacked(self.above, self.below, self.count, rows if self.rows is None else at(self.rows, rows))
+        return Stacked(self.above, self.below, rows if self.rows is None else at(self.rows, rows))
 
     def without(self, names: Iterable[str]) -> Stacked:
         """Return the block without some of its columns."""
-        return Stacked(self.above, self.below.without(names), self.count, self.rows)
+        return Stacked(self.above, self.below.without(names), self.rows)
 
     def column(self, name: str) -> Column:
         """Return a column, row by row of the instances."""
@@ -160,7 +159,7 @@ def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[
         if rows is not None:
             blocks.append(Block(below.columns, np.concatenate([rows, below.rows])))
         else:
-            blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below, len(old)))
+            blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below))
     return tuple(blocks)
 
 
