@@ -17,7 +17,7 @@ from etalis.language.traversal import rewrite
 from etalis.logic.term import Value, order_key, real
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import Stage, Stages, find_stages
-from etalis.runtime.relay import Derived, Relay, Step, take_rules
+from etalis.runtime.relay import Derived, Relay, Step
 from etalis.runtime.state import HeadKind
 from etalis.runtime.step_keys import input_key
 from etalis.temporal.event import Event, sort_key
@@ -98,7 +98,7 @@ def run_stages(
     """Everything that is reported, by all shards of all stages."""
     derived: list[Derived] = []
     for stage in found.stages:
-        part = take_rules(program, stage.rules)
+        part = program.taking(stage.rules)
         new: list[Derived] = []
         for shard in range(1 if found.obstacles else shards):
             relay = Relay(part.engine(policy=policy))

@@ -14,7 +14,6 @@ from etalis.language.rules import declarations, knowledge_changes
 from etalis.logic.clauses import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
-from etalis.plan.rules import plan_rules
 from etalis.plan.types import Types, Typing, infer_types
 from etalis.runtime.program import Program
 from etalis.runtime.state import NEVER
@@ -50,8 +49,7 @@ def _listed(labels: Sequence[str]) -> str:
 
 def choose(program: Program, received: Types, policy: str | None, database: Database) -> Choice:
     """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
-    settings = program.settings if policy is None else replace(program.settings, policy=policy)
-    planned = plan_rules(program.rules, settings)
+    planned = program.plans(policy)
     heads = isolate(planned, received)
     isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
     declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
@@ -59,7 +57,7 @@ def choose(program: Program, received: Types, policy: str | None, database: Data
     whole = tuple(_whole_program(program, heads))
     if whole:
         return Choice(heads, (), tuple(range(len(heads))), whole, types)
-    parts = find_components(heads, types, settings.max_derivations < MOST_ROUNDS)
+    parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS)
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
     reasons = tuple(reason for part in parts for reason in part.reasons)

@@ -57,7 +57,7 @@ class ColumnRun:
     ) -> None:  # fmt: skip
         self.program = program
         if engine is None:
-            self.engine = program.engine(policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
+            self.engine = Engine(program, policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
         else:
             self.engine = engine
         rules = self.engine._rules

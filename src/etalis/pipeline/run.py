@@ -17,7 +17,6 @@ from etalis.pipeline.progress import Progress, counted_rules, make_listener, obs
 from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
 from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
-from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.startup import active_session, check_pyspark, session
 from etalis.spark.told import Columns
@@ -70,7 +69,7 @@ def run_pipeline(checked: Checked, *, spark: Any = None, show: Callable[[Figures
 
 def _run(checked: Checked, spark: Any, show: Callable[[Figures], object]) -> Figures:
     progress = Progress(checked.pipeline, status_path(checked.pipeline), show)
-    rules = tuple(dict.fromkeys(h.label for h in plan_rules(checked.program.rules, checked.program.settings)))
+    rules = tuple(dict.fromkeys(h.label for h in checked.program.plans()))
     setup = Setup(spark, checked, progress, rules)
     try:
         progress.tell()

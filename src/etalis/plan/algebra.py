@@ -190,9 +190,12 @@ def children(node: Node) -> tuple[Node, ...]:
             return (left,)
 
 
+_UNTESTED = (Source, Tick, Union)
+
+
 def tests(node: Node) -> tuple[Test, ...]:
     """Return the tests that stand on a node."""
-    return () if isinstance(node, Source | Tick | Union) else node.tests
+    return () if isinstance(node, _UNTESTED) else node.tests
 
 
 def negated(node: Node) -> tuple[Node, ...]:
@@ -207,4 +210,5 @@ def walk(node: Node) -> Iterator[Node]:
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed((*children(top), *negated(top))))
+        if not isinstance(top, Source):
+            stack.extend(reversed((*children(top), *negated(top))))

@@ -7,15 +7,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from etalis.language.flags import Settings
 from etalis.language.rules import declarations
 from etalis.language.syntax import Program as Tree
-from etalis.language.syntax import Rule
 from etalis.language.wording import kind as kind_text
 from etalis.plan import algebra as p
 from etalis.plan.describe import DescribedRule, Input, Step, describe
 from etalis.plan.keys import Group, Kind, Partitioning, find_partitioning
-from etalis.plan.rules import plan_rules
 from etalis.plan.types import Types, infer_types
 from etalis.plan.wording import policy_afterwards, policy_matches
 from etalis.temporal.policy import Policy
@@ -36,16 +33,15 @@ class Explanation:
 
 
 def explain_rules(
-    tree: Tree, rules: Iterable[Rule], settings: Settings, is_reported: Callable[[str, int], object]
+    tree: Tree, heads: tuple[p.Head, ...], is_reported: Callable[[str, int], object], *, sharing: bool
 ) -> Explanation:
-    """Plan rules and gather what there is to tell of them."""
-    heads = plan_rules(rules, settings)
+    """Gather what there is to tell of the plans of a program's rules."""
     declared = declarations(tree)
     types = {kind: tuple(type_ for _, type_ in d.attributes) for kind, d in declared.items()}
     made = dict.fromkeys((head.event.name, len(head.event.args)) for head in heads)
     return Explanation(
         heads=heads,
-        rules=describe(heads, sharing=settings.sharing),
+        rules=describe(heads, sharing=sharing),
         attributes={kind: tuple(name for name, _ in d.attributes) for kind, d in declared.items()},
         types=infer_types(heads, {}, types),
         reported={kind: _report(is_reported(*kind)) for kind in made},

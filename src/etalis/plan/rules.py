@@ -13,9 +13,9 @@ from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
 
 
-def plan_rules(rules: Iterable[Rule], settings: Settings) -> tuple[p.Head, ...]:
+def plan_rules(rules: Iterable[Rule], settings: Settings, *, parts: bool = False) -> tuple[p.Head, ...]:
     """Return the plan of every rule; one without a label is named by its number."""
-    return tuple(plan_rule(rule, number, settings) for number, rule in enumerate(rules, 1))
+    return tuple(plan_rule(rule, number, settings, parts=parts) for number, rule in enumerate(rules, 1))
 
 
 def plan_rule(rule: Rule, number: int, settings: Settings, *, parts: bool = False) -> p.Head:

@@ -37,6 +37,7 @@ class Typing(Types):
         self.answers = answers
         self.nothing = nothing
         self._flow = _Flow(kinds, answers)
+        self._sure: dict[int, tuple[p.Node, list[frozenset[str]]]] = {}
 
     def __getitem__(self, kind: Kind) -> tuple[str, ...]:
         return self.kinds[kind]
@@ -57,8 +58,10 @@ class Typing(Types):
 
     def sure_by_test(self, node: p.Node) -> list[frozenset[str]]:
         """Return the variables that every match of a node has bound before each of its tests, and after all."""
-        stages = self._flow.stages(node)
-        return [sure(node) | {name for name, bound in known.items() if bound.sure} for known in stages]
+        if id(node) not in self._sure:
+            always, stages = sure(node), self._flow.stages(node)
+            self._sure[id(node)] = node, [always | {n for n, bound in known.items() if bound.sure} for known in stages]
+        return self._sure[id(node)][1]
 
 
 def infer_types(

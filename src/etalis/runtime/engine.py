@@ -97,10 +97,9 @@ class Engine:
             again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
         self._guard = guard_of(settings or program.settings, self._rules, self._disorder, self._report, self._dead)
-        self._open_entries()
 
-    def _open_entries(self) -> None:
-        """Put the ways in that are guarded by limits before the others."""
+    def open_entries(self) -> None:
+        """Write the ways in; those that are guarded by limits stand before the others."""
         self._close_entries()
         self._open_short_entries()
         if self._guard is not None and self._state.floor < NEVER:
@@ -283,7 +282,7 @@ class Engine:
         try:
             if isinstance(step, Spy):
                 self._rules.perform(step)
-                self._open_entries()
+                self.open_entries()
             else:
                 self._turn(lambda: self._rules.perform(step), empties=isinstance(step, Reset))
         except (ProgramError, EventError) as error:
@@ -294,7 +293,7 @@ class Engine:
     def on(self, name: str | None, callback: Callback) -> None:
         """Call back for every complex event of a name (None: of any)."""
         self._outlet.callbacks.append((name, callback))
-        self._open_entries()
+        self.open_entries()
 
     @property
     def dead_letters(self) -> list[DeadLetter]:
@@ -389,7 +388,7 @@ class Engine:
         """Change the rules; where the past may be run again, each of its events under the rules of its time."""
         revision = None if self._disorder is None else self._disorder.revision
         found = change() if revision is None else revision.turn(change, empties=empties)
-        self._open_entries()
+        self.open_entries()
         return found
 
     def set_property(self, label: str, name: str, value: Any) -> int:
@@ -420,7 +419,7 @@ class Engine:
         if not name or not arity.isdecimal():
             raise InputError(Problem("E306", f"{event} names no kind of event", hint="write name/arity, as in a/2"))
         self._rules.spy((name, int(arity)), on)
-        self._open_entries()
+        self.open_entries()
 
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -25,9 +26,11 @@ from etalis.logic.host import Clock
 from etalis.logic.loaders import load_rows
 from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
+from etalis.plan import algebra as p
 from etalis.plan.drawing import write_svg
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.graphviz import write_dot
+from etalis.plan.rules import plan_rules
 from etalis.runtime.code import Code
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.engine import Engine
@@ -83,6 +86,7 @@ class Program:
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self._problems = problems
+        self._plans: dict[tuple[Settings, bool], tuple[p.Head, ...]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -125,6 +129,27 @@ class Program:
     def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
         """Names of attributes, by kind of event: declared."""
         return {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
+
+    def settings_under(self, policy: str | None) -> Settings:
+        """Return the settings, with another consumption policy if one is given; refuse one that does not exist."""
+        if policy is None:
+            return self.settings
+        settings(self.tree, {"event_consumption_policy": policy})
+        return replace(self.settings, policy=policy)
+
+    def plans(self, policy: str | None = None, *, parts: bool = False) -> tuple[p.Head, ...]:
+        """Return the plans of the rules, which are made once; with `parts` they keep the inputs' numbers."""
+        wanted = self.settings_under(policy), parts
+        if wanted not in self._plans:
+            self._plans[wanted] = plan_rules(self.rules, wanted[0], parts=parts)
+        return self._plans[wanted]
+
+    def taking(self, places: Sequence[int]) -> Program:
+        """Return a program with some of the rules, which keep the names that they have by their places."""
+        part = copy(self)
+        part.rules = tuple(replace(self.rules[i], label=self.rules[i].label or str(i + 1)) for i in places)
+        part._plans = {}
+        return part
 
     def solver(self, output: Callable[[str], object], clock: Clock) -> Solver:
         """Return a fresh logic machine over the program's knowledge."""
@@ -183,12 +208,12 @@ class Program:
         of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
         and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`.
         """
-        if policy is not None:
-            settings(self.tree, {"event_consumption_policy": policy})
-        return Engine(
+        engine = Engine(
             self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output,
             on_dead_letter=on_dead_letter, sources=sources, settings=with_limits(self.settings, limits),
         )  # fmt: skip
+        engine.open_entries()
+        return engine
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
         """Return the matches that a new program gains and loses against this one over the same rows, in order."""
@@ -226,10 +251,8 @@ class Program:
         return self.engine(policy=policy, output=lambda _: None).code()
 
     def _explanation(self, policy: str | None) -> Explanation:
-        if policy is not None:
-            settings(self.tree, {"event_consumption_policy": policy})
-        chosen = self.settings if policy is None else replace(self.settings, policy=policy)
-        return explain_rules(self.tree, self.rules, chosen, self.is_reported)
+        sharing = self.settings.sharing
+        return explain_rules(self.tree, self.plans(policy), self.is_reported, sharing=sharing)
 
     def detect(self, source: Any, **options: Any) -> Any:
         """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.

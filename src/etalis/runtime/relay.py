@@ -7,14 +7,12 @@ what they would make in one engine with all rules, because every event reaches t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
 from etalis.runtime.engine import Engine
-from etalis.runtime.program import Program
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
 from etalis.runtime.step_keys import due_key, is_due, read_due, time_of
 from etalis.temporal.event import Kind
@@ -43,13 +41,6 @@ class Step:
     def of(key: bytes) -> Step:
         """Return a step of which nothing is known but its key."""
         return Step(lambda: key, known=key)
-
-
-def take_rules(program: Program, places: Sequence[int]) -> Program:
-    """Return a program with some of its rules, which keep the names that they have by their places."""
-    part = copy(program)
-    part.rules = tuple(replace(program.rules[i], label=program.rules[i].label or str(i + 1)) for i in places)
-    return part
 
 
 Derived = tuple[Step, int, Raw]  # the step, the round, the event

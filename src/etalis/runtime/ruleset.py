@@ -67,7 +67,7 @@ class RuleSet:
         like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
     ) -> None:
         self.program = program
-        self.settings = program.settings if policy is None else replace(program.settings, policy=policy)
+        self.settings = program.settings_under(policy)
         self.traced = parts
         self.state = State() if state is None else state
         self.memory: dict[Any, Any] = {}
@@ -91,8 +91,8 @@ class RuleSet:
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
         else:
-            for rule in program.rules:
-                self._add(rule, not program.effects)
+            for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
+                self._add(rule, head, not program.effects)
             self.first = tuple(self.rules)
         self.compile()
 
@@ -101,15 +101,16 @@ class RuleSet:
         """The rules of the program, deleted ones included."""
         return tuple(planned for planned, _ in self.first)
 
-    def _add(self, rule: Rule, shares: bool) -> PlannedRule:
+    def _add(self, rule: Rule, head: p.Head, shares: bool) -> None:
         self.added += 1
-        self.rules.append(self._plan(rule, shares))
-        return self.rules[-1][0]
+        self.rules.append(self._pair(rule, head, shares))
 
-    def _plan(self, rule: Rule, shares: bool) -> tuple[PlannedRule, Rule]:
-        """Plan a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
+    def _plan(self, rule: Rule) -> p.Head:
+        return plan_rule(rule, self.added + 1, self.settings, parts=self.traced)
+
+    def _pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
+        """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        head = plan_rule(rule, self.added, self.settings, parts=self.traced)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def compile(self) -> None:
@@ -233,9 +234,11 @@ class RuleSet:
         self.acts = self.acts or acts_on_run(around)
         self.watched = self.watched or reads_clock(around)
         shares = not find_effects(around)
-        labels = [self._add(r, shares).head.label for r in added]
+        first = len(self.rules)
+        for each in added:
+            self._add(each, self._plan(each), shares)
         self.compile()
-        return labels[0]
+        return self.rules[first][0].head.label
 
     def delete(self, rule: str | Rule) -> int:
         """Remove the rules of a label, or equal to a rule."""
@@ -298,7 +301,7 @@ class RuleSet:
             planned, rule = self.rules[i]
             self.heads.kind(planned).alive = False
             changed = replace(rule, label=label, properties=change(rule.properties))
-            self.rules[i] = self._plan(changed, planned.shares)
+            self.rules[i] = self._pair(changed, self._plan(changed), planned.shares)
         self.compile()
         self._forget()
         return len(places)

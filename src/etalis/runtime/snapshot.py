@@ -105,7 +105,7 @@ def restore_engine(engine: Engine, image: Image) -> Restored:
     _load_scalars(engine, plan, scalars)
     _load_events(engine, book)
     unfit = load_knowledge(engine, book)
-    engine._open_entries()
+    engine.open_entries()
     return replace(report, dropped=(*report.dropped, *unfit))
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from etalis.language.flags import settings
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
@@ -124,8 +123,6 @@ class SparkProgram:
         self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
         *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
     ) -> Plan:  # fmt: skip
-        if policy is not None:
-            settings(self.program.tree, {"event_consumption_policy": policy})
         usual = _usual_shards(self.spark)
         program = tell(self.program, knowledge or {})
         if memory < 1:

@@ -7,7 +7,7 @@ and plain data. Law: the result is that of one engine on the whole stream, whate
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,6 @@ from etalis.language.rules import declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind, show
-from etalis.plan.rules import plan_rules
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
 from etalis.spark.shard import Job
@@ -146,8 +145,7 @@ def plan_intake(program: Program, given: Sequence[Given], options: Options, poli
     if unplanned is not None:
         hint = "write the rules into the program's text, and report events that rules make"
         raise refuse("E610", f"the columns of the results cannot be told: {unplanned}", hint)
-    settings = program.settings if policy is None else replace(program.settings, policy=policy)
-    heads = plan_rules(program.rules, settings)
+    settings, heads = program.settings_under(policy), program.plans(policy)
     known = _signatures(heads, program)
     made = tuple(s.kind[0] for s in known if s.made)
     return Intake(settings, heads, tuple(read_frames(given, known, options)), made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etalis.plan.keys import show
-from etalis.runtime.relay import take_rules
 from etalis.spark.batch import Plan
 from etalis.spark.shard import load
 from etalis.spark.sharding import Sharding
@@ -44,7 +43,7 @@ def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
 def _way(plan: Plan, stage: StagePlan, is_stream: bool) -> list[str]:
     """Say which rules run over columns, and which event at a time and why."""
     if len(plan.stages) > 1:
-        own = take_rules(load(plan.job), stage.relayed.rules)
+        own = load(plan.job).taking(stage.relayed.rules)
         kept = ("stages of a stream keep what they know event at a time",)
         reasons = kept if is_stream else stage_reasons(stage.relayed, own)
         way = "event at a time" if reasons else "over columns"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from etalis.language.rules import knowledge_changes
 from etalis.plan import algebra as p
-from etalis.plan.rules import plan_rules
 from etalis.tables.schema import Kind
 
 if TYPE_CHECKING:
@@ -21,12 +20,12 @@ def kinds_read(program: Program) -> tuple[Kind, ...]:
 
 def kinds_received(program: Program) -> tuple[Kind, ...]:
     """Return the kinds that are read and that no rule makes."""
-    made = {(head.event.name, len(head.event.args)) for head in plan_rules(program.rules, program.settings)}
+    made = {(head.event.name, len(head.event.args)) for head in program.plans()}
     return tuple(kind for kind in kinds_read(program) if kind not in made)
 
 
 def _read(program: Program) -> Iterator[Kind]:
-    for head in plan_rules(program.rules, program.settings):
+    for head in program.plans():
         for node in p.walk(head.body):
             if isinstance(node, p.Source):
                 yield node.name, len(node.args)

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.runtime.program import Program
-from etalis.runtime.relay import Derived, Relay, Step, take_rules
+from etalis.runtime.relay import Derived, Relay, Step
 from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
 from etalis.spark import wire
@@ -62,7 +62,7 @@ def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
     if schema is None:
         return
     program = load(job)
-    own = take_rules(program, relayed.rules)
+    own = program.taking(relayed.rules)
     run = stage_columns(relayed, own, log_error)
     if run is not None:
         from etalis.spark.stage_columns import StageShard

@@ -21,7 +21,6 @@ from pyarrow import parquet
 from etalis.errors import Problem, SnapshotError
 from etalis.runtime.order import Watermark
 from etalis.runtime.program import Program
-from etalis.runtime.relay import take_rules
 from etalis.spark.refresh import read_version
 from etalis.spark.shard import load, log_error, rare_collections
 from etalis.spark.stage_step import run_stage_batch
@@ -185,7 +184,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
 def _program(stream: Stream) -> Program:
     """Return the program of a shard: all rules, or those of its stage."""
     program = load(stream.job)
-    return program if stream.stage is None else take_rules(program, stream.stage.rules)
+    return program if stream.stage is None else program.taking(stream.stage.rules)
 
 
 def _restore(stream: Stream, version: Version, turn: Turn) -> Shard:

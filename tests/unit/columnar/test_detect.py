@@ -21,7 +21,7 @@ import etalis
 from etalis.columnar.events import gather
 from etalis.columnar.run import ColumnRun
 from etalis.detect import explain
-from etalis.errors import InputError
+from etalis.errors import InputError, ProgramError
 from etalis.tables.sources import open_source
 from etalis.temporal.event import Event
 
@@ -102,6 +102,28 @@ def test_all_sources_give_the_same(form: str, tmp_path: Path) -> None:
         case _:
             path = table.to_reader(max_chunksize=13)
     assert program.detect(path, policy="chronological").equals(program.detect(table, policy="chronological"))
+
+
+def test_one_program_under_several_policies() -> None:
+    program = etalis.compile("d(X, Y) <- a(X) seq b(Y).")
+    table = pa.table({"event": ["a", "a", "b", "b"], "at": [1, 2, 3, 4], "x": [1, 2, 3, 4]})
+
+    def pairs(policy: str) -> list[tuple[int, int]]:
+        found = program.detect(table, policy=policy)
+        return sorted(zip(found["X"].to_pylist(), found["Y"].to_pylist(), strict=True))
+
+    for _ in range(2):  # plans are kept by policy
+        assert pairs("chronological") == [(1, 3), (2, 4)]
+        assert pairs("recent") == [(1, 4), (2, 3)]
+        assert pairs("unrestricted") == [(1, 3), (1, 4), (2, 3), (2, 4)]
+    with pytest.raises(ProgramError, match="unknown policy oldest"):
+        program.detect(table, policy="oldest")
+
+
+def test_a_program_with_some_of_its_rules_has_plans_of_its_own() -> None:
+    program = etalis.compile("d <- a. e <- b.")
+    assert [head.label for head in program.plans()] == ["1", "2"]
+    assert [head.label for head in program.taking([1]).plans()] == ["2"]
 
 
 def test_rules_without_kernels_run_event_at_a_time(caplog: pytest.LogCaptureFixture) -> None:
