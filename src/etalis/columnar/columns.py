@@ -82,15 +82,6 @@ def at(data: Any, rows: Integers) -> Any:
     return found
 
 
-def repeated(data: Any, times: int) -> Any:
-    """Return everything so many times."""
-    if not are_words(data):
-        return np.repeat(data, times)
-    found = np.empty(times * len(data), data.dtype)
-    r.repeat(data.view(np.int64), times, found.view(np.int64))
-    return found
-
-
 def at_either(above: Any, below: Any, places: Integers | None, rows: Integers) -> Any:
     """Return what stands at some rows of two arrays below each other; of the lower one, what stands at `places`."""
     if not (are_words(above) and are_words(below)):

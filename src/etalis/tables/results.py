@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import repeated
+from etalis.columnar.columns import are_words
 from etalis.columnar.execute import Made
+from etalis.columnar.kernels_rows import repeat
 from etalis.columnar.moments import PLACE
 from etalis.plan import algebra as p
 from etalis.tables.made import made_cells
@@ -19,7 +20,7 @@ from etalis.tables.output import EVENT, ID, RULE, Output, encode
 from etalis.temporal.event import Event
 
 Kind: TypeAlias = tuple[str, int]
-PORTION = 1 << 18  # rows of several kinds that are written at a time: larger arrays take longer to come by
+PORTION = 1 << 18  # rows of several kinds that are written at a time
 
 
 class Results:
@@ -155,6 +156,17 @@ def _braided(arrays: Sequence[Any], low: int, count: int) -> Any:
         return pa.concat_arrays(some).take(pa.array(order))
     plain = codes[0].type if pa.types.is_integer(codes[0].type) or pa.types.is_floating(codes[0].type) else pa.int64()
     columns = [code.view(plain).to_numpy() for code in codes]
-    numbers = repeated(columns[0], len(arrays)) if is_one else np.stack(columns, axis=1).reshape(-1)
-    braided = pa.array(numbers).view(codes[0].type)
+    braided = _in_turn(columns * (len(arrays) // len(some)), codes[0].type)
     return pa.DictionaryArray.from_arrays(braided, some[0].dictionary) if pa.types.is_dictionary(kind) else braided
+
+
+def _in_turn(columns: Sequence[Any], kind: pa.DataType) -> pa.Array:
+    """Return numbers of several arrays in turn, in memory of Arrow, which keeps what was in use before."""
+    first, count = columns[0], len(columns[0])
+    memory = pa.allocate_buffer(count * len(columns) * first.itemsize)
+    numbers = np.frombuffer(memory, first.dtype)
+    if are_words(first) and all(column is first for column in columns):
+        repeat(first.view(np.int64), len(columns), numbers.view(np.int64))
+    else:
+        np.stack(columns, axis=1, out=numbers.reshape(count, len(columns)))
+    return pa.Array.from_buffers(kind, len(numbers), [None, memory])
