@@ -96,7 +96,7 @@ def choose(options: argparse.Namespace, setting: Setting) -> list[str]:
     if setting.source == "parquet":
         chosen = [way for way in chosen if way not in contenders.ROWS]
     elif setting.name == "W1" and "columns" in chosen:
-        chosen.append("columns, from Parquet")
+        chosen.extend(contenders.FILES)
     with_spark = options.spark and setting.source == "parquet"
     return [way for way in chosen if way != "Spark SQL" or with_spark]
 
@@ -137,14 +137,14 @@ def show_ratios(console: Console, found: dict[str, Figures], source: str, thread
     console.print(Text("! below what was asked", "dim"))
 
 
-TABLE_ORDER = [*contenders.ROWS, *(way for way in contenders.TABLES if way != "columns"), "columns, from Parquet"]
+TABLE_ORDER = [*contenders.ROWS, *(way for way in contenders.TABLES if way != "columns"), *contenders.FILES]
 
 
 def ratio_cell(name: str, figures: Figures, way: str, source: str, threads: int) -> Text | str:
     if way not in figures:
         return ""
     ours, theirs = seconds(figures["columns"], threads), seconds(figures[way], threads)
-    if way == "columns, from Parquet":
+    if way in contenders.FILES:
         return judged(f"{ours / theirs:.2f}", ours / theirs >= 0.6)
     asked = ASKED_FROM_PARQUET.get(way) if source == "parquet" else ASKED_IN_MEMORY.get(name, {}).get(way)
     return judged(f"{theirs / ours:.2f}", None if asked is None else theirs / ours >= asked)

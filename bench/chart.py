@@ -57,7 +57,7 @@ def dots(measured: dict[str, Any]) -> list[Dot]:
     """Return contenders of a workload, the fastest first."""
     ways, events = measured["ways"], measured["events"]
     found = [Dot(OURS.get(way, way), events / turn["cpu"], group_of(way)) for way, turn in ways.items()]
-    found = [dot for dot in found if dot.label != "columns, from Parquet"]
+    found = [dot for dot in found if dot.label not in contenders.FILES]
     found += [Dot(name, speed * 1e3, "peer") for name, speed in PEERS.get(measured["workload"], {}).items()]
     return sorted(found, key=lambda dot: -dot.speed)
 
@@ -196,7 +196,7 @@ def memory_table(figures: list[dict[str, Any]]) -> str:
     return markdown([head, *body])
 
 
-ORDER = ("columns", "columns, from Parquet", *contenders.ROWS, *contenders.TABLES[1:])
+ORDER = ("columns", *contenders.FILES, *contenders.ROWS, *contenders.TABLES[1:])
 
 
 def markdown(rows: list[list[str]]) -> str:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import queries
 import ratio
-from streams import CHAIN, LARGEST_CONDITION, Row, Workload
+from streams import CHAIN, DIFFERENCES, LARGEST_CONDITION, USUAL, Row, Workload
 
 import etalis
 from etalis.detect import detect
@@ -30,6 +30,7 @@ Begin = Callable[[], Work]  # what is not timed: a new engine
 ROWS = ("push", "run", "hand, Python")
 UNIQUE = ("DuckDB, joins by id", "Polars, joins by id")
 TABLES = ("columns", "hand, Numba", "DuckDB", "Polars", "Spark SQL", *UNIQUE)
+FILES = {"columns, from Parquet": USUAL, "columns, from differences": DIFFERENCES}
 NAMES = {"W6": "tc", "W8": "trend", "W11": "e"}
 ATTRIBUTES = {
     "W1": ("id", "x", "y", "z"), "W2": ("id", "x", "y"), "W3": ("id", "x", "y"), "W4": ("id", "x", "y", "z"),
@@ -61,10 +62,10 @@ def contender(way: str, workload: Workload, source: str, threads: int) -> Begin:
 
 def table_work(way: str, workload: Workload, source: str, threads: int) -> Work:
     pa.set_cpu_count(threads)
-    from_file = source == "parquet" or way == "columns, from Parquet"
-    given = workload.parquet() if from_file else workload.columns()
+    from_file = source == "parquet" or way in FILES
+    given = workload.parquet(FILES.get(way, USUAL)) if from_file else workload.columns()
     match way:
-        case "columns" | "columns, from Parquet":
+        case "columns" | "columns, from Parquet" | "columns, from differences":
             return columns_work(workload, given, threads)
         case "hand, Numba":
             return numba_work(workload.name, given)

@@ -23,13 +23,12 @@ import pyarrow.parquet as pq  # noqa: E402
 from ratio import timed  # noqa: E402
 from rich.console import Console  # noqa: E402
 from run import judged, machine, new_table  # noqa: E402
-from streams import Workload, prepare  # noqa: E402
+from streams import DIFFERENCES, Workload, prepare  # noqa: E402
 from turns import keep_to_one_core  # noqa: E402
 
 import etalis  # noqa: E402
 
 ASKED = 0.6  # of the speed from memory
-DIFFERENCES = {"use_dictionary": ["type", "v"], "column_encoding": dict.fromkeys(("ts", "id"), "DELTA_BINARY_PACKED")}
 
 
 def main() -> int:
@@ -55,10 +54,7 @@ def main() -> int:
 def works_of(workload: Workload) -> dict[str, tuple[Callable[[], int], int]]:
     """Return what is measured, and the number that each must come to."""
     program = etalis.compile(workload.text, event_consumption_policy=workload.policy)
-    table, usual = workload.columns(), workload.parquet()
-    differences = usual.with_name(f"{usual.stem}_differences.parquet")
-    if not differences.exists():
-        pq.write_table(pq.read_table(usual), differences, row_group_size=1_000_000, **DIFFERENCES)
+    table, usual, differences = workload.columns(), workload.parquet(), workload.parquet(DIFFERENCES)
 
     def detect(source: pa.Table | Path) -> Callable[[], int]:
         return lambda: program.detect(source, time="ts", event="type", threads=1).num_rows
