@@ -308,7 +308,7 @@ class Latest:
         if turn is None:
             made = _once(made, count)
         if len(made):
-            self.made = made.take(np.arange(np.searchsorted(made.end, made.end[-1]), len(made)))
+            self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
         if turn is not None:
             return Made(turn, made.start, made.end, made.rule, made.columns)
         return _placed(made.take(np.arange(count, len(made))) if count else made)
