@@ -37,19 +37,19 @@ def open_source(source: Any, batch: int, threads: int) -> Source:
     if isinstance(source, str | Path):
         return _open_file(Path(source), batch, threads > 1)
     if isinstance(source, pa.Table):
-        return Source(source.schema, lambda columns, _: _cut(source.select(columns), batch))
+        return Source(source.schema, lambda columns, _: _filled(source.select(columns).to_batches(batch), batch))
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
-        return Source(reader.schema, lambda columns, _: (part.select(columns) for part in reader))
+        return Source(reader.schema, lambda columns, _: _filled((part.select(columns) for part in reader), batch))
     hint = "give a path, or a table of Arrow, pandas, Polars or DuckDB"
     raise InputError(Problem("E401", f"{type(source).__name__} is no table", hint=hint))
 
 
-def _cut(table: pa.Table, batch: int) -> Iterator[pa.RecordBatch]:
-    """Yield a table a batch at a time; small chunks are put together, since each batch has a price of its own."""
+def _filled(parts: Iterable[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all parts; small parts are put together, since each batch has a price of its own."""
     some: list[pa.RecordBatch] = []
-    for part in table.to_batches(max_chunksize=batch):
-        if sum(map(len, some)) + len(part) > batch:
+    for part in parts:
+        if some and (sum(map(len, some)) + len(part) > batch or part.schema != some[0].schema):
             yield from _together(some)
             some = []
         some.append(part)
@@ -72,46 +72,50 @@ def _open_file(path: Path, batch: int, threads: bool) -> Source:
     files = sorted(map(str, path.rglob("*.parquet"))) if path.is_dir() else str(path)
     try:
         found = dataset.dataset(files, format=form)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(Problem("E402", f"{path}: not {form}: {error}")) from None
-    if form == "parquet":
-        return Source(found.schema, lambda columns, rows: _scan_parquet(found, files, columns, rows, batch, threads))
-    return Source(found.schema, lambda columns, rows: _scan(found, columns, rows, batch, threads))
+    except _UNREADABLE as error:
+        raise _refused(path, error) from None
+
+    def scan(columns: list[str], rows: Any) -> Iterator[pa.RecordBatch]:
+        parts = _read(found, columns, rows, batch, threads)
+        return _filled(ahead(parts) if threads else parts, batch)
+
+    return Source(found.schema, scan)
 
 
-def _scan(found: Any, columns: list[str], rows: Any, batch: int, threads: bool) -> Iterable[pa.RecordBatch]:
-    """Read a file, a few batches ahead: many that wait in memory cost more than they save."""
-    return found.to_batches(  # type: ignore[no-any-return]
-        columns=columns,
-        filter=rows,
-        batch_size=batch,
-        use_threads=threads,
-        batch_readahead=_AHEAD,
-        fragment_readahead=1,
-    )
+_UNREADABLE = (pa.ArrowInvalid, OSError)
 
 
-def _scan_parquet(
-    found: Any, files: str | list[str], columns: list[str], rows: Any, batch: int, threads: bool
-) -> Iterable[pa.RecordBatch]:
-    """Read Parquet: texts as they are coded in the file, and no row group in which no row passes the filter.
+def _refused(path: object, error: Exception) -> InputError:
+    return InputError(Problem("E402", f"{path}: {error}", hint="is it whole, and of the format that its name says?"))
 
-    Rows that fail the filter are not taken out here: whoever sorts rows by their event leaves them out at no price.
+
+def _read(found: Any, columns: list[str], rows: Any, batch: int, threads: bool) -> Iterator[pa.RecordBatch]:
+    """Read files one after the other; of Parquet no row group in which no row passes the filter.
+
+    Rows of a group that fail it are not taken out: whoever sorts rows by their event leaves them out at no price.
     """
-    from pyarrow import dataset
+    is_parquet = found.format.default_extname == "parquet"
+    for part in found.get_fragments():
+        try:
+            if is_parquet and part.physical_schema.equals(found.schema):
+                yield from _decoded(part if rows is None else part.subset(rows), columns, batch)
+            else:  # a few batches ahead: many that wait in memory cost more than they save
+                yield from part.to_batches(
+                    found.schema, columns, rows, batch, use_threads=threads, batch_readahead=_AHEAD
+                )
+        except _UNREADABLE as error:
+            raise _refused(part.path, error) from None
 
-    texts = {name for name in columns if pa.types.is_string(found.schema.field(name).type)}
-    near = dataset.ParquetFragmentScanOptions(pre_buffer=False)  # read when asked for: it is not far
-    form = dataset.ParquetFileFormat(dictionary_columns=texts, default_fragment_scan_options=near)
-    schema = pa.schema(
-        f.with_type(pa.dictionary(pa.int32(), pa.string())) if f.name in texts else f for f in found.schema
-    )
-    coded = dataset.dataset(files, format=form, schema=schema)
-    if rows is not None:
-        groups = [[group.id for group in part.subset(rows).row_groups] for part in found.get_fragments()]
-        parts = zip(coded.get_fragments(), groups, strict=True)
-        coded = dataset.FileSystemDataset([part.subset(row_group_ids=ids) for part, ids in parts if ids], schema, form)
-    return _scan(coded, columns, None, batch, threads)
+
+def _decoded(part: Any, columns: list[str], batch: int) -> Iterator[pa.RecordBatch]:
+    """Read a Parquet file bit by bit, texts as they are coded there; a scanner decodes row groups as a whole first."""
+    from pyarrow import parquet
+
+    texts = [name for name in columns if pa.types.is_string(part.physical_schema.field(name).type)]
+    with part.open() as opened:
+        file = parquet.ParquetFile(opened, metadata=part.metadata, read_dictionary=texts, pre_buffer=False)
+        for group in part.row_groups:  # texts are coded anew in each
+            yield from file.iter_batches(batch, [group.id], columns, use_threads=False)
 
 
 def ahead(items: Iterable[T]) -> Iterator[T]:

@@ -1,0 +1,93 @@
+"""Where tables come from: what is read of files, in which batches, and what is said of those that cannot be read."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import etalis
+from etalis.errors import InputError
+from etalis.tables.sources import ahead, open_source
+
+pytestmark = pytest.mark.fast
+
+ROWS = 40
+TABLE = pa.table({
+    "at": list(range(ROWS)), "event": ["a", "b"] * (ROWS // 2), "x": [i // 2 for i in range(ROWS)],
+    "s": [f"s{i // 2 % 7}" for i in range(ROWS)],
+})  # fmt: skip
+PAIRS = etalis.compile("d(X, S) <- a(X, S) seq b(X, S).", event_consumption_policy="chronological")
+
+
+def sizes(source: object, batch: int) -> list[int]:
+    return [len(part) for part in open_source(source, batch, 1).scan(["at", "event"], None)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("batch", [1, 7, 1_000])
+def test_files_of_a_folder_need_not_be_alike(threads: int, batch: int, tmp_path: Path) -> None:
+    parts = [TABLE.slice(i * 10, 10) for i in range(4)]
+    parts[1] = parts[1].select(["s", "x", "event", "at"])
+    parts[2] = parts[2].set_column(2, "x", parts[2]["x"].cast(pa.int32())).append_column("more", pa.array([1] * 10))
+    for i, part in enumerate(parts):
+        pq.write_table(part, tmp_path / f"{i}.parquet", row_group_size=4)
+    found = PAIRS.detect(tmp_path, time="at", event="event", threads=threads, batch=batch)
+    assert found.equals(PAIRS.detect(TABLE, time="at", event="event"))
+    assert found.num_rows == ROWS // 2
+
+
+def test_small_parts_are_put_together_and_large_ones_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(TABLE, path, row_group_size=4)
+    assert sizes(path, 10) == [8, 8, 8, 8, 8]
+    assert sizes(path, 1_000) == [40]
+    assert sizes(path, 3) == [3, 1] * 10
+    assert sizes(TABLE.to_reader(max_chunksize=4), 10) == [8, 8, 8, 8, 8]
+    assert sizes(TABLE.to_reader(), 10) == [40]
+    assert sizes(TABLE, 15) == [15, 15, 10]
+
+
+def test_texts_that_are_coded_anew_in_every_row_group(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(TABLE.slice(1), path, row_group_size=3)
+    (part,) = open_source(path, 1_000, 1).scan(["s"], None)
+    assert pa.types.is_dictionary(part.schema.field("s").type)
+    assert part["s"].to_pylist() == TABLE["s"].to_pylist()[1:]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_file_of_a_folder_that_is_broken_is_named(threads: int, tmp_path: Path) -> None:
+    for i in range(2):
+        pq.write_table(TABLE.slice(i * 20, 20), tmp_path / f"{i}.parquet")
+    second = tmp_path / "1.parquet"
+    whole = second.read_bytes()
+    second.write_bytes(whole[:4] + b"\xff" * 200 + whole[204:])
+    with pytest.raises(InputError, match=r"E402: .*1\.parquet: "):
+        PAIRS.detect(tmp_path, time="at", event="event", threads=threads)
+    second.write_bytes(whole[:100])
+    with pytest.raises(InputError, match=r"E402: .*1\.parquet: "):
+        PAIRS.detect(tmp_path, time="at", event="event", threads=threads)
+
+
+def test_a_line_that_breaks_far_into_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = [f"a,{at},1" for at in range(200_000)]
+    path.write_text("\n".join(["event,at,x", *lines, "b,200000", ""]))
+    program = etalis.compile("d(X) <- a(X) seq b(X).")
+    with pytest.raises(InputError, match=r"E402: .*rows\.csv: .*Expected 3 columns, got 2"):
+        program.detect(path, time="at", event="event")
+
+
+def test_what_is_read_ahead_ends_with_its_reader(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    pq.write_table(TABLE, path, row_group_size=4)
+    before = threading.active_count()
+    parts = ahead(open_source(path, 4, 2).scan(["at"], None))
+    assert next(parts)["at"].to_pylist() == [0, 1, 2, 3]
+    assert threading.active_count() > before
+    parts.close()
+    assert threading.active_count() == before
