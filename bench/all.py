@@ -46,7 +46,7 @@ Figures = dict[str, Turn]
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is asked for and return the exit code."""
     options = read_options(arguments)
-    console = Console(width=max(140, Console().width))
+    console = Console(width=max(180, Console().width))
     console.print(Text(f"{machine()}; {os.getloadavg()[0]:.1f} processes busy at the start", "dim"))
     try:
         for source, threads in (("memory", options.threads or 1), ("parquet", options.threads or 2)):
