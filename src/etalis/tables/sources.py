@@ -48,11 +48,13 @@ def open_source(source: Any, batch: int, threads: int) -> Source:
 def _filled(parts: Iterable[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of all parts; small parts are put together, since each batch has a price of its own."""
     some: list[pa.RecordBatch] = []
+    rows = 0
     for part in parts:
-        if some and (sum(map(len, some)) + len(part) > batch or part.schema != some[0].schema):
+        if some and (rows + len(part) > batch or part.schema != some[0].schema):
             yield from _together(some)
-            some = []
+            some, rows = [], 0
         some.append(part)
+        rows += len(part)
     yield from _together(some)
 
 
@@ -70,6 +72,8 @@ def _open_file(path: Path, batch: int, threads: bool) -> Source:
     if form is None:
         raise InputError(Problem("E407", f"{path}: unknown format", hint=f"one of {', '.join(_FORMATS)}, or a folder"))
     files = sorted(map(str, path.rglob("*.parquet"))) if path.is_dir() else str(path)
+    if not files:
+        raise InputError(Problem("E401", f"{path}: no Parquet file in this folder", hint="their names end in .parquet"))
     try:
         found = dataset.dataset(files, format=form)
     except _UNREADABLE as error:

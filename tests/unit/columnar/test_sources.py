@@ -73,6 +73,11 @@ def test_a_file_of_a_folder_that_is_broken_is_named(threads: int, tmp_path: Path
         PAIRS.detect(tmp_path, time="at", event="event", threads=threads)
 
 
+def test_a_folder_without_files(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"E401: .*: no Parquet file in this folder"):
+        PAIRS.detect(tmp_path, time="at", event="event")
+
+
 def test_a_line_that_breaks_far_into_a_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     lines = [f"a,{at},1" for at in range(200_000)]
