@@ -251,8 +251,7 @@ class Program:
         return self.engine(policy=policy, output=lambda _: None).code()
 
     def _explanation(self, policy: str | None) -> Explanation:
-        sharing = self.settings.sharing
-        return explain_rules(self.tree, self.plans(policy), self.is_reported, sharing=sharing)
+        return explain_rules(self.tree, self.plans(policy), self.is_reported, sharing=self.settings.sharing)
 
     def detect(self, source: Any, **options: Any) -> Any:
         """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.

@@ -86,11 +86,12 @@ def _open_file(path: Path, batch: int, threads: bool) -> Source:
     return Source(found.schema, scan)
 
 
-_UNREADABLE = (pa.ArrowInvalid, OSError)
+_UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
 
 
 def _refused(path: object, error: Exception) -> InputError:
-    return InputError(Problem("E402", f"{path}: {error}", hint="is it whole, and of the format that its name says?"))
+    hint = "is it whole, of the format that its name says, and with the types of the first file of its folder?"
+    return InputError(Problem("E402", f"{path}: {error}", hint=hint))
 
 
 def _read(found: Any, columns: list[str], rows: Any, batch: int, threads: bool) -> Iterator[pa.RecordBatch]:

@@ -73,6 +73,14 @@ def test_a_file_of_a_folder_that_is_broken_is_named(threads: int, tmp_path: Path
         PAIRS.detect(tmp_path, time="at", event="event", threads=threads)
 
 
+@pytest.mark.parametrize("other", [pa.array(["u"] * 20), pa.array([[1]] * 20), pa.array([1.5] * 20)])
+def test_a_file_of_a_folder_whose_types_do_not_fit_is_named(other: pa.Array, tmp_path: Path) -> None:
+    pq.write_table(TABLE.slice(0, 20), tmp_path / "0.parquet")
+    pq.write_table(TABLE.slice(20, 20).set_column(2, "x", other), tmp_path / "1.parquet")
+    with pytest.raises(InputError, match=r"E402: .*1\.parquet: [\s\S]*types of the first file"):
+        PAIRS.detect(tmp_path, time="at", event="event")
+
+
 def test_a_folder_without_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"E401: .*: no Parquet file in this folder"):
         PAIRS.detect(tmp_path, time="at", event="event")
