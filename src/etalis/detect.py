@@ -26,8 +26,8 @@ from etalis.tables.output import Output
 from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
-from etalis.tables.sorting import to_micros
 from etalis.tables.sources import Source, ahead, open_source
+from etalis.tables.times import to_micros
 from etalis.tables.unfinished import Unfinished
 
 if TYPE_CHECKING:

@@ -26,7 +26,8 @@ from etalis.spark.shard import BATCH, Job, load, log_error, naming_rows, rare_co
 from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.tables.output import encode
-from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table, to_micros
+from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
+from etalis.tables.times import to_micros
 from etalis.temporal.event import Event, Kind
 
 Placed = tuple[bytes, int, Raw]  # key of the step, round, event

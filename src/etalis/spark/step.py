@@ -30,7 +30,8 @@ from etalis.spark.shard import Job, run_rows
 from etalis.spark.stage import Relayed
 from etalis.spark.way import stream_columns
 from etalis.tables.cells import to_list
-from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, sort_rows, to_micros
+from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, sort_rows
+from etalis.tables.times import to_micros
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds
 

@@ -10,9 +10,17 @@ Kind: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows of one tag: the kind of event they are, and its attributes by column, with their types in the language."""
+    """Rows of one tag: the kind of event they are, and its attributes by column, with their types in the language.
+
+    `names` are those of the attributes, for messages, where columns have other ones.
+    """
 
     tag: str
     kind: Kind
     columns: tuple[str, ...]
     types: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def attribute(self, column: str) -> str:
+        """Return the name of the attribute that a column holds."""
+        return self.names[self.columns.index(column)] if self.names else column

@@ -18,13 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
-from etalis.formats.row import UNITS
+from etalis.tables.times import to_micros
 
 TAG, START, END, ORDER, ID = "_event", "_start", "_end", "_order", "_id"
 NO_EVENT = "\0"  # the tag of a row that only makes a shard exist
 MEGABYTE = 1 << 20
 USUAL_MEMORY = 512  # megabytes of rows that a shard holds before it sorts them on disk
-_LATEST = 1 << 62  # microseconds: beyond, sums of times could leave 64 bits
 _BLOCK = 1 << 16  # rows that are read at once of a run on disk
 
 
@@ -187,43 +186,6 @@ def _merge(runs: list[_Run]) -> Iterator[Any]:
             if not len(run.ends) or int(run.ends[-1]) == bound:
                 run.read_more()
         runs = [run for run in runs if len(run.ends) or not run.is_read]
-
-
-def to_micros(column: Any, unit: str) -> Any:
-    """Turn a column of time into microseconds, or refuse it.
-
-    >>> to_micros(pa.chunked_array([[1, 2]]), "ms").tolist()
-    [1000, 2000]
-    """
-    if column.null_count:
-        raise refuse_row(f"{column.null_count} rows have no time", "fill in the column of time, or leave the rows out")
-    if pa.types.is_timestamp(column.type):
-        return column.cast(pa.int64()).to_numpy()
-    scale = UNITS[unit]
-    numbers = column.to_numpy()
-    if numbers.dtype.kind == "f":
-        if not np.isfinite(numbers).all():
-            raise refuse_row("a time is not a finite number", "leave such rows out")
-        numbers = np.rint(numbers * float(scale))
-        if (np.abs(numbers) > _LATEST).any():
-            raise _too_far(unit)
-        return numbers.astype(np.int64)
-    if scale.denominator > 1:
-        return _round(numbers, scale.denominator)
-    most = _LATEST // scale.numerator
-    if len(numbers) and not -most <= numbers.min() <= numbers.max() <= most:
-        raise _too_far(unit)
-    return np.multiply(numbers, scale.numerator, dtype=np.int64, casting="unsafe")
-
-
-def _round(numbers: Any, by: int) -> Any:
-    """Divide, to the nearest whole number, of two to the even one."""
-    whole, rest = np.divmod(numbers.astype(np.int64), by)
-    return whole + ((2 * rest > by) | ((2 * rest == by) & (whole % 2 == 1)))
-
-
-def _too_far(unit: str) -> InputError:
-    return refuse_row(f"a time is outside 64 bits of microseconds, counted in {unit}", 'say another unit: unit="us"')
 
 
 def refuse_row(message: str, hint: str) -> InputError:

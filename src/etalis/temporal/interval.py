@@ -10,6 +10,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 MICROSECONDS = 1_000_000
+EARLIEST = -62_135_596_800 * MICROSECONDS  # the first moment of the year 1
+LATEST = 253_402_300_800 * MICROSECONDS - 1  # the last one of the year 9999
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)
 

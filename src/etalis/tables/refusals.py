@@ -1,0 +1,197 @@
+"""Rows of a table that cannot be taken, and why: without a time or an event, with NaN, with a value of a wrong type.
+
+Columns are looked at as wholes first, so a clean table costs little; only where one may hold something wrong are its
+cells converted one by one. Law: rows that are not refused here can be read (`intake.read_batch`, `feed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.errors import EtalisError
+from etalis.language.attributes import convert_one
+from etalis.tables.cells import in_one, reason_undeclared, to_list
+from etalis.tables.parts import Part
+from etalis.tables.times import explain_time, is_text, read_times
+
+_LIMIT = 1 << 63
+_TRUTHS = pa.array(["true", "false"])
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Rows of a table, by number, in order, and for each what is wrong with it."""
+
+    rows: Any
+    reasons: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.reasons)
+
+    def others(self, count: int) -> Any:
+        """Return which of so many rows can be taken, as a mask of Arrow."""
+        keep = np.ones(count, bool)
+        keep[self.rows] = False
+        return pa.array(keep)
+
+
+NONE = Refused(np.zeros(0, np.int64), ())
+
+
+def find_refused(
+    table: Any, times: Sequence[str], unit: str, parts: Sequence[Part], tag: str | None = None,
+    made: Collection[str] = (),
+) -> Refused:  # fmt: skip
+    """Return the rows of a table that cannot be taken.
+
+    `times` are the columns of time, `tag` the one that names the event (None: all rows are of the first part), `made`
+    the names of events that only rules make. A row whose event no part reads is not looked at further.
+    """
+    found: dict[int, str] = {}
+    tags = None if tag is None else in_one(table[tag])
+    if tags is not None:
+        _add(found, _unnamed(tags, {part.tag for part in parts}, made))
+    _add(found, _wrong_times(table, times, unit, _read(tags, parts)))
+    for part in parts:
+        mine: Any = None
+        for column, kind in zip(part.columns, part.types, strict=True):
+            if not is_clean(in_one(table[column]), kind):
+                mine = _rows_of(tags, part.tag, table.num_rows) if mine is None else mine
+                _add(found, _wrong_cells(table[column], mine, part, column, kind))
+    if not found:
+        return NONE
+    rows = sorted(found)
+    return Refused(np.array(rows, np.int64), tuple(found[row] for row in rows))
+
+
+def _add(found: dict[int, str], more: Iterator[tuple[int, str]]) -> None:
+    """Note what is wrong with rows; the first thing that is said of a row stays."""
+    for row, reason in more:
+        found.setdefault(row, reason)
+
+
+def _rows_of(tags: Any, tag: str, count: int) -> Any:
+    """Return the numbers of the rows of one event."""
+    if tags is None:
+        return np.arange(count)
+    return np.flatnonzero(np.asarray(pc.fill_null(pc.equal(tags, tag), False)))
+
+
+def _read(tags: Any, parts: Sequence[Part]) -> Any:
+    """Return which rows are of an event that is read, None if all are; those of others need no time."""
+    if tags is None:
+        return None
+    return np.asarray(pc.is_in(tags, pa.array([part.tag for part in parts], pa.string())))
+
+
+def _unnamed(tags: Any, known: Collection[str], made: Collection[str]) -> Iterator[tuple[int, str]]:
+    if tags.null_count:
+        for row in np.flatnonzero(np.asarray(tags.is_null())).tolist():
+            yield row, "it names no event"
+    for name in sorted(set(made).difference(known)):
+        for row in _rows_of(tags, name, len(tags)).tolist():
+            yield row, reason_undeclared(name)[0]
+
+
+def _wrong_times(table: Any, names: Sequence[str], unit: str, read: Any) -> Iterator[tuple[int, str]]:
+    micros = []
+    for name in dict.fromkeys(names):
+        times = read_times(table[name], unit)
+        micros.append(times.micros)
+        if times.bad is not None:
+            for row in np.flatnonzero(times.bad if read is None else times.bad & read).tolist():
+                reason, hint = explain_time(table[name], row, unit)
+                yield row, f"{reason}; {hint}" if "unit" in hint else reason
+    if len(micros) == 2:
+        turned = micros[0] > micros[1]
+        for row in np.flatnonzero(turned if read is None else turned & read).tolist():
+            yield row, "it ends before it starts"
+
+
+def _wrong_cells(column: Any, rows: Any, part: Part, name: str, kind: str) -> Iterator[tuple[int, str]]:
+    """Yield the rows, of some, whose cell cannot be converted."""
+    label = part.attribute(name)
+    cells = column.take(pa.array(rows)) if len(rows) < len(column) else column
+    if pa.types.is_temporal(cells.type):
+        bad = read_times(cells, "s").bad & np.asarray(cells.is_valid())
+        for place in np.flatnonzero(bad).tolist():
+            yield int(rows[place]), f"{part.kind[0]}: {label}: {explain_time(cells, place, 's')[0]}"
+        return
+    for row, value in zip(rows.tolist(), to_list(cells), strict=True):
+        try:
+            known = convert_one(part.kind[0], label, "term" if kind == "any" else kind, value)
+        except EtalisError as error:
+            yield row, _with_code(error)
+            continue
+        if kind == "int" and isinstance(known, int) and not -_LIMIT <= known < _LIMIT:
+            yield row, f"E607: {part.kind[0]}: {label} is an integer outside 64 bits"
+
+
+def _with_code(error: EtalisError) -> str:
+    first = error.problems[0]
+    return f"{first.code}: {first.message}"
+
+
+def is_clean(array: Any, kind: str) -> bool:
+    """Tell whether all cells of a column certainly have a type of the language, without looking at each."""
+    held = array.type
+    if array.null_count == len(array):
+        return True
+    match kind:
+        case "int":
+            return _is_whole(array)
+        case "float":
+            return pa.types.is_integer(held) or (pa.types.is_floating(held) and not _has_nan(array))
+        case "string":
+            return is_text(held) or _is_coded_text(held)
+        case "bool":
+            return pa.types.is_boolean(held) or _are_truths(array)
+        case "time":
+            return _are_times(array)
+        case _:
+            return _is_plain(array)
+
+
+def _is_whole(array: Any) -> bool:
+    if pa.types.is_uint64(array.type):
+        return bool(pc.max(array).as_py() < _LIMIT)
+    if pa.types.is_integer(array.type):
+        return True
+    if not pa.types.is_floating(array.type):
+        return False
+    whole = pc.and_(pc.equal(pc.floor(array), array), pc.less(pc.abs(array), float(_LIMIT)))
+    return bool(pc.all(whole).as_py())
+
+
+def _has_nan(array: Any) -> bool:
+    return bool(pc.any(pc.is_nan(array)).as_py())
+
+
+def _is_coded_text(kind: Any) -> bool:
+    return pa.types.is_dictionary(kind) and is_text(kind.value_type)
+
+
+def _are_truths(array: Any) -> bool:
+    texts = array.dictionary if _is_coded_text(array.type) else array
+    return is_text(texts.type) and bool(pc.all(pc.is_in(texts, _TRUTHS)).as_py())
+
+
+def _are_times(array: Any) -> bool:
+    if pa.types.is_boolean(array.type):
+        return False
+    times = read_times(array, "s")
+    return times.bad is None or not (times.bad & np.asarray(array.is_valid())).any()
+
+
+def _is_plain(array: Any) -> bool:
+    held = array.type
+    if pa.types.is_floating(held):
+        return not _has_nan(array)
+    flat = (pa.types.is_integer, pa.types.is_boolean, is_text, _is_coded_text)
+    return any(is_one(held) for is_one in flat)
