@@ -100,9 +100,11 @@ def compiled(case: Case) -> Program:
     return _compile(case.program, case.files, case.options)
 
 
-def _run(case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]]) -> Outcome:
+def _run(
+    case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]], *, parts: bool = False
+) -> Outcome:
     written: list[str] = []
-    engine = compiled(case).engine(policy=policy, output=written.append)
+    engine = compiled(case).engine(policy=policy, output=written.append, parts=parts)
     events = tuple(drive(engine, case))
     warnings = tuple(map(str, engine.program.problems))
     return Outcome(events, tuple(map(str, engine.errors)), warnings=warnings, output="".join(written))
@@ -217,6 +219,11 @@ def _reparsed(case: Case, policy: str | None) -> Outcome:
 def _unshared(case: Case, policy: str | None) -> Outcome:
     """The engine, no two rules sharing a sub-plan."""
     return _pushed(replace(case, program=":- set_flag(rule_sharing, off).\n" + case.program), policy)
+
+
+def _with_parts(case: Case, policy: str | None) -> Outcome:
+    """The engine, told to keep which inputs a match is made of: that decides nothing."""
+    return _run(case, policy, _push_all, parts=True)
 
 
 def _held(case: Case, policy: str | None) -> Outcome:
@@ -383,6 +390,7 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("permuted", _permuted, lambda case: _runs(case) and not case.is_ordered and case.output is None),
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
+        Treatment("parts", _with_parts, _runs),
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),

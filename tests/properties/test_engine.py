@@ -39,9 +39,9 @@ def moment(event: Event) -> Any:
     return event.end if event.start == event.end else (event.start, event.end)
 
 
-def started(tree: s.Program, policy: str, changes: Sequence[Change]) -> Engine:
+def started(tree: s.Program, policy: str, changes: Sequence[Change], *, parts: bool = False) -> Engine:
     """An engine that has been told what will change."""
-    engine = compiled(print_program(tree)).engine(policy=policy)
+    engine = compiled(print_program(tree)).engine(policy=policy, parts=parts)
     for at, name, known, args in changes:
         (engine.assert_fact if known else engine.retract_fact)(name, *args, at=Fraction(at, 1_000_000))
     return engine
@@ -60,6 +60,12 @@ def as_rows(tree: s.Program, stream: list[Event], policy: str, changes: Sequence
     return [*engine.run((x.name, *x.args, moment(x)) for x in stream), *engine.close()]
 
 
+def with_parts(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+    """The engine, keeping which inputs a match is made of, which decides nothing."""
+    engine = started(tree, policy, changes, parts=True)
+    return [*engine.run((x.name, *x.args, moment(x)) for x in stream), *engine.close()]
+
+
 def unshared(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """No two rules sharing a part."""
     return pushed(s.Program((s.SetFlag("rule_sharing", s.Const("off")), *tree.items)), stream, policy, changes)
@@ -75,6 +81,7 @@ def reversed_rules(tree: s.Program, stream: list[Event], policy: str, changes: S
 TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str, Sequence[Change]], list[Event]]] = {
     "pushed": pushed,
     "as rows": as_rows,
+    "with parts": with_parts,
     "unshared": unshared,
     "reversed": reversed_rules,
 }

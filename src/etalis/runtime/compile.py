@@ -269,13 +269,13 @@ class Compiler:
         instance = tuple_of([*(names[v] for v in columns), t1, t2])
         where = code.constant(own)
         newest = node.policy.keep == "newest"
-        once = columns.index("$token") if "$token" in columns and place == 0 and node.relation.sequential else None
+        once = stores.Once.among(columns) if place == 0 and node.relation.sequential else None
         if self.meets_itself(entry):
             event = f"{code.constant(self.state)}.current"
-            code(f"{code.constant(stores.put_newest_for)}({where}, {key}, {instance}, {event}, {once})")
+            code(f"{code.constant(stores.put_newest_for)}({where}, {key}, {instance}, {event}, {code.constant(once)})")
         elif once is not None:
             put_once = code.constant(stores.put_newest_once if newest else stores.put_once)
-            code(f"{put_once}({where}, {key}, {instance}, {once})")
+            code(f"{put_once}({where}, {key}, {instance}, {code.constant(once)})")
         elif newest:
             code(f"{code.constant(stores.put_newest)}({where}, {key}, {instance})")
         else:

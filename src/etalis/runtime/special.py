@@ -16,7 +16,7 @@ from etalis.runtime.code import Code
 from etalis.runtime.folding import Folder, Opener, Slider
 from etalis.runtime.operators import Values, Waiter
 from etalis.runtime.repetition import Limits, Repeater, Runner
-from etalis.runtime.store import Token, waits
+from etalis.runtime.store import Once, Token, waits
 from etalis.runtime.terms import build, fits
 from etalis.temporal.aggregate import FOLDS
 
@@ -350,10 +350,10 @@ def sharer(
 
 def repeater(left: Sequence[str]) -> Callable[[list[Values], Values], bool]:
     """Return the test whether an instance of the same origin with equal values is among some."""
-    if "$token" not in left:
+    once = Once.among(left)
+    if once is None:
         return lambda _others, _instance: False
-    place = left.index("$token")
-    return lambda others, instance: waits(others, instance, place)
+    return lambda others, instance: waits(others, instance, once)
 
 
 def parents(left: Sequence[str]) -> Callable[[Values], tuple[Token, ...]]:

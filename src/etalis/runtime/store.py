@@ -3,19 +3,35 @@
 An instance is a flat tuple (values..., start, end). A group of one is the instance itself, so that a store of a
 million keys holds nothing that Python's cyclic collector must walk; more are a list in order of (end, start,
 arrival), a long one a deque, whose first is cheap to take.
+
+Law: what is kept beside the values (tokens, inputs' numbers, bounds of a gap) never decides what is equal.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 Instance = tuple[Any, ...]
 Group = Any  # Instance | list[Instance] | deque[Instance]
 Store = dict[Any, Group]
 
 LONG = 64
+
+
+class Once(NamedTuple):
+    """Where an instance that waits once per origin has its token, and how many values it begins with."""
+
+    token: int
+    values: int
+
+    @staticmethod
+    def among(columns: Sequence[str]) -> Once | None:
+        """Return the places in an instance of these columns, variables before marks; None where it has no token."""
+        if "$token" not in columns:
+            return None
+        return Once(columns.index("$token"), sum(not name.startswith("$") for name in columns))
 
 
 def put(store: Store, key: Any, instance: Instance) -> None:
@@ -65,10 +81,10 @@ class Newest:
         return self.items[::-1] if event == self.event else self.items[-1:]
 
 
-def put_newest_for(store: Store, key: Any, instance: Instance, event: int, once: int | None) -> None:
+def put_newest_for(store: Store, key: Any, instance: Instance, event: int, once: Once | None) -> None:
     """Keep the newest instance of a key; what it replaces stays in sight of the event that brought it.
 
-    `once`: the place of a token; of one origin and equal values only the first is stored.
+    With `once`, of one origin and equal values only the first is stored.
     """
     held: Newest | None = store.get(key)
     if held is None:
@@ -154,29 +170,28 @@ class Token:
                 stack.extend(token.parents)
 
 
-def put_once(store: Store, key: Any, instance: Instance, place: int) -> None:
-    """Add an instance unless one of the same origin (token at `place`) and equal values waits already."""
-    if not waits(members(store.get(key, [])), instance, place):
+def put_once(store: Store, key: Any, instance: Instance, once: Once) -> None:
+    """Add an instance unless one of the same origin and equal values waits already."""
+    if not waits(members(store.get(key, [])), instance, once):
         put(store, key, instance)
 
 
-def put_newest_once(store: Store, key: Any, instance: Instance, place: int) -> None:
+def put_newest_once(store: Store, key: Any, instance: Instance, once: Once) -> None:
     """Keep the newest instance of a key, but the first of those with one origin and equal values."""
     old = store.get(key)
-    if old is None or not waits([old], instance, place):
+    if old is None or not waits([old], instance, once):
         put_newest(store, key, instance)
 
 
-def waits(instances: Sequence[Instance], instance: Instance, place: int) -> bool:
+def waits(instances: Sequence[Instance], instance: Instance, once: Once) -> bool:
     """Tell whether an instance of the same origin with equal values is among some."""
+    place, count = once
     token = instance[place]
     if token is None:
         return False
-    values = instance[:place] + instance[place + 1 : -2]
+    values = instance[:count]
     return any(
-        other[place] is not None
-        and other[place].origin is token.origin
-        and other[:place] + other[place + 1 : -2] == values
+        other[place] is not None and other[place].origin is token.origin and other[:count] == values
         for other in instances
     )
 
