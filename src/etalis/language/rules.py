@@ -146,3 +146,20 @@ def known_events(program: Program) -> tuple[Indicator, ...]:
 def events_in(pattern: Pattern) -> tuple[EventPattern, ...]:
     """Return the event patterns in a pattern, from left to right."""
     return tuple(node for node in postorder(pattern) if isinstance(node, EventPattern))
+
+
+def attribute_variables(program: Program) -> Mapping[Indicator, tuple[frozenset[str], ...]]:
+    """Return by kind of event that patterns read, and by place, the names of the variables that occur there.
+
+    >>> from etalis.language.parser import parse
+    >>> found = attribute_variables(parse("two(Card) <- w(Card, A) seq w(Card, _)."))
+    >>> [sorted(names) for names in found["w", 2]]
+    [['Card'], ['A']]
+    """
+    found: dict[Indicator, list[set[str]]] = {}
+    for rule in labelled_rules(program):
+        for pattern in events_in(rule.pattern):
+            places = found.setdefault((pattern.name, len(pattern.args)), [set() for _ in pattern.args])
+            for place, term in zip(places, pattern.args, strict=True):
+                place.update([term.name] if isinstance(term, Var) and not term.name.startswith("_#") else [])
+    return {kind: tuple(map(frozenset, places)) for kind, places in found.items()}
