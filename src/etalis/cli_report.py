@@ -12,16 +12,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, assert_never
 
 import typer
 
 import etalis
 from etalis.cli_knowledge import Given
 from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError
-from etalis.formats import FORMATS, Item, Row
+from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS, Place
 from etalis.runtime.order import DeadLetter
+from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
 
@@ -123,8 +124,20 @@ def count(number: int, noun: str) -> str:
 
 
 def in_time_order(items: Iterable[Item]) -> list[Item]:
-    """Return all rows sorted by end and start; equal ones in their given order."""
-    return sorted(items, key=lambda item: sort_key(item.event)[:2] if isinstance(item, Row) else (item.to, item.to))
+    """Return all rows sorted by end and start, equal ones in their given order; what cannot be read comes first."""
+    return sorted(items, key=_by_time)
+
+
+def _by_time(item: Item) -> tuple[int, int]:
+    match item:
+        case Row(event):
+            return sort_key(event)[:2]
+        case Pause(to):
+            return to, to
+        case Bad():
+            return BEGINNING, BEGINNING
+        case _:
+            assert_never(item)
 
 
 def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) -> None:

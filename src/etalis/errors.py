@@ -11,14 +11,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text with the name to show for it."""
+    """A text with the name to show for it, and the number of its first line where it is part of a longer one."""
 
     name: str
     text: str
+    first: int = 1
 
     def place(self, offset: int) -> tuple[int, int]:
         """Return (line, column) of an offset, both from 1."""
-        line = self.text.count("\n", 0, offset) + 1
+        line = self.text.count("\n", 0, offset) + self.first
         return line, offset - (self.text.rfind("\n", 0, offset) + 1) + 1
 
     def line_at(self, offset: int) -> str:

@@ -1,4 +1,4 @@
-"""Whatever stands in a file of events, reading ends in rows or in an InputError that says where."""
+"""Whatever stands in a file of events, reading ends in rows, bad ones and an InputError that say where."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.errors import InputError
-from etalis.formats import Item, Reading, Row
+from etalis.formats import Bad, Item, Reading, Row
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import read_json_lines
@@ -65,7 +65,8 @@ def test_reading_ends_in_rows_or_in_a_refusal(read: Read, data: st.DataObject) -
     text = "".join(data.draw(pieces))
     items, refusal = attempt(read, text)
     assert all(item.event.start_time <= item.event.end_time for item in items if isinstance(item, Row))
-    assert refusal is None or "fuzz" in refusal or "value:" in refusal
+    refused = [str(item.problem) for item in items if isinstance(item, Bad)] + ([] if refusal is None else [refusal])
+    assert all("fuzz" in text or "value:" in text for text in refused)
 
 
 def attempt(read: Read, text: str) -> tuple[list[Item], str | None]:

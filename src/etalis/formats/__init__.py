@@ -19,7 +19,7 @@ from etalis.errors import EventError, InputError, Problem
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import read_json_lines
-from etalis.formats.row import Item, Pause, Place, Reading, Row, Schema
+from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
 from etalis.language.spelling import suggest
 from etalis.logic.term import format_value
@@ -29,7 +29,7 @@ from etalis.temporal.interval import MICROSECONDS
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
 
-__all__ = ["FORMATS", "Item", "Pause", "Place", "Reading", "Row", "Schema", "feed", "format_of", "read", "write"]
+__all__ = ["FORMATS", "Bad", "Item", "Pause", "Place", "Reading", "Row", "Schema", "feed", "format_of", "read", "write"]
 
 STANDARD_INPUT = "-"
 
@@ -99,7 +99,9 @@ def _read_text(name: str, kind: str, reading: Reading) -> Iterator[Item]:
         if name == STANDARD_INPUT:
             yield from _TEXT[kind](sys.stdin, "<stdin>", reading)
             return
-        with open(name, encoding="utf-8-sig", newline="") as lines:
+        # A line that is not UTF-8 is bad by itself; of clauses, which need no line, the whole file is.
+        errors = "strict" if kind == "events" else "surrogateescape"
+        with open(name, encoding="utf-8-sig", errors=errors, newline="") as lines:
             yield from _TEXT[kind](lines, name, reading)
     except OSError as error:
         raise _unreadable(name, error) from None
@@ -117,6 +119,9 @@ def in_order(items: Iterable[Item]) -> Iterator[Item]:
     together: list[Row] = []
     try:
         for item in items:
+            if isinstance(item, Bad):  # parts no rows that end together
+                yield item
+                continue
             if together and not (isinstance(item, Row) and item.event.end_time == together[0].event.end_time):
                 yield from _by_start(together)
                 together = []
@@ -135,9 +140,20 @@ def _by_start(rows: list[Row]) -> list[Row]:
     return rows if len(rows) == 1 else sorted(rows, key=lambda row: row.event.start_time)
 
 
-def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
-    """Run rows through an engine, close it, and yield what they caused."""
-    for item in in_order(items):
+def raise_bad(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items up to the first that cannot be read, which is an error."""
+    for item in items:
+        if isinstance(item, Bad):
+            raise InputError(item.problem)
+        yield item
+
+
+def feed(engine: Engine, items: Iterable[Item], *, on_bad: Callable[[Bad], object] | None = None) -> Iterator[Event]:
+    """Run rows through an engine, close it, and yield what they caused.
+
+    What cannot be read or taken is handed to `on_bad`, without which it is an error.
+    """
+    for item in in_order(raise_bad(items) if on_bad is None else items):
         try:
             match item:
                 case Row(event, _):
@@ -146,10 +162,15 @@ def feed(engine: Engine, items: Iterable[Item]) -> Iterator[Event]:
                     )
                 case Pause(to, _):
                     yield from engine.advance(to=exact_seconds(to))
+                case Bad():
+                    assert on_bad is not None
+                    on_bad(item)
                 case _:
                     assert_never(item)
         except EventError as error:
-            raise item.place.blame(error) from error
+            if on_bad is None:
+                raise item.place.blame(error) from error
+            on_bad(Bad(item.place, item.place.blame(error).problems[0]))
     yield from engine.close()
 
 

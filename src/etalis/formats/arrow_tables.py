@@ -15,7 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from etalis.errors import EtalisError, EventError, InputError, Problem
-from etalis.formats.row import Place, Reading, Row
+from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import to_list
@@ -25,7 +25,7 @@ from etalis.temporal.event import Event
 BATCH = 10_000
 
 
-def read_parquet(path: str, reading: Reading) -> Iterator[Row]:
+def read_parquet(path: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a Parquet file, a batch at a time."""
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
@@ -34,7 +34,7 @@ def read_parquet(path: str, reading: Reading) -> Iterator[Row]:
         raise InputError(Problem("E402", f"{path}: not a Parquet file: {error}", hint="see --format")) from None
 
 
-def read_arrow(path: str, reading: Reading) -> Iterator[Row]:
+def read_arrow(path: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of an Arrow (Feather, IPC) file."""
     try:
         table = pyarrow.feather.read_table(path, memory_map=True)
@@ -43,20 +43,19 @@ def read_arrow(path: str, reading: Reading) -> Iterator[Row]:
     yield from read_table(table, path, reading)
 
 
-def read_table(table: pa.Table, source: str, reading: Reading) -> Iterator[Row]:
+def read_table(table: pa.Table, source: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a table in memory."""
     yield from _rows(table.schema.names, table.to_batches(BATCH), source, reading)
 
 
-def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Reading) -> Iterator[Row]:
+def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:
     table = open_table(names, reading, source, _read_cell)
     number = 0
     for batch in batches:
         columns = [to_list(column) for column in batch.columns]
         for cells in zip(*columns, strict=True):
             number += 1
-            place = Place(source, number)
-            yield Row(table.event(cells, place), place)
+            yield read_row(table.event, cells, place=Place(source, number))
 
 
 def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:

@@ -2,23 +2,27 @@
 
 A cell of a declared attribute is read by its type, of an undeclared one as integer, float or text, whichever it looks
 like. An empty cell is null; empty cells at the end of an undeclared event are attributes it does not have.
+A quoted cell may go over several lines; where its quotes do not fit, the first line alone is bad.
 """
 
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
-from etalis.formats.row import Place, Reading, Row, parse_time
+from etalis.formats.row import Bad, Place, Reading, Row, parse_time, read_row
 from etalis.formats.table import Attribute, open_table
 from etalis.formats.terms import read_value
 from etalis.logic.term import Value, to_value
 from etalis.temporal.interval import to_seconds
 
 _TRUTHS = MappingProxyType({"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False})
+MOST_LINES = 100  # of one record
+_QUOTES = "check the quotes of this line"
 _NOT_NUMBERS = frozenset(("nan", "inf", "infinity"))
 
 
@@ -86,7 +90,7 @@ def read_cell(text: object, attribute: Attribute, place: Place) -> Value:
 
 
 class _Lines:
-    """An iterator over lines that remembers those of the record being read."""
+    """An iterator over the lines of one record at a time, which can give back all of them but the first."""
 
     def __init__(self, lines: Iterable[str], source: str, delimiter: str) -> None:
         self.lines = iter(lines)
@@ -94,49 +98,68 @@ class _Lines:
         self.delimiter = delimiter
         self.number = 0
         self.record: list[str] = []
+        self.again: deque[str] = deque()
+        self.reader = csv.reader(self, delimiter=delimiter, strict=True)
 
     def __iter__(self) -> _Lines:
         return self
 
     def __next__(self) -> str:
-        line = next(self.lines)
-        self.number += 1
-        self.record.append(line.rstrip("\r\n"))
+        if len(self.record) == MOST_LINES:
+            raise StopIteration
+        line = self.again.popleft() if self.again else next(self.lines)
+        self.record.append(line)
         return line
 
     def place(self) -> Place:
         """Return the place of the record just read and forget its lines."""
-        text = self.record[0] if self.record else ""
-        place = Place(self.source, self.number - max(0, len(self.record) - 1), text, self.delimiter)
+        place = Place(self.source, self.number + 1, "".join(self.record).rstrip("\r\n"), self.delimiter)
+        self.number += len(self.record)
         self.record.clear()
         return place
 
+    def give_back(self) -> None:
+        """Read the lines behind the first once more."""
+        self.again.extendleft(reversed(self.record[1:]))
+        del self.record[1:]
+        self.reader = csv.reader(self, delimiter=self.delimiter, strict=True)
 
-def read_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str = ",") -> Iterator[Row]:
+
+def read_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str = ",") -> Iterator[Row | Bad]:
     """Yield the rows of a table with a header line."""
-    records = _records(_Lines(lines, source, delimiter))
-    header = next(records, None)
+    records = _Lines(lines, source, delimiter)
+    header = _cells(records, None)
     if header is None:
         hint = "the first line names the columns: event,at,..."
         raise InputError(Problem("E406", f"{source}: the file is empty", hint=hint))
-    table = open_table([column.strip() for column in header[0]], reading, source, read_cell)
-    for cells, place in records:
-        if len(cells) != len(table.columns):
-            message = f"expected {len(table.columns)} cells, found {len(cells)}"
-            raise place.refuse("E406", message, f"the columns are {', '.join(table.columns)}")
-        yield Row(table.event(cells, place), place)
+    place = records.place()
+    place.check_text()
+    if isinstance(header, str):
+        raise place.refuse("E402", f"not CSV: {header}", _QUOTES)
+    table = open_table([column.strip() for column in header], reading, source, read_cell)
+    width = len(table.columns)
+    while (cells := _cells(records, width)) is not None:
+        place = records.place()
+        if isinstance(cells, str):
+            yield Bad(place, place.refuse("E402", f"not CSV: {cells}", _QUOTES).problems[0])
+        elif len(cells) != width:
+            message = f"expected {width} cells, found {len(cells)}"
+            yield Bad(place, place.refuse("E406", message, f"the columns are {', '.join(table.columns)}").problems[0])
+        else:
+            yield read_row(table.event, cells, place=place)
 
 
-def _records(lines: _Lines) -> Iterator[tuple[list[str], Place]]:
-    """Yield the cells of every record that is not an empty line."""
-    reader = csv.reader(lines, delimiter=lines.delimiter, strict=True)
+def _cells(lines: _Lines, width: int | None) -> list[str] | str | None:
+    """Return the cells of the next record that is not an empty line, or what is wrong with its quotes."""
     while True:
         try:
-            cells = next(reader, None)
+            cells = next(lines.reader, None)
         except csv.Error as error:
-            raise lines.place().refuse("E402", f"not CSV: {error}", "check the quotes of this line") from None
-        if cells is None:
-            return
-        place = lines.place()
-        if cells:
-            yield cells, place
+            lines.give_back()
+            return str(error)
+        if cells is None or cells:
+            if cells and width is not None and len(lines.record) > 1 and len(cells) != width:
+                lines.give_back()
+                return "a quoted cell goes on behind its line, and the cells then do not fit the columns"
+            return cells
+        lines.place()

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from fractions import Fraction
 
 from etalis.errors import InputError, Problem, Source
-from etalis.formats.row import Item, Pause, Place, Reading, Row, interval_of, parse_time
+from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, interval_of, parse_time
 from etalis.formats.terms import to_ground
-from etalis.language.parser import parse_collect
+from etalis.language.parser import read_clauses
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
 from etalis.logic.term import Struct, Value, format_value
 from etalis.temporal.event import Event
@@ -37,19 +37,23 @@ class _Stream:
     offset: int = 0
     line: int = 1
 
-    def place(self, term: Term) -> Place:
+    def place(self, start: int) -> Place:
         """Return the place of a clause; lines are counted on from the clause before."""
-        assert term.span is not None
-        text, start = self.source.text, term.span.start
+        text = self.source.text
         self.line += text.count("\n", self.offset, start)
         self.offset = start
         end = text.find("\n", start)
         line = text[text.rfind("\n", 0, start) + 1 : len(text) if end < 0 else end]
         return Place(self.source.name, self.line, line.rstrip("\r"))
 
-    def item(self, term: Term) -> Item:
-        """Turn one clause into what it says."""
-        place = self.place(term)
+    def read(self, clause: Clause, place: Place) -> Item:
+        """Turn one clause into what it says, or say that it cannot be read."""
+        try:
+            return self._item(clause.head, place)
+        except InputError as error:
+            return Bad(place, error.problems[0])
+
+    def _item(self, term: Term, place: Place) -> Item:
         match term:
             case Compound("event", (event,)):
                 name, args = _atom(event)
@@ -87,15 +91,16 @@ class _Stream:
 
 def read_event_file(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Item]:
     """Yield what the clauses of an event file say."""
-    text = "".join(lines)
-    program, problems = parse_collect(text, source)
-    if problems:
-        raise InputError(*problems)
-    stream = _Stream(Source(source, text), reading)
-    for item in program.items:
-        if not isinstance(item, Clause) or item.body is not None:
-            raise InputError(Problem("E408", _EXPECTED, item.span, _SHAPE))
-        yield stream.item(item.head)
+    text = Source(source, "".join(lines))
+    stream = _Stream(text, reading)
+    for clause, problems, end in read_clauses(text):
+        if isinstance(clause, Clause) and clause.body is None:
+            assert clause.head.span is not None
+            yield stream.read(clause, stream.place(clause.head.span.start))
+        else:
+            span = clause.span if clause is not None else problems[0].span
+            problem = problems[0] if problems else Problem("E408", _EXPECTED, span, _SHAPE)
+            yield Bad(stream.place((span or end).start), problem)
 
 
 def _atom(term: Term) -> tuple[str, tuple[Value, ...]]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from etalis.errors import EtalisError
-from etalis.formats.row import Place, Reading, Row, interval_of, parse_time, time_of
+from etalis.formats.row import Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.attributes import convert_one
 from etalis.language.spelling import suggest
@@ -23,20 +23,22 @@ from etalis.temporal.interval import to_seconds
 _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
 
-def read_json_lines(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Row]:
+def read_json_lines(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a stream of JSON texts, one per line; empty lines are passed over."""
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
-        place = Place(source, number, text)
-        record = _load(text, place)
-        if isinstance(record, dict):
-            yield Row(_from_object(record, reading, place), place)
-        elif isinstance(record, list):
-            yield Row(_from_array(record, reading, place), place)
-        else:
-            raise place.refuse("E402", f"expected an object, found {text.strip()[:40]}", _SHAPE)
+        yield read_row(_event, text, reading, place=Place(source, number, text))
+
+
+def _event(text: str, reading: Reading, place: Place) -> Event:
+    record = _load(text, place)
+    if isinstance(record, dict):
+        return _from_object(record, reading, place)
+    if isinstance(record, list):
+        return _from_array(record, reading, place)
+    raise place.refuse("E402", f"expected an object, found {text.strip()[:40]}", _SHAPE)
 
 
 def _load(text: str, place: Place) -> Any:

@@ -2,6 +2,7 @@
 
 A source turns records (JSON objects, CSV lines, Arrow rows, clauses) into `Row`s, by the declared attributes of each
 kind of event: by name where the record has names, else by position. Numbers are seconds unless a unit is given.
+Law: a record that cannot be read is an item too, `Bad`, and ends nothing; only a file that cannot be read is an error.
 """
 
 from __future__ import annotations
@@ -43,16 +44,23 @@ class Place:
         """Return the error for this place; extent is the part of the line to underline."""
         if self.text is None:
             return InputError(Problem(code, f"{self.source}, row {self.line}: {message}", hint=hint))
-        # The lines above are not kept: empty ones stand in, so that the line number comes out right.
-        above = self.line - 1
         start, end = extent or (0, len(self.text))
-        source = Source(self.source, "\n" * above + self.text)
-        return InputError(Problem(code, message, Span(source, above + start, above + end), hint))
+        return InputError(Problem(code, message, Span(Source(self.source, self.text, self.line), start, end), hint))
 
     def blame(self, error: EtalisError, extent: tuple[int, int] | None = None) -> InputError:
         """Return the error of a value or an engine as one of this place."""
         first = error.problems[0]
         return self.refuse(first.code, first.message, first.hint, extent)
+
+    def check_text(self) -> None:
+        """Refuse text that is not UTF-8: its bytes come as lone surrogates."""
+        if self.text is None or self.text.isascii():
+            return
+        found = _FOREIGN.search(self.text)
+        if found is not None:
+            message = f"not UTF-8 text: byte 0x{ord(found[0]) - 0xDC00:02x}"
+            shown = Place(self.source, self.line, show_bytes(self.text), self.delimiter)
+            raise shown.refuse("E402", message, "convert the file to UTF-8, or see --format")
 
     def cell(self, column: int) -> tuple[int, int] | None:
         """Return the part of the line that one of its cells covers."""
@@ -84,7 +92,15 @@ class Pause:
     place: Place
 
 
-Item: TypeAlias = Row | Pause
+@dataclass(frozen=True, slots=True)
+class Bad:
+    """A record that cannot be read: where it stands, and why."""
+
+    place: Place
+    problem: Problem
+
+
+Item: TypeAlias = Row | Pause | Bad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +117,25 @@ class Reading:
             raise InputError(Problem("E407", f"unknown unit of time {self.unit!r}", hint=f"one of {', '.join(UNITS)}"))
 
 
+def read_row(event: Callable[..., Event], *given: object, place: Place) -> Row | Bad:
+    """Return the row that a record is, or that it cannot be read."""
+    try:
+        place.check_text()
+        return Row(event(*given, place), place)
+    except InputError as error:
+        return Bad(place, error.problems[0])
+
+
+def show_bytes(text: str) -> str:
+    r"""Return text with the bytes that are not UTF-8 written out.
+
+    >>> show_bytes(b"a\xff".decode(errors="surrogateescape"))
+    'a\\xff'
+    """
+    return text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+_FOREIGN = re.compile("[\udc80-\udcff]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
 

@@ -6,7 +6,7 @@ stop. `parse_collect` returns what could be read together with the findings; `pa
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import TypeVar
 
@@ -51,22 +51,28 @@ def parse(text: str, name: str = "<program>") -> Program:
 def parse_collect(text: str, name: str = "<program>") -> tuple[Program, list[Problem]]:
     """Read what can be read of a program; return it with the syntax errors of the rest."""
     source = Source(name, text)
-    parser = _ClauseParser(source)
     items: list[Item] = []
     problems: list[Problem] = []
-    for tokens in Tokenizer(source).clauses():
-        found = _lexical(tokens)
-        if not found:
-            try:
-                items.append(parser.clause(tokens))
-            except ClauseError as finding:
-                found = [finding.problem]
+    for item, found, end in read_clauses(source):
+        items += [] if item is None else [item]
         problems += found[: MAX_PROBLEMS - len(problems)]
         if len(problems) >= MAX_PROBLEMS:
-            rest = Span(source, tokens[-1][2], tokens[-1][3])
-            problems.append(Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest of the text is not read", rest))
+            problems.append(Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest of the text is not read", end))
             break
     return Program(tuple(items), Span(source, 0, len(text))), problems
+
+
+def read_clauses(source: Source) -> Iterator[tuple[Item | None, list[Problem], Span]]:
+    """Yield every clause of a text, or what is wrong with it, and where it ends."""
+    parser = _ClauseParser(source)
+    for tokens in Tokenizer(source).clauses():
+        item, found = None, _lexical(tokens)
+        if not found:
+            try:
+                item = parser.clause(tokens)
+            except ClauseError as finding:
+                found = [finding.problem]
+        yield item, found, Span(source, tokens[-1][2], tokens[-1][3])
 
 
 def parse_term(text: str, name: str = "<term>") -> Term:

@@ -11,7 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from etalis.errors import InputError
-from etalis.formats import Pause, Reading, Row, in_order, read
+from etalis.formats import Bad, Pause, Reading, Row, in_order, read
+from etalis.formats.comma_separated import MOST_LINES
 from etalis.logic.term import Struct
 from etalis.temporal.event import Event
 
@@ -25,14 +26,30 @@ def events(path: Path, text: str | None = None, **reading: object) -> list[str]:
     """Return the events of a file as text, after writing the file."""
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    rows = read(path, Reading(schema=SCHEMA, **reading))  # type: ignore[arg-type]
-    return [str(item.event) if isinstance(item, Row) else f"pause {item.to}" for item in rows]
+    found = []
+    for item in read(path, Reading(schema=SCHEMA, **reading)):  # type: ignore[arg-type]
+        match item:
+            case Row(event):
+                found.append(str(event))
+            case Pause(to):
+                found.append(f"pause {to}")
+            case Bad(place, problem):
+                found.append(f"bad {place.line} {problem.code}")
+    return found
 
 
 def refusal(path: Path, text: str, **reading: object) -> str:
-    with pytest.raises(InputError) as caught:
-        events(path, text, **reading)
-    return str(caught.value).replace(str(path), path.name)
+    """Return the one thing that is wrong with a file: with a row of it, or with all of it."""
+    path.write_text(text, encoding="utf-8")
+    return wrong(path, **reading).replace(str(path), path.name)
+
+
+def wrong(path: Path, **reading: object) -> str:
+    try:
+        (bad,) = [x for x in read(path, Reading(schema=SCHEMA, **reading)) if isinstance(x, Bad)]  # type: ignore[arg-type]
+    except InputError as error:
+        return str(error)
+    return str(bad.problem)
 
 
 def test_json_lines_take_named_positional_and_bare_rows(tmp_path: Path) -> None:
@@ -158,12 +175,10 @@ def test_columns(tmp_path: Path) -> None:
 def test_columns_refuse_with_the_row(tmp_path: Path) -> None:
     table = pa.table({"event": ["a", "a"], "at": [1, 2], "x": [1.0, float("nan")]})
     pyarrow.parquet.write_table(table, tmp_path / "e.parquet")
-    with pytest.raises(InputError, match=r"e\.parquet, row 2: x: NaN is not a value"):
-        events(tmp_path / "e.parquet")
+    assert "e.parquet, row 2: x: NaN is not a value" in wrong(tmp_path / "e.parquet")
     table = pa.table({"event": ["withdrawal"], "at": [1], "card": ["c"], "amount": ["2"]})
     pyarrow.parquet.write_table(table, tmp_path / "g.parquet")
-    with pytest.raises(InputError, match=r"g\.parquet, row 1: withdrawal: amount should be of type float"):
-        events(tmp_path / "g.parquet")
+    assert "g.parquet, row 1: withdrawal: amount should be of type float" in wrong(tmp_path / "g.parquet")
     assert "not a Parquet file" in refusal(tmp_path / "f.parquet", "no")
     assert "not an Arrow file" in refusal(tmp_path / "f.arrow", "no")
 
@@ -223,9 +238,10 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         events(tmp_path / "none.parquet")
     with pytest.raises(InputError, match=r"E407: .*no known format ends in '\.xls'"):
         events(tmp_path / "e.xls", "x")
-    (tmp_path / "e.csv").write_bytes(b"event,at\n\xff,1\n")
-    with pytest.raises(InputError, match="not UTF-8 text: byte 0xff"):
-        events(tmp_path / "e.csv")
+    for name in ("e.events", "h.csv"):
+        (tmp_path / name).write_bytes(b"event(a).\n'\xff',1\n" if name == "e.events" else b"event,at,\xff\na,1,2\n")
+        with pytest.raises(InputError, match="not UTF-8 text: byte 0xff"):
+            events(tmp_path / name)
     with pytest.raises(InputError, match="did you mean csv"):
         read("e.x", format="csvv")
 
@@ -235,3 +251,50 @@ def test_rows_that_end_together_come_by_start(tmp_path: Path) -> None:
     (tmp_path / "e.jsonl").write_text(text)
     ordered = [item.event.name for item in in_order(read(tmp_path / "e.jsonl")) if not isinstance(item, Pause)]
     assert ordered == ["i", "a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("e.jsonl", '["a", 1]\n{\n\n["b"]\n["c", 3]\n', ["a [1, 1]", "bad 2 E402", "bad 4 E403", "c [3, 3]"]),
+        (
+            "e.csv",
+            "event,at,card,amount\nwithdrawal,1,c,2O\na,2\nwithdrawal,3,c,20\n",
+            ["bad 2 E405", "bad 3 E406", "withdrawal(c, 20.0) [3, 3]"],
+        ),
+        (
+            "e.events",
+            "event(a).\nhalt.\nevent(b(X)).\nevent(c,, ).\nevent(d).\n",
+            ["a [0, 0]", "bad 2 E408", "bad 3 E408", "bad 4 E108", "d [0.001, 0.001]"],
+        ),
+    ],
+)
+def test_reading_goes_on_behind_what_cannot_be_read(tmp_path: Path, name: str, text: str, expected: list[str]) -> None:
+    assert events(tmp_path / name, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ('a,1,"x\ny"\nb,2,z\n', ["a('x\\ny') [1, 1]", "b(z) [2, 2]"]),  # quotes that fit
+        ('a,1,"x\nb,2,y\nc,3,z\n', ["bad 2 E402", "b(y) [2, 2]", "c(z) [3, 3]"]),  # never closed
+        ('a,1,"x\nb,2,"y"\nc,3,z\n', ["bad 2 E402", "b(y) [2, 2]", "c(z) [3, 3]"]),  # closed by another one
+        ('a,"1\nb,2,y\nc,3",z,z\nd,4,z\n', ["bad 2 E402", "b(y) [2, 2]", "bad 4 E406", "d(z) [4, 4]"]),  # cells
+    ],
+)
+def test_a_broken_quote_costs_one_line(tmp_path: Path, rows: str, expected: list[str]) -> None:
+    assert events(tmp_path / "e.csv", "event,at,x\n" + rows) == expected
+
+
+def test_a_broken_quote_swallows_no_more_than_a_record_may_have(tmp_path: Path) -> None:
+    rows = "".join(f"b,{i},y\n" for i in range(2, MOST_LINES + 1))
+    found = events(tmp_path / "e.csv", f'event,at,x\na,1,"x\n{rows}c,{MOST_LINES + 1},"\n')
+    assert found[:2] == ["bad 2 E402", "b(y) [2, 2]"]
+    assert len(found) == MOST_LINES + 1
+
+
+def test_a_line_that_is_not_utf8_is_bad_by_itself(tmp_path: Path) -> None:
+    (tmp_path / "e.csv").write_bytes(b"event,at\n\xff\xc3\xa9,1\na,2\n")
+    assert events(tmp_path / "e.csv") == ["bad 2 E402", "a [2, 2]"]
+    assert "not UTF-8 text: byte 0xff" in wrong(tmp_path / "e.csv")
+    assert "    2 | \\xffé,1" in wrong(tmp_path / "e.csv")
