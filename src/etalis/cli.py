@@ -204,7 +204,7 @@ def explain(
 def find_problems(path: Path, given: Given) -> tuple[Problem, ...]:
     """Return the errors and warnings of a program that is given some knowledge."""
     try:
-        return given.add_to(etalis.compile(read_program(path), name=str(path))).problems
+        return given.add_to(etalis.compile(read_program(path), name=str(path), imports=path.parent)).problems
     except ProgramError as error:
         return error.problems
 

@@ -90,7 +90,7 @@ def refuse(error: EtalisError, exit_code: ExitCode) -> typer.Exit:
 
 def load(path: Path, given: Given) -> etalis.Program:
     """Compile a program and add what it is given to know; its warnings go to standard error."""
-    compiled = given.add_to(etalis.compile(read_program(path), name=str(path)))
+    compiled = given.add_to(etalis.compile(read_program(path), name=str(path), imports=path.parent))
     for problem in compiled.problems:
         print(problem, file=sys.stderr)
     return compiled

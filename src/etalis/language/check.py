@@ -13,8 +13,9 @@ from etalis.errors import Problem
 from etalis.language.bounds import check_bounds
 from etalis.language.effects import check_effects
 from etalis.language.goals import Indicator
+from etalis.language.imports import Reader, read_nothing
 from etalis.language.knowledge import check_knowledge
-from etalis.language.modules import Reader, read_file, resolve
+from etalis.language.modules import resolve
 from etalis.language.names import check_names
 from etalis.language.outline import Outline
 from etalis.language.parser import parse_collect
@@ -50,22 +51,28 @@ _EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
 
 
 def check_text(
-    text: str, name: str = "<program>", *, read: Reader = read_file, given: frozenset[Indicator] = frozenset()
+    text: str,
+    name: str = "<program>",
+    *,
+    read: Reader = read_nothing,
+    folder: str | None = None,
+    given: frozenset[Indicator] = frozenset(),
 ) -> tuple[Program, list[Problem]]:
     """Return the program of a text with all that it imports, and all its problems, of syntax and beyond.
 
-    `given` are predicates that come from elsewhere than the text.
+    The files come from `read`, looked up from `folder`, or else from that of the name; `given` are predicates that come
+    from elsewhere than the text.
     Where clauses could not be read, warnings and findings that their absence would explain are left out.
     """
     program, unread = parse_collect(text, name)
-    whole, missing = resolve(program, read)
+    whole, missing = resolve(program, read, folder)
     problems = [*unread, *missing, *findings(whole, given)]
     if any(problem.is_error for problem in unread):
         problems = [problem for problem in problems if problem.is_error and problem.code not in _EXPLAINED_BY_GAPS]
     return whole, in_order(problems)
 
 
-def check(program: Program, *, read: Reader = read_file) -> list[Problem]:
+def check(program: Program, *, read: Reader = read_nothing) -> list[Problem]:
     """Return all problems of a program, sorted by place; `read` supplies the files that it imports."""
     whole, missing = resolve(program, read)
     return in_order([*missing, *findings(whole)])

@@ -8,12 +8,12 @@ is one-to-one, so two files that use the same name never meet by accident; spans
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
-from etalis.errors import EtalisError, InputError, Problem, ProgramError, Span
+from etalis.errors import EtalisError, Problem, ProgramError, Span
+from etalis.language.imports import Reader, read_below, read_file, read_nothing
 from etalis.language.parser import parse_collect
 from etalis.language.renaming import rename_items
 from etalis.language.spelling import suggest
@@ -22,21 +22,10 @@ from etalis.language.wording import kind, listing
 from etalis.logic.components import number_components
 
 Indicator = tuple[str, int]
-Reader: TypeAlias = Callable[[str], str | None]
 EXTENSIONS = (".event", ".etalis")
 
 
-def read_file(path: str) -> str | None:
-    """Return the text of a file on disk, None if there is none."""
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        return None
-    except (UnicodeDecodeError, OSError) as error:
-        raise InputError(Problem("E220", f"{path} cannot be read: {error}", hint="a program is UTF-8 text")) from error
-
-
-def load(source: str | Path, *, read: Reader = read_file) -> Program:
+def load(source: str | Path, *, read: Reader | None = None) -> Program:
     """Return the program of a text, or of a file given as a `Path`, with all that it imports; raise its problems."""
     program, problems = load_collect(source, read=read)
     errors = [problem for problem in problems if problem.is_error]
@@ -45,21 +34,28 @@ def load(source: str | Path, *, read: Reader = read_file) -> Program:
     return program
 
 
-def load_collect(source: str | Path, *, read: Reader = read_file) -> tuple[Program, list[Problem]]:
+def load_collect(source: str | Path, *, read: Reader | None = None) -> tuple[Program, list[Problem]]:
     """Return the program of a text or `Path` with all that it imports, and the problems of parsing and importing."""
-    name, text = (str(source), read(str(source))) if isinstance(source, Path) else ("program", source)
+    if isinstance(source, Path):
+        name, text = str(source), (read or read_file)(str(source))
+        reader = read or read_below(source.parent)
+    else:
+        name, text, reader = "program", source, read or read_nothing
     if text is None:
         return Program(()), [Problem("E220", f"there is no file {name}", hint="check the name and the folder")]
     program, problems = parse_collect(text, name)
-    whole, more = resolve(program, read)
+    whole, more = resolve(program, reader)
     return whole, [*problems, *more]
 
 
-def resolve(program: Program, read: Reader = read_file) -> tuple[Program, list[Problem]]:
-    """Return a program with the files that it imports put in front of it, and the problems met."""
+def resolve(program: Program, read: Reader = read_nothing, folder: str | None = None) -> tuple[Program, list[Problem]]:
+    """Return a program with the files that it imports put in front of it, and the problems met.
+
+    Its own imports are looked up from a folder, that of its name if none is given.
+    """
     if not any(isinstance(item, Import) for item in program.items):
         return program, []
-    files = _Files(read)
+    files = _Files(read, folder)
     files.collect(program)
     problems = files.problems + list(_cycle_problems(files)) + list(_name_problems(files))
     return _flatten(files, problems), problems
@@ -70,6 +66,7 @@ class _Files:
     """The files met so far: their programs, and which import leads to which file."""
 
     read: Reader
+    folder: str | None
     programs: dict[str, Program] = field(default_factory=dict)
     targets: dict[str, list[tuple[Import, str]]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -93,7 +90,8 @@ class _Files:
 
     def _fetch(self, item: Import, importer: str) -> tuple[str, bool] | None:
         """Return the path that an import means and whether it is new; report a missing file."""
-        wanted = os.path.normpath(os.path.join(os.path.dirname(importer), item.file))
+        given = self.folder if importer == self.main else None
+        wanted = os.path.normpath(os.path.join(os.path.dirname(importer) if given is None else given, item.file))
         candidates = [wanted, *(wanted + extension for extension in EXTENSIONS)]
         for path in candidates:
             if path in self.programs:

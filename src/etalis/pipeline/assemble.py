@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from etalis.errors import EtalisError, Problem, ProgramError, Source, Span
+from etalis.language.flags import FLAGS, flag_problems
+from etalis.language.syntax import Const, SetFlag
 from etalis.logic.loaders import load_rows
+from etalis.logic.term import to_value
 from etalis.pipeline.spec import Pipeline
 from etalis.runtime.program import Program
 from etalis.runtime.program import compile as compile_text
@@ -68,9 +71,12 @@ def _compile(pipeline: Pipeline, texts: Texts, problems: list[Problem]) -> Progr
     flags = dict(pipeline.program.flags)
     if pipeline.program.policy is not None:
         flags["event_consumption_policy"] = pipeline.program.policy
+    unknown = [SetFlag(name, Const(to_value(flags.pop(name)))) for name in list(flags) if name not in FLAGS]
+    problems += [_place(pipeline, problem, texts) for flag in unknown for problem in flag_problems(flag)]
     whole = "".join(text for _, text in texts)
     try:
-        return compile_text(whole, name=texts[0][0], **flags)  # imports are looked for beside the first file
+        # Imports are looked for beside the first file.
+        return compile_text(whole, name=texts[0][0], imports=Path(texts[0][0]).parent, **flags)
     except ProgramError as error:
         problems += [_place(pipeline, problem, texts) for problem in error.problems]
         return None

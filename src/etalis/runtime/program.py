@@ -16,7 +16,7 @@ from etalis.language.attributes import Signature
 from etalis.language.check import check_rules, check_text
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import Settings, settings, with_limits
-from etalis.language.modules import Reader, read_file
+from etalis.language.imports import Reader, read_below, read_file, read_nothing
 from etalis.language.names import triggered
 from etalis.language.rules import declarations, event_rules
 from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
@@ -46,16 +46,45 @@ def compile(  # noqa: A001
     text: str,
     *,
     name: str = "<program>",
-    read: Reader = read_file,
+    imports: str | Path | None = None,
+    read: Reader | None = None,
     register: Mapping[str, Callable[..., Any]] | None = None,
     **flags: object,
 ) -> Program:
     """Compile a program's text; raise a ProgramError with all that is wrong with it.
 
-    `register` gives Python functions to its goals, by `name` or `name/arity` (see `Program.register`).
+    It imports nothing, unless `imports` names the folder that it may import from, or `read` is a function from a file's
+    name to its text, None if there is none. `register` gives Python functions to its goals, by `name` or `name/arity`
+    (see `Program.register`).
     """
-    added = read_register(register or {})
-    tree, problems = check_text(text, name, read=read, given=frozenset(added))
+    folder = None if imports is None else str(imports)
+    reader = read or (read_nothing if imports is None else read_below(imports))
+    return _compile(text, name, reader, folder, register or {}, flags)
+
+
+def compile_file(
+    path: str | Path,
+    *,
+    imports: str | Path | None = None,
+    read: Reader | None = None,
+    register: Mapping[str, Callable[..., Any]] | None = None,
+    **flags: object,
+) -> Program:
+    """Compile a program from a file, which may import what lies below its own folder, or below `imports`."""
+    where = Path(path)
+    text = read_file(str(where))
+    if text is None:
+        raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
+    reader = read or read_below(where.parent if imports is None else imports)
+    return _compile(text, str(where), reader, None, register or {}, flags)
+
+
+def _compile(
+    text: str, name: str, read: Reader, folder: str | None, register: Mapping[str, Callable[..., Any]],
+    flags: Mapping[str, object],
+) -> Program:  # fmt: skip
+    added = read_register(register)
+    tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
@@ -65,15 +94,6 @@ def compile(  # noqa: A001
         raise ProgramError(*refused)
     program.knowledge.register(added.values())
     return program
-
-
-def compile_file(path: str | Path, **flags: Any) -> Program:
-    """Compile a program from a file."""
-    where = Path(path)
-    text = read_file(str(where))
-    if text is None:
-        raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
-    return compile(text, name=str(where), **flags)
 
 
 class Program:

@@ -9,6 +9,7 @@ import pytest
 
 from etalis.language.check import check
 from etalis.language.flags import FLAGS, REFUSED
+from etalis.language.imports import read_below
 from etalis.language.parser import parse_collect
 
 ROOT = Path(__file__).parents[3]
@@ -28,7 +29,7 @@ def test_the_table_has_exactly_the_codes_of_the_source() -> None:
 def test_the_example_gives_its_code(code: str) -> None:
     program, problems = parse_collect(TABLE[code], "example")
     assert problems == []
-    assert code in {problem.code for problem in check(program)}
+    assert code in {problem.code for problem in check(program, read=read_below(Path.cwd()))}
 
 
 def test_every_code_has_a_test() -> None:
