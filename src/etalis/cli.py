@@ -45,8 +45,8 @@ from etalis.cli_report import (
     write_text,
 )
 from etalis.errors import Problem, ProgramError
-from etalis.formats import STANDARD_INPUT, Item, Reading, Row, feed, read, write
-from etalis.formats.row import Place
+from etalis.formats import STANDARD_INPUT, Item, Row, feed, read, write
+from etalis.formats.row import Place, reading_of
 from etalis.logic.term import format_value
 from etalis.runtime.order import DeadLetter
 from etalis.temporal.event import Event
@@ -139,7 +139,7 @@ def run(
         tally = Tally(keep=timeline)
         told = (sys.stderr if output is Output.JSON else sys.stdout).write
         engine = compiled.engine(policy=policy, output=told, on_dead_letter=tally.note_late)
-        reading = Reading(schema=compiled.signatures, event=event, time=time, unit=unit)
+        reading = reading_of(compiled, event=event, time=time, unit=unit)
         items = read(events, reading, format=format_)
         started = clock.monotonic()
         visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()

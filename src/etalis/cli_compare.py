@@ -27,7 +27,8 @@ from etalis.cli_report import (
     reporting,
 )
 from etalis.errors import ConditionError
-from etalis.formats import Reading, feed, read
+from etalis.formats import feed, read
+from etalis.formats.row import reading_of
 from etalis.runtime.comparison import GAINED, compare_matches
 from etalis.runtime.order import DeadLetter
 from etalis.temporal.event import Event
@@ -63,7 +64,7 @@ def compare(
             engine = program.engine(
                 policy=policy, output=lambda _: None, on_dead_letter=late.append, on_error=errors.append
             )
-            reading = Reading(schema=program.signatures, event=event, time=time, unit=unit)
+            reading = reading_of(program, event=event, time=time, unit=unit)
             items = read(events, reading, format=format_)
             return feed(engine, in_time_order(items) if sort else items)
 

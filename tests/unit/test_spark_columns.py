@@ -35,8 +35,24 @@ def test_attributes_by_name_and_by_position() -> None:
 
 
 def test_a_declared_event_in_other_names_is_read_by_position() -> None:
-    found = plan(PROGRAM, Given({"event": "string", "at": "int", "k": "string", "v": "decimal(9,2)"}))
+    text = ":- event(withdrawal(card: string, amount: float)). d(C) <- withdrawal(C, A)."
+    found = plan(text, Given({"event": "string", "at": "int", "k": "string", "v": "decimal(9,2)"}))
     assert columns(found)["withdrawal"] == ("k", "v")
+
+
+def test_an_undeclared_event_is_bound_by_variables_or_by_exactly_as_many_columns() -> None:
+    text = "two(Card) <- w(Card, Amount) seq w(Card, _)."
+    wider = {"at": "int", "region": "string", "card": "string", "amount": "double"}
+    assert columns(plan(text, Given(wider)))["w"] == ("card", "amount")
+    assert columns(plan("d <- w(X, Y).", Given({"at": "int", "p": "int", "q": "int"})))["w"] == ("p", "q")
+    assert columns(plan("d <- w(X, Y).", Given({"at": "int", "a1": "int", "a2": "int", "a3": "int"})))["w"] == (
+        "a1",
+        "a2",
+    )
+    with pytest.raises(InputError, match=r":- event\(w\(card: string, amount: float\)\)\."):
+        plan("two(Card) <- w(Card, A) seq w(Card, B).", Given(wider))
+    with pytest.raises(InputError, match="E602"):  # the variables say the contrary of the order
+        plan("d <- w(Y, X).", Given({"at": "int", "x": "int", "z": "int"}))
 
 
 def test_capitals_do_not_matter() -> None:
@@ -148,11 +164,11 @@ REFUSED: dict[str, tuple[tuple[str, dict[str, str], dict[str, Any]], str]] = {
     ),
     "missing attribute": (
         (PROGRAM, {"type": "string", "ts": "int", "card": "string", "amout": "double"}, {}),
-        "E602: the DataFrame has no column for amount of withdrawal\n  hint: did you mean amout?",
+        "E602: the DataFrame: no column for amount of withdrawal\n  hint: did you mean amout?",
     ),
     "too few columns": (
         ("d <- a(X, Y).", {"event": "string", "ts": "int", "x": "int"}, {}),
-        "E602: a/2 needs 2 columns, the DataFrame has 1",
+        "E602: the DataFrame: a/2 reads 2 attributes, there is 1 column: x",
     ),
     "text as time": (
         (PROGRAM, COLUMNS | {"ts": "string"}, {}),

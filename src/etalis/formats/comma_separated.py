@@ -1,15 +1,17 @@
 """CSV and TSV files: a header line, then one event per line.
 
-A cell of a declared attribute is read by its type, of an undeclared one as integer, float or text, whichever it looks
-like. An empty cell is null; empty cells at the end of an undeclared event are attributes it does not have.
+A declared type decides, and is applied to the text of the cell. A cell of no declared type is an integer only in its
+shortest form (`007` is text), a float as JSON writes it, else text. An empty cell is null.
 A quoted cell may go over several lines; where its quotes do not fit, the first line alone is bad.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -23,27 +25,38 @@ from etalis.temporal.interval import to_seconds
 _TRUTHS = MappingProxyType({"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False})
 MOST_LINES = 100  # of one record
 _QUOTES = "check the quotes of this line"
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_DIGITS = re.compile(r"[+-]?[0-9]+")
+_LONG = 4_000
 _NOT_NUMBERS = frozenset(("nan", "inf", "infinity"))
 
 
 def parse_cell(text: str) -> Value:
-    """Read a cell of no declared type.
+    """Read a cell of no declared type: an integer in its shortest form, a float as in JSON, else text.
 
-    >>> [parse_cell(t) for t in ("7", "7.5", "basel", "7e3", "007 James")]
-    [7, 7.5, 'basel', 7000.0, '007 James']
+    >>> [parse_cell(t) for t in ("7", "7.5", "basel", "7e3", "007", "+1", "")]
+    [7, 7.5, 'basel', 7000.0, '007', '+1', 'null']
     """
-    for read in (_parse_int, _parse_float):
-        try:
-            return to_value(read(text))
-        except ValueError:
-            continue
-    return text
+    if text == "":
+        return "null"
+    if _CANONICAL.fullmatch(text):
+        return parse_digits(text)
+    return to_value(float(text)) if _FLOAT.fullmatch(text) else text
+
+
+def parse_digits(text: str) -> int:
+    """Read an integer of any length (Python refuses very long ones)."""
+    return int(text) if len(text) < _LONG else int(Decimal(text))
 
 
 def _parse_int(text: str) -> int:
-    if "_" in text:
+    if _DIGITS.fullmatch(text.strip()):
+        return parse_digits(text.strip())
+    number = _parse_float(text)
+    if not number.is_integer():
         raise ValueError(text)
-    return int(text)
+    return int(number)
 
 
 def _parse_float(text: str) -> float:
@@ -63,6 +76,7 @@ def _parse_moment(text: str) -> int | float:
 CELLS: Mapping[str | None, tuple[Callable[[str], Any], str]] = MappingProxyType(
     {
         None: (parse_cell, "a value"),
+        "any": (parse_cell, "a value"),
         "int": (_parse_int, "an integer"),
         "float": (_parse_float, "a number"),
         "string": (str, "text"),

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from etalis.errors import EtalisError
+from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_times
 from etalis.formats.row import Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
-from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
+from etalis.formats.table import check_event
 from etalis.language.attributes import convert_one
 from etalis.language.spelling import suggest
 from etalis.logic.term import Struct, Value, to_value
@@ -25,20 +26,40 @@ _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
 def read_json_lines(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a stream of JSON texts, one per line; empty lines are passed over."""
+    check_event(reading)
+    records = Records(reading)
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
-        yield read_row(_event, text, reading, place=Place(source, number, text))
+        yield read_row(_event, text, records, place=Place(source, number, text))
 
 
-def _event(text: str, reading: Reading, place: Place) -> Event:
+def read_records(rows: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:
+    """Yield rows that are Python objects: dicts as JSON objects are, tuples and lists (name, attribute, ..., time)."""
+    check_event(reading)
+    records = Records(reading)
+    for number, row in enumerate(rows, 1):
+        yield read_row(_read_record, row, records, place=Place(source, number))
+
+
+def _event(text: str, records: Records, place: Place) -> Event:
     record = _load(text, place)
-    if isinstance(record, dict):
-        return _from_object(record, reading, place)
-    if isinstance(record, list):
-        return _from_array(record, reading, place)
+    if isinstance(record, dict | list):
+        return _read_record(record, records, place)
     raise place.refuse("E402", f"expected an object, found {text.strip()[:40]}", _SHAPE)
+
+
+def _read_record(record: Any, records: Records, place: Place) -> Event:
+    match record:
+        case Event():
+            return record
+        case Mapping():
+            return records.from_object({str(key): value for key, value in record.items()}, place)
+        case list() | tuple():
+            return _from_array(record, records.reading, place)
+    hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
+    raise place.refuse("E306", f"not a row of events: {str(record)[:40]}", hint)
 
 
 def _load(text: str, place: Place) -> Any:
@@ -64,20 +85,59 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _from_object(record: dict[str, Any], reading: Reading, place: Place) -> Event:
-    name = _take_name(record, reading, place)
-    interval = _take_interval(record, reading, place)
-    if isinstance(record.get("args"), list):
-        args = record.pop("args")
-        record.pop("rule", None)
-        _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
-        values: Sequence[Value] = [_value(arg, place) for arg in args]
-    else:
-        values = _take_attributes(record, name, reading, place)
-    return Event.make(name, tuple(values), *interval)
+class Records:
+    """Reads objects; which of their fields are the attributes of an event is found once per set of fields."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.layouts: dict[tuple[str, frozenset[str]], tuple[tuple[str, str, str], ...]] = {}
+
+    def from_object(self, record: dict[str, Any], place: Place) -> Event:
+        """Return the event of one object, which is used up."""
+        name = _take_name(record, self.reading, place)
+        interval = _take_interval(record, self.reading, place)
+        if isinstance(record.get("args"), list):
+            args = record.pop("args")
+            record.pop("rule", None)
+            _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
+            values: Sequence[Value] = [_value(arg, place) for arg in args]
+        else:
+            layout = self._layout(name, record, place)
+            values = [_attribute(name, attribute, kind, record[field], place) for field, attribute, kind in layout]
+        return Event.make(name, tuple(values), *interval)
+
+    def _layout(self, name: str, record: Mapping[str, Any], place: Place) -> tuple[tuple[str, str, str], ...]:
+        """Return the field, the name and the type of every attribute of an event."""
+        key = name, frozenset(record)
+        if key not in self.layouts:
+            self.layouts[key] = self._find_layout(name, record, place)
+        return self.layouts[key]
+
+    def _find_layout(self, name: str, record: Mapping[str, Any], place: Place) -> tuple[tuple[str, str, str], ...]:
+        declared = self.reading.schema.get(name)
+        if declared is not None:
+            names = [attribute for attribute, _ in declared]
+            _refuse_unknown(record, names, name, place)
+            missing = [attribute for attribute in names if attribute not in record]
+            if missing:
+                hint = "use null for an unknown value"
+                raise place.refuse("E406", f"attribute {missing[0]} of {name} is missing", hint)
+            return tuple((attribute, attribute, kind) for attribute, kind in declared)
+        signatures = self.reading.known.get(name, ())
+        if signatures:
+            try:
+                _, fields = bind_one_of(signatures, list(record))
+            except UnboundError as error:
+                raise place.refuse("E406", error.message, error.hint) from None
+            return tuple((field, field, "term") for field in fields)
+        if not record or self.reading.known:  # of an event that no rule reads nothing is asked
+            return tuple((field, field, "term") for field in record)
+        listed = ", ".join(f"{key}: term" for key in record)
+        hint = f'write "args": [...], or declare the event: :- event({name}({listed})).'
+        raise place.refuse("E406", f"{name} is not declared, so its attributes have no order", hint)
 
 
-def _from_array(record: list[Any], reading: Reading, place: Place) -> Event:
+def _from_array(record: Sequence[Any], reading: Reading, place: Place) -> Event:
     if len(record) < 2 or not isinstance(record[0], str):
         raise place.refuse("E403", "expected [name, attribute, ..., time]", _SHAPE)
     moment = time_of(record[-1], "time", reading, place, find)
@@ -85,43 +145,23 @@ def _from_array(record: list[Any], reading: Reading, place: Place) -> Event:
 
 
 def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:
-    keys = EVENT_COLUMNS if reading.event is None or reading.event not in record else (reading.event,)
-    for key in keys if reading.event is None or reading.event in record else ():
-        if key in record:
-            name = record.pop(key)
-            if not isinstance(name, str) or not name:
-                raise place.refuse(
-                    "E403", f"{key}: expected the event's name, found {name!r}", _SHAPE, find(place, key)
-                )
-            return name
+    key = find_event(record, reading.event)
+    if key is not None:
+        name = record.pop(key)
+        if not isinstance(name, str) or not name:
+            raise place.refuse("E403", f"{key}: expected the event's name, found {name!r}", _SHAPE, find(place, key))
+        return name
     if reading.event is None:
         raise place.refuse("E403", "the line names no event", _SHAPE)
     return reading.event
 
 
 def _take_interval(record: dict[str, Any], reading: Reading, place: Place) -> tuple[int, int]:
-    for wanted in TIME_COLUMNS if reading.time is None else ((reading.time,),):
-        if all(key in record for key in wanted):
-            moments = [time_of(record.pop(key), key, reading, place, find) for key in wanted]
-            return interval_of(moments[0], moments[-1], place)
-    raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
-
-
-def _take_attributes(record: dict[str, Any], name: str, reading: Reading, place: Place) -> Sequence[Value]:
-    declared = reading.schema.get(name)
-    if declared is None:
-        if not record:
-            return ()
-        hint = (
-            f'write "args": [...], or declare the event: :- event({name}({", ".join(f"{k}: term" for k in record)})).'
-        )
-        raise place.refuse("E406", f"{name} is not declared, so its attributes have no order", hint)
-    names = [attribute for attribute, _ in declared]
-    _refuse_unknown(record, names, name, place)
-    missing = [attribute for attribute in names if attribute not in record]
-    if missing:
-        raise place.refuse("E406", f"attribute {missing[0]} of {name} is missing", "use null for an unknown value")
-    return [_attribute(name, attribute, kind, record[attribute], place) for attribute, kind in declared]
+    keys = find_times(record, reading.time)
+    if keys is None:
+        raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
+    moments = [time_of(record.pop(key), key, reading, place, find) for key in keys]
+    return interval_of(moments[0], moments[-1], place)
 
 
 def _attribute(event: str, attribute: str, kind: str, given: Any, place: Place) -> Value:

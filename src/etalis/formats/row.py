@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.errors import EtalisError, InputError, Problem, Source, Span
+from etalis.formats.roles import Signature, signatures_of
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
 
 Find: TypeAlias = "Callable[[Place, str], tuple[int, int] | None]"
 Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)
@@ -105,16 +109,30 @@ Item: TypeAlias = Row | Pause | Bad
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How to read a source: declared attributes, the event of rows that name none, the column of time, its unit."""
+    """How to read a source: declared attributes, the event of rows that name none, the column of time, its unit.
+
+    `known` are the kinds of events of a program by their names; without it, whatever an undeclared event has is taken.
+    """
 
     schema: Schema = field(default_factory=dict)
     event: str | None = None
-    time: str | None = None
+    time: str | Sequence[str] | None = None
     unit: str = "s"
+    known: Mapping[str, tuple[Signature, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
             raise InputError(Problem("E407", f"unknown unit of time {self.unit!r}", hint=f"one of {', '.join(UNITS)}"))
+
+
+def reading_of(
+    program: Program, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s"
+) -> Reading:
+    """Return how to read a source for a program."""
+    known: dict[str, tuple[Signature, ...]] = {}
+    for signature in signatures_of(program):
+        known[signature.kind[0]] = (*known.get(signature.kind[0], ()), signature)
+    return Reading(schema=program.signatures, event=event, time=time, unit=unit, known=known)
 
 
 def read_row(event: Callable[..., Event], *given: object, place: Place) -> Row | Bad:

@@ -1,8 +1,7 @@
 """The columns of a table and the part each plays: which names the event, which holds the time, which are attributes.
 
-Law: the parts are found once per file, and the columns of an event's attributes once per kind of event, so a row costs
-only its cells. An attribute's column is found by its declared name; a kind whose names are not in the header is read by
-position.
+Law: the parts are found once per file (`roles`), and the columns of an event's attributes once per kind of event, so a
+row costs only its cells.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
+from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_event, find_times
 from etalis.formats.row import Place, Reading, interval_of, time_of
 from etalis.language.spelling import suggest
 from etalis.logic.term import Value
 from etalis.temporal.event import Event
-
-EVENT_COLUMNS = ("event", "type")
-TIME_COLUMNS = (("at",), ("start", "end"), ("time",), ("ts",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +84,26 @@ class Table:
         return name
 
     def _layout(self, name: str, place: Place) -> Layout:
-        declared = self.reading.schema.get(name)
-        if declared is None:
+        free = [self.columns[i] for i in self.attribute_columns]
+        signatures = signatures_for(self.reading, name)
+        if not signatures:
             return Layout(tuple(Attribute(name, i, self.columns[i], None) for i in self.attribute_columns), (), False)
-        columns = self._columns([attribute for attribute, _ in declared], name, place)
-        attributes = tuple(Attribute(name, i, a, t) for i, (a, t) in zip(columns, declared, strict=True))
-        return Layout(attributes, tuple(i for i in self.attribute_columns if i not in columns), True)
+        try:
+            signature, columns = bind_one_of(signatures, free)
+        except UnboundError as error:
+            raise place.refuse("E406", error.message, error.hint) from None
+        places = [self.columns.index(column) for column in columns]
+        types = signature.attributes or [(column, None) for column in columns]
+        attributes = tuple(Attribute(name, i, a, t) for i, (a, t) in zip(places, types, strict=True))
+        return Layout(attributes, tuple(i for i in self.attribute_columns if i not in places), True)
 
-    def _columns(self, names: Sequence[str], event: str, place: Place) -> list[int]:
-        """Return the columns of the attributes: by name if the header has one of the names, else by position."""
-        by_name = {self.columns[i]: i for i in self.attribute_columns}
-        missing = [name for name in names if name not in by_name]
-        listed = f"the file's columns are {', '.join(self.columns)}"
-        if not missing:
-            return [by_name[name] for name in names]
-        if len(missing) < len(names):
-            hint = suggest(missing[0], by_name, listed)
-            raise place.refuse("E406", f"no column for attribute {missing[0]} of {event}", hint)
-        if len(names) > len(self.attribute_columns):
-            message = f"{event} has {len(names)} attributes, the file {len(self.attribute_columns)} columns for them"
-            raise place.refuse("E406", message, listed)
-        return list(self.attribute_columns[: len(names)])
+
+def signatures_for(reading: Reading, event: str) -> tuple[Signature, ...]:
+    """Return what is known of an event's attributes: by the program, or by a schema alone."""
+    if event in reading.known:
+        return reading.known[event]
+    declared = reading.schema.get(event)
+    return () if declared is None else (Signature((event, len(declared)), declared),)
 
 
 def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell: ReadCell) -> Table:
@@ -124,19 +120,29 @@ def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell:
 
 def _event_column(names: tuple[str, ...], reading: Reading, source: str) -> int | None:
     """Return the column that names the event; None if every row is the event that `reading` names."""
-    if reading.event is not None:
-        return names.index(reading.event) if reading.event in names else None
-    for name in EVENT_COLUMNS:
-        if name in names:
-            return names.index(name)
-    hint = "name a column `event` or `type`, or say which event every row is (--event NAME)"
-    raise InputError(Problem("E403", f"{source}: no column names the event; columns: {', '.join(names)}", hint=hint))
+    found = find_event(names, reading.event)
+    if found is not None:
+        return names.index(found)
+    if reading.event is None:
+        hint = "name a column `event` or `type`, or say which event every row is (--event NAME)"
+        message = f"{source}: no column names the event; columns: {', '.join(names)}"
+        raise InputError(Problem("E403", message, hint=hint))
+    check_event(reading, names)
+    return None
+
+
+def check_event(reading: Reading, columns: Sequence[str] = ()) -> None:
+    """Refuse a name for the event of every row that no rule reads."""
+    if reading.event is not None and reading.known and reading.event not in reading.known:
+        hint = suggest(reading.event, [*columns, *reading.known], f"its rules read {', '.join(reading.known)}")
+        message = f"event={reading.event!r} is neither a column nor an event of the program"
+        raise InputError(Problem("E602", message, hint=hint))
 
 
 def _time_columns(names: tuple[str, ...], reading: Reading, source: str) -> tuple[int, ...]:
-    for wanted in TIME_COLUMNS if reading.time is None else ((reading.time,),):
-        if all(name in names for name in wanted):
-            return tuple(names.index(name) for name in wanted)
+    found = find_times(names, reading.time)
+    if found is not None:
+        return tuple(map(names.index, found))
     hint = "name a column `at`, `time` or `ts`, or two of them `start` and `end`, or say which it is (--time NAME)"
     raise InputError(Problem("E404", f"{source}: no column of time; columns: {', '.join(names)}", hint=hint))
 

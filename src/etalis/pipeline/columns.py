@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from etalis.errors import Problem
-from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
+from etalis.formats.roles import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import Pipeline, SourcePart

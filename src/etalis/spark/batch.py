@@ -12,11 +12,12 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
+from etalis.formats.roles import Signature
 from etalis.formats.row import UNITS
 from etalis.language.effects import find_unplanned
 from etalis.language.flags import Settings
 from etalis.language.printer import print_program
-from etalis.language.rules import declarations, knowledge_changes
+from etalis.language.rules import attribute_variables, declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind, show
@@ -43,7 +44,6 @@ from etalis.tables.schema import (
     Given,
     Layout,
     Options,
-    Signature,
     Slots,
     assign_slots,
     read_frames,
@@ -172,7 +172,8 @@ def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
     )
     read.update(dict.fromkeys(knowledge_changes(program.tree)))
     declared = {kind: d.attributes for kind, d in declarations(program.tree).items()}
-    return [Signature(kind, declared.get(kind), kind in made) for kind in read]
+    variables = attribute_variables(program.tree)
+    return [Signature(kind, declared.get(kind), kind in made, variables.get(kind, ())) for kind in read]
 
 
 def _time_type(frames: Sequence[Frame], heads: Sequence[p.Head], unit: str) -> str:

@@ -22,6 +22,10 @@ _FITTING: Mapping[str, tuple[str, ...]] = {
     "time": (*MOMENTS, *INTEGERS, *FLOATS),
     "term": (*_SCALARS, *NESTED),
 }
+_NATURAL = (
+    (INTEGERS, "int"), (FLOATS, "float"), (STRINGS, "string"), (("boolean",), "bool"), (MOMENTS, "time"),
+    (NESTED, "term"),
+)  # fmt: skip
 _WAYS: Mapping[str, str] = {
     "binary": "make it a string: base64(...) or hex(...)",
     "interval": "make it a number of seconds",
@@ -79,6 +83,16 @@ def way_out(column_type: str) -> str:
 def fitting(column_type: str) -> str | None:
     """Return the type of the language that a column can be declared as."""
     return next((wanted for wanted in _FITTING if misfit(column_type, wanted) is None), None)
+
+
+def declarable(column_type: str) -> str:
+    """Return the type that a declaration would give a column.
+
+    >>> [declarable(t) for t in ("int", "decimal(10,2)", "date", "array<int>")]
+    ['int', 'float', 'time', 'term']
+    """
+    base = base_of(column_type)
+    return next((natural for family, natural in _NATURAL if base in family), "any")
 
 
 def _parts(column_type: str) -> Iterator[tuple[str | None, str]]:

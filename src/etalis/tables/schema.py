@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
+from etalis.formats.roles import Signature, UnboundError, bind, find_event, find_times
 from etalis.formats.row import UNITS
-from etalis.formats.table import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.spelling import suggest
 from etalis.plan.keys import show
 from etalis.tables.column_types import (
@@ -22,6 +22,7 @@ from etalis.tables.column_types import (
     MOMENTS,
     STRINGS,
     base_of,
+    declarable,
     fitting,
     misfit,
     transport,
@@ -33,15 +34,6 @@ Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in or
 
 TEXT = "text"  # what stands for the declared type of an attribute that travels as program text
 _TYPES: Mapping[str, str] = {"bigint": "int", "double": "float", "string": "string", "boolean": "bool"}
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A kind of event that rules read: its declared attributes, if it is declared, and whether rules make it too."""
-
-    kind: Kind
-    attributes: tuple[tuple[str, str], ...] | None
-    made: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +137,9 @@ def _asked_times(given: Given, options: Options) -> tuple[str, ...]:
         if len(asked) not in (1, 2):
             raise refuse("E605", f"time is one column or two, not {len(asked)}", "give time=(start, end)")
         return tuple(_column(given, name, "tells the time") for name in asked)
-    for names in TIME_COLUMNS:
-        if all(name in given.columns for name in names):
-            return tuple(names)
+    found = find_times(given.columns, None)
+    if found is not None:
+        return found
     hint = f'say which it is: time="..." or time=(start, end); its columns are {_listed(given.columns)}'
     raise refuse("E602", f"{given.label} has no column of time", hint)
 
@@ -175,10 +167,7 @@ def _order_column(given: Given, name: str) -> str:
 def _event_column(given: Given, options: Options, times: tuple[str, ...]) -> str | None:
     """Return the column that names the event; None if all rows are of the one kind that there is."""
     columns = given.columns
-    if options.event is None:
-        found = next((name for name in EVENT_COLUMNS if name in columns and name not in times), None)
-    else:
-        found = next((name for name in columns if name.casefold() == options.event.casefold()), None)
+    found = find_event([name for name in columns if name not in times], options.event)
     if found is not None and base_of(columns[found]) not in STRINGS:
         raise refuse("E603", f"the column {found} of type {columns[found]} cannot name events", "it must hold strings")
     return found
@@ -224,33 +213,15 @@ def _tagged_layouts(given: Given, free: Columns, known: Sequence[Signature]) -> 
 
 
 def _layout(tag: str, signature: Signature, given: Given, free: Columns) -> Layout:
-    names = tuple(free)
-    if signature.attributes is None:
-        count = signature.kind[1]
-        if count > len(names):
-            hint = f"its attribute columns are {_listed(names) or 'none'}; or declare the event, to use names"
-            raise refuse("E602", f"{show(signature.kind)} needs {count} columns, {given.label} has {len(names)}", hint)
-        columns: tuple[str, ...] = names[:count]
-        declared: tuple[str | None, ...] = (None,) * count
-    else:
-        columns = _declared_columns(signature, given, free)
-        declared = tuple(t for _, t in signature.attributes)
+    likely = {name: declarable(column_type) for name, column_type in free.items()}
+    try:
+        columns = bind(signature, list(free), likely)
+    except UnboundError as error:
+        raise refuse("E602", f"{given.label}: {error.message}", error.hint) from None
+    declared = tuple(None if t == "any" else t for _, t in signature.attributes or [("", None)] * len(columns))
     for column, wanted in zip(columns, declared, strict=True):
         _check_type(column, free[column], wanted, signature.kind[0])
     return Layout(tag, signature.kind, columns, tuple(free[c] for c in columns), declared)
-
-
-def _declared_columns(signature: Signature, given: Given, free: Columns) -> tuple[str, ...]:
-    assert signature.attributes is not None
-    wanted = [name for name, _ in signature.attributes]
-    by_name = {name.casefold(): name for name in free}
-    missing = [name for name in wanted if name.casefold() not in by_name]
-    if not missing:
-        return tuple(by_name[name.casefold()] for name in wanted)
-    if len(missing) == len(wanted) and len(free) >= len(wanted):
-        return tuple(free)[: len(wanted)]
-    hint = suggest(missing[0], free, f"its attribute columns are {_listed(free) or 'none'}")
-    raise refuse("E602", f"{given.label} has no column for {_listed(missing)} of {signature.kind[0]}", hint)
 
 
 def _check_type(column: str, column_type: str, declared: str | None, event: str) -> None:
