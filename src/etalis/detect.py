@@ -27,8 +27,8 @@ from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sources import Source, ahead, open_source
-from etalis.tables.times import to_micros
 from etalis.tables.unfinished import Unfinished
+from etalis.temporal.columns import to_micros
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, Input

@@ -19,7 +19,7 @@ from etalis.language.steps import Step
 from etalis.logic.term import Struct, Value, real
 from etalis.logic.time_builtins import no_clock
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_seconds, to_time
+from etalis.temporal.interval import to_microseconds, to_seconds, to_time
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
@@ -112,7 +112,7 @@ def _to_value(time: int) -> Value:
 def alarm_time(kind: str, when: Value, end: int) -> int | None:
     """Return the moment of an alarm, or None if `when` is no delay or no moment (reading 4)."""
     if isinstance(when, int | float) and math.isfinite(when):
-        moment = to_time(when)
+        moment = to_microseconds(when)
         if kind == "after":
             return end + moment if moment > 0 else None
         return max(end, moment)

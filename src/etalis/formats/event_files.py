@@ -20,7 +20,7 @@ from etalis.language.parser import read_clauses
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
 from etalis.logic.term import Struct, Value, format_value
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import to_microseconds, to_time
 
 TICK = 1_000  # what an event without a stamp moves the clock by, in microseconds
 _EXPECTED = "expected event(...) or sleep(...)"
@@ -118,7 +118,7 @@ def _seconds(term: Term) -> int:
     if not isinstance(value, int | float) or value < 0:
         message = f"expected a number of seconds, found {format_value(value)}"
         raise InputError(Problem("E404", message, term.span, _SHAPE))
-    return to_time(value)
+    return to_microseconds(value)
 
 
 def _calendar(value: Struct) -> int:

@@ -7,19 +7,16 @@ Law: a record that cannot be read is an item too, `Bad`, and ends nothing; only 
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import UNITS as UNITS
+from etalis.temporal.interval import TimeRangeError, to_time
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -27,12 +24,7 @@ if TYPE_CHECKING:
 Find: TypeAlias = "Callable[[Place, str], tuple[int, int] | None]"
 Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)
 
-UNITS: Mapping[str, Fraction] = {
-    "s": Fraction(1_000_000),
-    "ms": Fraction(1_000),
-    "us": Fraction(1),
-    "ns": Fraction(1, 1_000),
-}
+parse_time = to_time  # what a source gives as time, in its unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,41 +146,16 @@ def show_bytes(text: str) -> str:
 
 
 _FOREIGN = re.compile("[\udc80-\udcff]")
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-
-
-def parse_time(moment: object, unit: str) -> int:
-    """Turn what a source gives as time into microseconds; ValueError says what is wrong with it.
-
-    >>> parse_time("1.5", "s"), parse_time(1500, "ms"), parse_time("1970-01-01T00:00:02Z", "s")
-    (1500000, 1500000, 2000000)
-    """
-    if isinstance(moment, str):
-        text = moment.strip()
-        moment = (
-            int(text)
-            if text.isdecimal()
-            else Decimal(text)
-            if _NUMBER.fullmatch(text)
-            else datetime.fromisoformat(text)
-        )
-    if isinstance(moment, datetime | date):
-        return to_time(moment)
-    if isinstance(moment, bool) or not isinstance(moment, int | float | Decimal | Fraction):
-        raise ValueError(f"{moment!r} is no time")
-    if isinstance(moment, float) and not math.isfinite(moment):
-        raise ValueError(f"{moment} is no time")
-    scale = UNITS[unit]
-    if isinstance(moment, int) and scale.denominator == 1:
-        return moment * scale.numerator
-    return round(Fraction(moment) * scale)
 
 
 def time_of(moment: object, column: str, reading: Reading, place: Place, find: Find) -> int:
     """Return a row's time or refuse the row; `find` tells where in the line it stands."""
     try:
         return parse_time(moment, reading.unit)
-    except (ValueError, OverflowError):
+    except TimeRangeError as error:
+        hint = f"say in which unit times are counted: {', '.join(UNITS)}"
+        raise place.refuse("E404", f"{column}: {error}", hint, find(place, column)) from None
+    except ValueError:
         shown = "nothing" if moment in (None, "") else repr(moment)
         hint = "give seconds (12.5) or a date and time (2026-01-31T12:00:00Z)"
         raise place.refuse("E404", f"{column}: expected a time, found {shown}", hint, find(place, column)) from None

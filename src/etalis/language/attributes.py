@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from etalis.errors import EventError, Problem
+from etalis.logic.scalars import show, to_python
 from etalis.logic.term import Value, format_value, real, to_value
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import MICROSECONDS, TimeRangeError, to_time
 
 Signature = tuple[tuple[str, str], ...]  # (attribute, type) of a declared event
 
@@ -62,7 +63,7 @@ def convert(name: str, signature: Signature, args: tuple[Any, ...]) -> tuple[Val
 def convert_one(name: str, attribute: str, kind: str, given: Any) -> Value:
     """Turn one attribute into a value of its declared type; null passes everywhere."""
     if kind == "time":
-        return given if isinstance(given, int) and not isinstance(given, bool) else time_value(name, attribute, given)
+        return time_value(name, attribute, given)
     value = to_value(given)
     if value == "null":
         return value
@@ -78,11 +79,13 @@ def convert_one(name: str, attribute: str, kind: str, given: Any) -> Value:
 
 def time_value(name: str, attribute: str, given: Any) -> Value:
     """Turn a time attribute into seconds: whole ones as an integer."""
-    if given is None or given == "null":
+    given = to_python(given)
+    if given is None or (isinstance(given, str) and given == "null"):
         return "null"
     try:
-        seconds, rest = divmod(to_time(given), 1_000_000)
-    except TypeError:
+        seconds, rest = divmod(to_time(given), MICROSECONDS)
+    except ValueError as error:
         hint = f"the event is declared with {attribute}: time"
-        raise EventError(Problem("E305", f"{name}: {attribute} should be a time, not {given!r}", hint=hint)) from None
-    return seconds if not rest else real(seconds + rest / 1_000_000)
+        found = f"{error}" if isinstance(error, TimeRangeError) else f"not {show(given)}"
+        raise EventError(Problem("E305", f"{name}: {attribute} should be a time, {found}", hint=hint)) from None
+    return seconds if not rest else real(seconds + rest / MICROSECONDS)

@@ -17,7 +17,7 @@ from etalis.language.spelling import suggest
 from etalis.language.syntax import Const, LabelProperty, Program, Property, Rule, SetFlag, Term
 from etalis.language.wording import listing, written
 from etalis.logic.term import Value, to_value
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import to_microseconds
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 
 ON_OFF = ("on", "off")
@@ -161,10 +161,10 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         relations=values["interval_relations"],
         sharing=values["rule_sharing"] == "on",
         max_derivations=values["max_derivations"],
-        garbage_window=to_time(values["garbage_window"]) if values["garbage_control"] == "general" else None,
+        garbage_window=to_microseconds(values["garbage_window"]) if values["garbage_control"] == "general" else None,
         logging=values["logging"] == "on",
         store_fired_events=values["store_fired_events"] == "on",
-        knowledge_horizon=max(0, to_time(values["knowledge_horizon"])),
+        knowledge_horizon=max(0, to_microseconds(values["knowledge_horizon"])),
         lateness=_longest(program, values, "ooo_window", UNBOUNDED) if values["out_of_order"] == "on" else None,
         reporting=values["reporting"],
         revision=values["revision_flag"] == "on",
@@ -201,7 +201,7 @@ def with_limits(default: Settings, given: Mapping[str, object]) -> Settings:
 def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
     """Return the longest duration that the flag and the rules' properties of a name give."""
     given = [values[name], *(_constant(p.value) for p in _properties(program) if p.name == name)]
-    return max((to_time(seconds) for seconds in given if seconds != -1), default=without)
+    return max((to_microseconds(seconds) for seconds in given if seconds != -1), default=without)
 
 
 def _properties(program: Program) -> Iterator[Property]:
@@ -225,7 +225,7 @@ def rule_settings(default: Settings, rule: Rule) -> tuple[str, int | None]:
             case "policy":
                 policy = _constant(given.value)
             case "window":
-                windows.append(to_time(_constant(given.value)))
+                windows.append(to_microseconds(_constant(given.value)))
     return policy, min(windows, default=None)
 
 

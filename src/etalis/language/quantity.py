@@ -12,7 +12,7 @@ from etalis.language.operators import ARGUMENT
 from etalis.language.reader import Reader
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.tokens import Token, refusal
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import to_microseconds
 
 _UNITS = {"ms": Fraction(1, 1000)} | {
     name: Fraction(seconds)
@@ -24,7 +24,7 @@ _SECONDS = "durations are numbers of seconds: within 60"
 
 def microseconds(reader: Reader, token: Token) -> int:
     """Return the time that the number at a token means."""
-    return to_time(_exact(token[1], reader.span_of(token)))
+    return to_microseconds(_exact(token[1], reader.span_of(token)))
 
 
 def duration(reader: Reader) -> int:
@@ -39,7 +39,7 @@ def duration(reader: Reader) -> int:
     if seconds < 0:
         raise reader.refusal("E115", "a duration cannot be negative", first, _SECONDS)
     _refuse_unit(reader, seconds)
-    return to_time(seconds)
+    return to_microseconds(seconds)
 
 
 def _refuse_unit(reader: Reader, seconds: Fraction) -> None:

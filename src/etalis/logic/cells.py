@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
+from etalis.logic.scalars import is_numpy_time, to_python
 from etalis.logic.term import Value, real, to_value
 from etalis.logic.unify import Term, from_value
 from etalis.temporal.interval import MICROSECONDS, to_time
@@ -42,6 +43,9 @@ def to_term(cell: object) -> Term:
 
 def _simplify(cell: Any) -> Any:
     """Return a cell without the types that only tables have; what it leaves alone, `to_value` takes or refuses."""
+    cell = to_python(cell)
+    if is_numpy_time(cell):
+        return seconds(to_time(cell))
     match cell:
         case datetime() | date() | timedelta():
             return seconds(to_time(cell))
@@ -53,18 +57,7 @@ def _simplify(cell: Any) -> Any:
             return [_simplify(item) for item in cell]
         case dict():
             return {key: _simplify(item) for key, item in cell.items()}
-    if type(cell).__name__ in ("datetime64", "timedelta64"):
-        return _simplify(_numpy_time(cell))
     return cell
-
-
-def _numpy_time(cell: Any) -> timedelta | None:
-    """Return a time of NumPy as what has passed, rounded to microseconds; `item` would give a count of nanoseconds."""
-    if str(cell) == "NaT":
-        return None
-    if "[ns]" in cell.dtype.name:
-        return timedelta(microseconds=(cell.astype("int64").item() + 500) // 1_000)
-    return timedelta(microseconds=cell.astype(f"{type(cell).__name__}[us]").astype("int64").item())
 
 
 # literals of XML Schema

@@ -20,7 +20,7 @@ from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
 from etalis.runtime.code import Code
-from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
+from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds, to_time
 
 if TYPE_CHECKING:
     from etalis.runtime.passing import Passing
@@ -190,7 +190,7 @@ class Conditions:
         """Return the moment of an alarm, or report that there is none."""
         try:
             moment = to_moment(when)
-        except TypeError:
+        except (TypeError, ValueError, OverflowError):
             self.fail(rule)(f"an alarm cannot be set for {format_value(when)}; a number of seconds is needed")
             return None
         if form == "after":
@@ -207,7 +207,7 @@ def to_moment(value: Value) -> int:
         return value * MICROSECONDS
     if isinstance(value, Struct) and value.name == "datetime" and len(value.args) in (6, 7):
         return to_time(datetime(*value.args[:6]).replace(tzinfo=UTC))
-    return to_time(value)
+    return to_microseconds(value)
 
 
 _RAISING = "logic_"

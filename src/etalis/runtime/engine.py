@@ -38,7 +38,7 @@ from etalis.runtime.rim import to_instant, to_interval
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_seconds, to_time
+from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
     from etalis.language.flags import Settings
@@ -173,7 +173,7 @@ class Engine:
 
     def advance(self, *, to: Any) -> tuple[Event, ...]:
         """Say that nothing more will end at or before `to`; return what that settles."""
-        return self._advance(to_time(to))
+        return self._advance(to_instant(to))
 
     def close(self) -> tuple[Event, ...]:
         """End the stream: all deadlines pass, and nothing more is taken."""

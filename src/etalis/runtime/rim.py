@@ -8,39 +8,43 @@ from typing import Any
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import Signature
 from etalis.language.spelling import suggest
-from etalis.temporal.interval import MICROSECONDS, to_time
+from etalis.logic.scalars import show
+from etalis.temporal.interval import to_time
+
+_TIMES = "give seconds, a datetime, its text (2026-01-31T12:00:00Z), or a pair (start, end) of these"
 
 
 def to_interval(at: Any) -> tuple[int, int]:
-    """Turn `at` (seconds, a datetime, or a pair of either) into start and end in microseconds.
+    """Turn `at` (what `to_time` takes, or a pair of it) into start and end in microseconds.
 
     >>> to_interval(3), to_interval((1, 2.5))
     ((3000000, 3000000), (1000000, 2500000))
     """
-    if type(at) is int:
-        return at * MICROSECONDS, at * MICROSECONDS
-    try:
-        if isinstance(at, tuple | list):
-            start, end = (to_time(t) for t in at)
-            if start > end:
-                raise EventError(
-                    Problem(
-                        "E304", f"an interval that ends before it starts: {at!r}", hint="give (start, end), start first"
-                    )
-                )
-            return start, end
-        time = to_time(at)
+    if not isinstance(at, tuple | list):
+        time = _to_time(at)
         return time, time
-    except (TypeError, ValueError, OverflowError) as error:
-        hint = "give seconds, a datetime, or a pair (start, end) of these"
-        raise EventError(Problem("E303", f"{at!r} is not a time", hint=hint)) from error
+    if len(at) != 2:
+        raise EventError(Problem("E303", f"{show(at)} is not a time: an interval has a start and an end", hint=_TIMES))
+    start, end = map(_to_time, at)
+    if start > end:
+        hint = "give (start, end), start first"
+        raise EventError(Problem("E304", f"an interval that ends before it starts: {show(at)}", hint=hint))
+    return start, end
+
+
+def _to_time(at: Any) -> int:
+    try:
+        return to_time(at)
+    except ValueError as error:
+        raise EventError(Problem("E303", str(error), hint=_TIMES)) from None
 
 
 def to_instant(at: Any) -> int:
-    """Turn `at` (seconds or a datetime) into microseconds."""
+    """Turn `at` (what `to_time` takes) into microseconds."""
     start, end = to_interval(at)
     if start != end:
-        raise EventError(Problem("E303", f"{at!r} is an interval, not a moment", hint="give seconds or a datetime"))
+        hint = "give seconds, a datetime or its text"
+        raise EventError(Problem("E303", f"{show(at)} is an interval, not a moment", hint=hint))
     return end
 
 

@@ -50,7 +50,7 @@ from etalis.tables.schema import (
     refuse,
 )
 from etalis.tables.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG, USUAL_MEMORY
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import to_microseconds
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -200,7 +200,7 @@ def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
     if head.alarm is not None:
         match head.alarm.when:
             case Const(value=int() | float() as when):
-                moments.append(to_time(when))
+                moments.append(to_microseconds(when))
             case _:
                 return unit <= 1
     return all(moment % unit == 0 for moment in moments)

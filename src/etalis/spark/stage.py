@@ -27,7 +27,7 @@ from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.tables.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
-from etalis.tables.times import to_micros
+from etalis.temporal.columns import to_micros
 from etalis.temporal.event import Event, Kind
 
 Placed = tuple[bytes, int, Raw]  # key of the step, round, event

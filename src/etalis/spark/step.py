@@ -31,7 +31,7 @@ from etalis.spark.stage import Relayed
 from etalis.spark.way import stream_columns
 from etalis.tables.cells import to_list
 from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, sort_rows
-from etalis.tables.times import to_micros
+from etalis.temporal.columns import to_micros
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from etalis.errors import InputError
 from etalis.logic.cells import seconds
 from etalis.tables.sorting import refuse_row
-from etalis.tables.times import is_text, to_micros
+from etalis.temporal.columns import is_text, to_micros
 
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 

@@ -21,7 +21,7 @@ from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
 from etalis.logic.term import Struct, Value, format_atom, format_value
 from etalis.temporal.event import Event, Kind, to_plain
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import to_microseconds
 
 Named: TypeAlias = tuple[str, int]  # a kind of event
 
@@ -312,7 +312,7 @@ def _bool(value: Value) -> bool | None:
 
 
 def _time(value: Value) -> int | None:
-    return None if value == "null" else to_time(value)
+    return None if value == "null" else to_microseconds(value)
 
 
 def term_text(value: Value) -> str | None:

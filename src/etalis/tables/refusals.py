@@ -18,7 +18,7 @@ from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
 from etalis.tables.cells import in_one, reason_undeclared, to_list
 from etalis.tables.parts import Part
-from etalis.tables.times import explain_time, is_text, read_times
+from etalis.temporal.columns import explain_time, is_text, read_times
 
 _LIMIT = 1 << 63
 _TRUTHS = pa.array(["true", "false"])
@@ -106,8 +106,7 @@ def _wrong_times(table: Any, names: Sequence[str], unit: str, read: Any) -> Iter
         micros.append(times.micros)
         if times.bad is not None:
             for row in np.flatnonzero(times.bad if read is None else times.bad & read).tolist():
-                reason, hint = explain_time(table[name], row, unit)
-                yield row, f"{reason}; {hint}" if "unit" in hint else reason
+                yield row, explain_time(table[name], row, unit)[0]
     if len(micros) == 2:
         turned = micros[0] > micros[1]
         for row in np.flatnonzero(turned if read is None else turned & read).tolist():

@@ -1,6 +1,6 @@
 """Columns of time to microseconds, whatever their type: time stamps of any unit and zone, dates, numbers, text.
 
-Law: a cell has the time that `parse_time` gives for it as a Python object, so that every way in agrees. A time without
+Law: a cell has the time that `to_time` gives for it as a Python object, so that every way in agrees. A time without
 a zone is UTC, parts of a microsecond are rounded to the nearest, ties to even, and what lies outside the years 1 to
 9999 is no time.
 """
@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
-from etalis.formats.row import UNITS, parse_time
-from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS
+from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, UNITS, TimeRangeError, to_time
 
 _DAY = 86_400 * MICROSECONDS
 _STAMPS = {"s": MICROSECONDS, "ms": 1_000, "us": 1}  # a nanosecond is less than one
-_FAR = 10**9  # a year that says enough
 _ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?"
 _ZONE = r"(Z|[+-]\d\d:\d\d)$"
 
@@ -74,21 +72,13 @@ def explain_time(column: Any, row: int, unit: str) -> tuple[str, str]:
         return "it has no time", "fill in the column of time, or leave the row out"
     if pa.types.is_temporal(scalar.type):  # which Python has no object for
         return "its time lies outside the years 1 to 9999", "is the column written in another unit?"
-    cell = scalar.as_py()
     try:
-        time = parse_time(cell, unit)
-    except (ValueError, OverflowError, TypeError):
-        return f"{str(cell)[:40]!r} is no time", "give numbers, time stamps, or text such as 2026-01-31T12:00:00Z"
-    return too_far(time, unit)
-
-
-def too_far(time: int, unit: str) -> tuple[str, str]:
-    """Say that a time lies outside the years that there are, and which unit was probably meant."""
-    year = max(min(1970 + int(time / (365.2425 * _DAY)), _FAR), -_FAR)
-    finer = list(UNITS)[list(UNITS).index(unit) + 1 :]
-    fits = next((u for u in finer if EARLIEST <= time * UNITS[u] / UNITS[unit] <= LATEST), None)
-    hint = "times lie in the years 1 to 9999" if fits is None else f'is it in another unit? say unit="{fits}"'
-    return f"its time lies in the year {year}", hint
+        to_time(scalar.as_py(), unit)
+    except TimeRangeError as error:
+        return str(error), f"say in which unit times are counted: {', '.join(UNITS)}"
+    except ValueError as error:
+        return str(error), "give numbers, time stamps, or text such as 2026-01-31T12:00:00Z"
+    raise AssertionError(scalar)
 
 
 def _within(micros: Any, bad: Any) -> Times:
@@ -159,10 +149,9 @@ def _one_by_one(array: Any, unit: str) -> Any:
     found = np.empty(len(array), np.int64)
     for place, cell in enumerate(array.to_pylist()):
         try:
-            time = 0 if cell is None else parse_time(cell, unit)
-        except (ValueError, OverflowError, TypeError):
-            time = 2 * LATEST
-        found[place] = max(min(time, 2 * LATEST), 2 * EARLIEST)
+            found[place] = 0 if cell is None else to_time(cell, unit)
+        except ValueError:
+            found[place] = 2 * LATEST
     return found
 
 
