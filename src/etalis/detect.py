@@ -20,8 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
+from etalis.logic.columns import in_one
 from etalis.spark.batch import Form, plan_intake, plan_output
-from etalis.tables.cells import in_one, undeclared
+from etalis.tables.cells import undeclared
 from etalis.tables.output import Output
 from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following

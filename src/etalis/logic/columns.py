@@ -1,26 +1,75 @@
-"""Columns of Arrow as Python objects: times are rounded to the microseconds that datetimes have."""
+"""Columns of Arrow in the few types that all else is written for, and their cells as Python objects.
+
+Other tools write the same text as `large_string`, `string_view` or a dictionary; here all of them are `string`, or a
+dictionary of it. Moments are numbers of seconds, whole ones integers, durations and times of day rounded to the
+microseconds that Python has.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.logic.cells import seconds
+from etalis.temporal.columns import is_text, round_half_even, to_micros
+
+_TEXTS = pa.dictionary(pa.int32(), pa.string())
+
+
+def in_one(column: Any) -> Any:
+    """Return a column as one array of a plain type, copied only where it is in several or of another type."""
+    if not isinstance(column, pa.ChunkedArray):
+        return plain(column)
+    if column.num_chunks == 1:
+        return plain(column.chunk(0))
+    return plain(pa.concat_arrays(column.unify_dictionaries().chunks)) if column.num_chunks else _none(column.type)
+
+
+def _none(kind: Any) -> Any:
+    return plain(pa.array([], kind))
+
+
+def plain(array: Any) -> Any:
+    """Return an array in the type in which its values are held here.
+
+    >>> plain(pa.array(["a"], pa.large_string())).type, plain(pa.nulls(1)).type
+    (DataType(string), DataType(string))
+    """
+    kind = array.type
+    if pa.types.is_run_end_encoded(kind):
+        return plain(pc.run_end_decode(array))
+    if pa.types.is_dictionary(kind):
+        return _plain_dictionary(array)
+    if pa.types.is_null(kind) or (is_text(kind) and not pa.types.is_string(kind)):
+        return array.cast(pa.string())
+    return array
+
+
+def _plain_dictionary(array: Any) -> Any:
+    if not is_text(array.type.value_type):
+        return plain(array.dictionary_decode())
+    if array.type.equals(_TEXTS):
+        return array
+    return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), plain(array.dictionary))
 
 
 def to_list(column: Any) -> list[Any]:
-    """Return the cells of a column; ValueError if one lies outside of what Python's dates can say."""
-    pa = import_module("pyarrow")
-    kind = column.type
+    """Return the cells of a column; a refusal if one is a moment outside the years 1 to 9999."""
+    array = in_one(column)
+    kind = array.type
     if pa.types.is_dictionary(kind):  # each value once, however many cells have it
-        values = to_list(column.dictionary)
-        return [None if i is None else values[i] for i in column.indices.to_pylist()]
-    if pa.types.is_temporal(kind) and getattr(kind, "unit", None) == "ns":
-        rounded = [None if n is None else (n + 500) // 1_000 for n in column.cast(pa.int64()).to_pylist()]
-        column = pa.array(rounded, pa.int64()).cast(_in_microseconds(kind))
-    return column.to_pylist()  # type: ignore[no-any-return]
-
-
-def _in_microseconds(kind: Any) -> Any:
-    pa = import_module("pyarrow")
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    return pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
+        values = array.dictionary.to_pylist()
+        return [None if code is None else values[code] for code in array.indices.to_pylist()]
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        known = iter(map(seconds, to_micros(array.drop_null(), "s").tolist()))
+        return [next(known) if valid else None for valid in array.is_valid().to_pylist()]
+    if pa.types.is_string(kind):
+        return array.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
+    if getattr(kind, "unit", None) == "ns":  # a duration or a time of day, of which Python has microseconds
+        numbers = array.cast(pa.int64())
+        rounded = round_half_even(numbers.fill_null(0).to_numpy(zero_copy_only=False), 1_000)
+        target = pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
+        array = pa.array(rounded, mask=numbers.is_null().to_numpy(zero_copy_only=False)).cast(target)
+    return array.to_pylist()  # type: ignore[no-any-return]

@@ -19,7 +19,6 @@ from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.logic.cells import to_term
-from etalis.logic.columns import to_list
 from etalis.logic.unify import Term
 
 BATCH = 50_000
@@ -265,8 +264,14 @@ def _arrow(table: Any, source: str) -> _Table:
 
 
 def _cells(column: Any, source: str) -> list[Any]:
+    from etalis.logic.columns import to_list  # Arrow is loaded where it is needed
+
     try:
         return to_list(column)
+    except InputError as error:
+        raise InputError(
+            Problem("E405", f"{source}: {error.problems[0].message}", hint=error.problems[0].hint)
+        ) from None
     except (ValueError, OverflowError) as error:
         raise InputError(Problem("E405", f"{source}: {error}", hint="a time must lie in the years 1 to 9999")) from None
 

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.language.attributes import Signature, convert
+from etalis.logic.columns import in_one, to_list
 from etalis.logic.term import order_key
 from etalis.runtime.step_keys import input_key
-from etalis.tables.cells import to_list, undeclared
+from etalis.tables.cells import undeclared
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS
@@ -249,7 +250,7 @@ class _Pieces:
 
 def _column(column: Any) -> Any:
     """Return a column as an array: of NumPy where that holds every value as it is."""
-    whole = column.combine_chunks()
+    whole = in_one(column)
     # The way through NumPy is several times as fast; a null among numbers would become a NaN there.
     if not whole.null_count and (pa.types.is_int64(whole.type) or pa.types.is_float64(whole.type)):
         return whole.to_numpy()

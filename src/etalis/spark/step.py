@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from etalis.errors import EventError, InputError, Problem
 from etalis.language.attributes import convert
+from etalis.logic.columns import to_list
 from etalis.logic.term import order_key
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import Stamp, Watermark
@@ -29,7 +30,6 @@ from etalis.spark.held import Layouts, fit_rows
 from etalis.spark.shard import Job, run_rows
 from etalis.spark.stage import Relayed
 from etalis.spark.way import stream_columns
-from etalis.tables.cells import to_list
 from etalis.tables.sorting import END, NO_EVENT, ORDER, START, TAG, sort_rows
 from etalis.temporal.columns import to_micros
 from etalis.temporal.event import Event, Retraction

@@ -20,7 +20,7 @@ from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
-from etalis.tables.cells import in_one, to_list
+from etalis.logic.columns import in_one, to_list
 from etalis.tables.parts import Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
 

@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
-from etalis.tables.cells import in_one, reason_undeclared, to_list
+from etalis.logic.columns import in_one, to_list
+from etalis.tables.cells import reason_undeclared
 from etalis.tables.parts import Part
 from etalis.temporal.columns import explain_time, is_text, read_times
 
