@@ -11,6 +11,7 @@ import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, assert_never
@@ -18,10 +19,10 @@ from typing import IO, TYPE_CHECKING, Any, assert_never
 from etalis.errors import EventError, InputError, Problem
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
+from etalis.formats.files import FORMATS, STANDARD_INPUT, File, find_files, format_of, reading_file
 from etalis.formats.json_lines import read_json_lines
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
-from etalis.language.spelling import suggest
 from etalis.logic.term import format_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
@@ -29,59 +30,52 @@ from etalis.temporal.interval import MICROSECONDS
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
 
-__all__ = ["FORMATS", "Bad", "Item", "Pause", "Place", "Reading", "Row", "Schema", "feed", "format_of", "read", "write"]
+__all__ = [
+    "FORMATS",
+    "STANDARD_INPUT",
+    "Bad",
+    "Item",
+    "Pause",
+    "Place",
+    "Reading",
+    "Row",
+    "Schema",
+    "feed",
+    "format_of",
+    "read",
+    "write",
+]
 
-STANDARD_INPUT = "-"
-
-FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "jsonl": (".jsonl", ".ndjson", ".json"),
-        "csv": (".csv",),
-        "tsv": (".tsv",),
-        "parquet": (".parquet", ".pq"),
-        "arrow": (".arrow", ".feather", ".ipc"),
-        "events": (".events", ".event", ".pl", ".p"),
-    }
-)
 _TABLES = ("parquet", "arrow")
 
 
-def format_of(path: str, chosen: str | None = None) -> str:
-    """Return the format chosen, or the one that the file's name tells."""
-    if chosen is not None:
-        if chosen not in FORMATS:
-            hint = suggest(chosen, FORMATS, f"one of {', '.join(FORMATS)}")
-            raise InputError(Problem("E407", f"unknown format {chosen!r}", hint=hint))
-        return chosen
-    if path == STANDARD_INPUT:
-        return "jsonl"
-    suffix = Path(path).suffix.lower()
-    for name, suffixes in FORMATS.items():
-        if suffix in suffixes:
-            return name
-    hint = f"say it: --format {'|'.join(FORMATS)}"
-    raise InputError(Problem("E407", f"{path}: no known format ends in {suffix or 'nothing'!r}", hint=hint))
-
-
 def read(path: str | Path, reading: Reading | None = None, *, format: str | None = None) -> Iterator[Item]:  # noqa: A002
-    """Yield the rows of a file; `-` is standard input."""
+    """Yield the rows of files: one, a folder, a pattern, an address; `-` is standard input."""
     name, how = str(path), reading or Reading()
-    kind = format_of(name, format)
-    if kind in _TABLES:
-        return _read_columns(name, kind, how)
-    return _read_text(name, kind, how)
-
-
-def _read_columns(name: str, kind: str, reading: Reading) -> Iterator[Item]:
-    # PyArrow takes a while to import, and most runs read text.
-    from etalis.formats.arrow_tables import read_arrow, read_parquet
-
     if name == STANDARD_INPUT:
+        return _read_standard_input(format_of(name, format), how)
+    return chain.from_iterable(_read_file(file, how) for file in find_files(name, format))
+
+
+def _read_standard_input(kind: str, reading: Reading) -> Iterator[Item]:
+    if kind in _TABLES:
         raise InputError(Problem("E407", f"{kind} is not read from standard input", hint="give the file's name"))
-    try:
-        yield from (read_parquet if kind == "parquet" else read_arrow)(name, reading)
-    except OSError as error:
-        raise _unreadable(name, error) from None
+    return reading_file("<stdin>", lambda: _TEXT[kind](sys.stdin, "<stdin>", reading))
+
+
+def _read_file(file: File, reading: Reading) -> Iterator[Item]:
+    def rows() -> Iterator[Item]:
+        if file.format in _TABLES:
+            # PyArrow takes a while to import, and most runs read text.
+            from etalis.formats.arrow_tables import read_table_file
+
+            yield from read_table_file(file, reading)
+            return
+        # A line that is not UTF-8 is bad by itself; of clauses, which need no line, the whole file is.
+        with file.lines("strict" if file.format == "events" else "surrogateescape") as lines:
+            yield from _TEXT[file.format](lines, file.address, reading)
+
+    return reading_file(file.address, rows)
 
 
 _TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = MappingProxyType(
@@ -92,26 +86,6 @@ _TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = M
         "events": read_event_file,
     }
 )
-
-
-def _read_text(name: str, kind: str, reading: Reading) -> Iterator[Item]:
-    try:
-        if name == STANDARD_INPUT:
-            yield from _TEXT[kind](sys.stdin, "<stdin>", reading)
-            return
-        # A line that is not UTF-8 is bad by itself; of clauses, which need no line, the whole file is.
-        errors = "strict" if kind == "events" else "surrogateescape"
-        with open(name, encoding="utf-8-sig", errors=errors, newline="") as lines:
-            yield from _TEXT[kind](lines, name, reading)
-    except OSError as error:
-        raise _unreadable(name, error) from None
-    except UnicodeDecodeError as error:
-        message = f"{name}: not UTF-8 text: byte 0x{error.object[error.start]:02x} ({error.reason})"
-        raise InputError(Problem("E402", message, hint="convert the file to UTF-8, or see --format")) from None
-
-
-def _unreadable(name: str, error: OSError) -> InputError:
-    return InputError(Problem("E401", f"cannot read {name}: {error.strerror or error}", hint="check the file's name"))
 
 
 def in_order(items: Iterable[Item]) -> Iterator[Item]:

@@ -15,6 +15,7 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from etalis.errors import EtalisError, EventError, InputError, Problem
+from etalis.formats.files import File
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.language.attributes import convert_one
@@ -25,22 +26,26 @@ from etalis.temporal.event import Event
 BATCH = 10_000
 
 
-def read_parquet(path: str, reading: Reading) -> Iterator[Row | Bad]:
-    """Yield the rows of a Parquet file, a batch at a time."""
+def read_table_file(file: File, reading: Reading) -> Iterator[Row | Bad]:
+    """Yield the rows of a Parquet or Arrow (Feather, IPC) file, a batch at a time."""
+    is_parquet = file.format == "parquet"
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            yield from _rows(file.schema_arrow.names, file.iter_batches(BATCH), path, reading)
+        with _opened(file) as opened:
+            if is_parquet:
+                with pyarrow.parquet.ParquetFile(opened) as parquet:
+                    yield from _rows(parquet.schema_arrow.names, parquet.iter_batches(BATCH), file.address, reading)
+                return
+            yield from read_table(pyarrow.feather.read_table(opened, memory_map=False), file.address, reading)
     except pa.ArrowInvalid as error:
-        raise InputError(Problem("E402", f"{path}: not a Parquet file: {error}", hint="see --format")) from None
+        kind = "a Parquet" if is_parquet else "an Arrow"
+        raise InputError(Problem("E402", f"{file.address}: not {kind} file: {error}", hint="see --format")) from None
 
 
-def read_arrow(path: str, reading: Reading) -> Iterator[Row | Bad]:
-    """Yield the rows of an Arrow (Feather, IPC) file."""
-    try:
-        table = pyarrow.feather.read_table(path, memory_map=True)
-    except pa.ArrowInvalid as error:
-        raise InputError(Problem("E402", f"{path}: not an Arrow file: {error}", hint="see --format")) from None
-    yield from read_table(table, path, reading)
+def _opened(file: File) -> Any:
+    """Return a file that can be read at any place."""
+    if file.compression is not None:
+        return pa.BufferReader(file.open().read())
+    return pa.memory_map(file.path) if file.system is None else file.system.open_input_file(file.path)
 
 
 def read_table(table: pa.Table, source: str, reading: Reading) -> Iterator[Row | Bad]:

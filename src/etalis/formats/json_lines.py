@@ -104,6 +104,9 @@ class Records:
         else:
             layout = self._layout(name, record, place)
             values = [_attribute(name, attribute, kind, record[field], place) for field, attribute, kind in layout]
+            if name not in self.reading.schema:
+                for (field, _, _), value in zip(layout, values, strict=True):
+                    self.reading.seen.note_value(name, field, value)
         return Event.make(name, tuple(values), *interval)
 
     def _layout(self, name: str, record: Mapping[str, Any], place: Place) -> tuple[tuple[str, str, str], ...]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
+from etalis.formats.seen import Seen
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
@@ -111,6 +112,7 @@ class Reading:
     time: str | Sequence[str] | None = None
     unit: str = "s"
     known: Mapping[str, tuple[Signature, ...]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen, compare=False)
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
@@ -151,7 +153,9 @@ _FOREIGN = re.compile("[\udc80-\udcff]")
 def time_of(moment: object, column: str, reading: Reading, place: Place, find: Find) -> int:
     """Return a row's time or refuse the row; `find` tells where in the line it stands."""
     try:
-        return parse_time(moment, reading.unit)
+        time = parse_time(moment, reading.unit)
+        reading.seen.note_time(moment)
+        return time
     except TimeRangeError as error:
         hint = f"say in which unit times are counted: {', '.join(UNITS)}"
         raise place.refuse("E404", f"{column}: {error}", hint, find(place, column)) from None

@@ -36,6 +36,11 @@ class Layout:
     surplus: tuple[int, ...]
     declared: bool
 
+    @property
+    def typed(self) -> bool:
+        """Whether every attribute has a type of its own."""
+        return all(attribute.type not in (None, "any") for attribute in self.attributes)
+
 
 ReadCell: TypeAlias = Callable[[object, Attribute, Place], Value]
 
@@ -67,6 +72,9 @@ class Table:
             while attributes and cells[attributes[-1].column] in (None, ""):
                 attributes = attributes[:-1]
         args = tuple(self.read_cell(cells[a.column], a, place) for a in attributes)
+        if not layout.typed:
+            for a, value in zip(attributes, args, strict=True):
+                self.reading.seen.note_value(name, a.name, value)
         times = [time_of(cells[i], self.columns[i], self.reading, place, self._find) for i in self.time_columns]
         return Event.make(name, args, *interval_of(times[0], times[-1], place))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from etalis.language.rules import knowledge_changes
 from etalis.plan import algebra as p
-from etalis.tables.schema import Kind
+from etalis.tables.parts import Kind
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program

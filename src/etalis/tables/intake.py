@@ -19,9 +19,11 @@ from etalis.columnar.instances import Picked
 from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
+from etalis.formats.json_lines import from_json
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import in_one, to_list
-from etalis.tables.parts import Kind, Part
+from etalis.tables.json_cells import loads
+from etalis.tables.parts import JSON, Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
 
 _FLAT = frozenset({"int", "float", "string", "bool"})
@@ -71,19 +73,26 @@ def to_column(column: Any, kind: str, tag: str) -> Column:
         raise refuse_row(f"{tag}: {error}", f"give values of the type {kind}") from None
 
 
-def _integers(array: Any, kind: str, _: str) -> Column:
-    return from_arrow(array, kind)
+def _integers(array: Any, kind: str, tag: str) -> Column:
+    return _converted(array, kind, tag) if pa.types.is_decimal(array.type) else from_arrow(array, kind)
 
 
-def _floats(array: Any, kind: str, _: str) -> Column:
+def _floats(array: Any, kind: str, tag: str) -> Column:
+    if pa.types.is_decimal(array.type):  # Arrow may miss the nearest double by one
+        return _converted(array, kind, tag)
     numbers = array.cast(pa.float64(), safe=False)
     if pc.any(pc.is_nan(numbers)).as_py():
         raise pa.ArrowInvalid("NaN is not a value")
-    return from_arrow(numbers, kind)
+    return from_arrow(pc.add(numbers, 0.0), kind)  # there is one zero
 
 
-def _texts(array: Any, kind: str, _: str) -> Column:
-    return from_arrow(array, kind)
+def _converted(array: Any, kind: str, tag: str) -> Column:
+    """Convert cells one by one."""
+    return from_values([convert_one(tag, "an attribute", kind, value) for value in array.to_pylist()], kind)
+
+
+def _texts(array: Any, kind: str, tag: str) -> Column:
+    return _converted(array, kind, tag) if pa.types.is_decimal(array.type) else from_arrow(array, kind)
 
 
 def _truths(array: Any, kind: str, _: str) -> Column:
@@ -94,10 +103,18 @@ def _truths(array: Any, kind: str, _: str) -> Column:
 
 
 def _terms(array: Any, kind: str, tag: str) -> Column:
-    return from_values([convert_one(tag, "an attribute", kind, value) for value in to_list(array)], "term")
+    wanted = "term" if kind == "any" else kind
+    return from_values([convert_one(tag, "an attribute", wanted, value) for value in to_list(array)], "term")
 
 
-_TYPED = {"int": _integers, "float": _floats, "string": _texts, "bool": _truths}
+def _values(array: Any, _: str, tag: str) -> Column:
+    """Read values written as JSON, each different one once; they have been converted already."""
+    coded = array.dictionary_encode()
+    known = [convert_one(tag, "an attribute", "term", from_json(loads(text))) for text in coded.dictionary.to_pylist()]
+    return from_values(["null" if code is None else known[code] for code in coded.indices.to_pylist()], "term")
+
+
+_TYPED = {"int": _integers, "float": _floats, "string": _texts, "bool": _truths, JSON: _values}
 
 
 def order_ties(stretch: Stretch, parts: Sequence[Part], told: Told | None) -> Any:

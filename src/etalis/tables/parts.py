@@ -7,6 +7,8 @@ from typing import TypeAlias
 
 Kind: TypeAlias = tuple[str, int]
 
+JSON = "json"  # how a column is read whose cells are values of any kind
+
 
 @dataclass(frozen=True, slots=True)
 class Part:

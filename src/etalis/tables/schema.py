@@ -28,8 +28,8 @@ from etalis.tables.column_types import (
     transport,
     way_out,
 )  # fmt: skip
+from etalis.tables.parts import Kind, Part
 
-Kind: TypeAlias = tuple[str, int]
 Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order
 
 TEXT = "text"  # what stands for the declared type of an attribute that travels as program text
@@ -68,6 +68,12 @@ class Layout:
     columns: tuple[str, ...]
     types: tuple[str, ...]
     declared: tuple[str | None, ...]
+    readings: tuple[str, ...] | None = None  # how cells are read, if not by the types of the attributes
+
+    @property
+    def part(self) -> Part:
+        """How rows become events over columns."""
+        return Part(self.tag, self.kind, self.columns, self.readings or self.attribute_types)
 
     @property
     def attribute_types(self) -> tuple[str, ...]:

@@ -1,0 +1,193 @@
+"""Files by their addresses: one, a folder, a pattern; compressed or not; here, or where Arrow and fsspec reach.
+
+The ending tells the format, behind that of a compression: `events.csv.gz`. Files of a folder or pattern come in the
+order of their names, and are of one format.
+"""
+
+from __future__ import annotations
+
+import glob
+import io
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from etalis.errors import InputError, Problem
+from etalis.language.spelling import suggest
+
+STANDARD_INPUT = "-"
+FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "jsonl": (".jsonl", ".ndjson", ".json"),
+        "csv": (".csv",),
+        "tsv": (".tsv",),
+        "parquet": (".parquet", ".pq"),
+        "arrow": (".arrow", ".feather", ".ipc"),
+        "events": (".events", ".event", ".pl", ".p"),
+    }
+)
+_COMPRESSIONS: Mapping[str, str] = MappingProxyType({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma", ".zst": "zstd"})
+_PATTERN = frozenset("*?[")
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file: its address as it is shown, its path where it is kept (`system` is None for files here)."""
+
+    address: str
+    path: str
+    format: str
+    compression: str | None = None
+    system: Any = None
+
+    def open(self) -> IO[bytes]:
+        """Return its bytes, decompressed."""
+        raw: Any = io.FileIO(self.path) if self.system is None else self.system.open_input_stream(self.path)
+        if self.compression is None:
+            return io.BufferedReader(raw) if self.system is None else raw  # type: ignore[no-any-return]
+        if self.compression == "zstd":
+            arrow = import_module("pyarrow")
+            return arrow.CompressedInputStream(raw, "zstd")  # type: ignore[no-any-return]
+        return import_module(self.compression).open(raw, "rb")  # type: ignore[no-any-return]
+
+    def lines(self, errors: str) -> IO[str]:
+        """Return its text, with the ends of lines as they are."""
+        return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors=errors, newline="")
+
+
+def find_files(address: str | Path, chosen: str | None = None) -> list[File]:
+    """Return the files at an address, or refuse it; the format may be chosen."""
+    if chosen is not None and chosen not in FORMATS:
+        hint = suggest(chosen, FORMATS, f"one of {', '.join(FORMATS)}")
+        raise InputError(Problem("E407", f"unknown format {chosen!r}", hint=hint))
+    text = str(address)
+    scheme = urlsplit(text).scheme if "://" in text else ""
+    if scheme in ("", "file"):
+        path = Path(url2pathname(urlsplit(text).path) if scheme else text)
+        found = [(str(each), str(each)) for each in _local(path)]
+        system, is_one = None, path.is_file()
+    else:
+        system, inside = _remote(text, scheme)
+        paths, is_one = _listed(system, inside)
+        found = [(f"{scheme}://{path}", path) for path in paths]
+    if not found:
+        raise _missing(text)
+    files = [File(shown, path, *_form(shown, chosen), system) for shown, path in found if is_one or _fits(path, chosen)]
+    if not files:
+        raise InputError(Problem("E401", f"{text}: no file of a known format", hint=_KNOWN))
+    formats = sorted({file.format for file in files})
+    if len(formats) > 1:
+        raise InputError(Problem("E407", f"{text}: files of several formats: {', '.join(formats)}", hint=_ONE_FORMAT))
+    return files
+
+
+_KNOWN = f"their names end in {', '.join(ending for endings in FORMATS.values() for ending in endings)}"
+_ONE_FORMAT = "name files of one format: folder/*.csv"
+
+
+def format_of(path: str, chosen: str | None = None) -> str:
+    """Return the format chosen, or the one that the file's name tells."""
+    if path == STANDARD_INPUT and chosen is None:
+        return "jsonl"
+    return _form(path, chosen)[0]
+
+
+def _form(path: str, chosen: str | None) -> tuple[str, str | None]:
+    """Return the format and the compression that a file's name tells."""
+    plain, ending = _split(path.lower())
+    compression = _COMPRESSIONS.get(ending)
+    if compression is not None:
+        plain, ending = _split(plain)
+    if chosen is not None:
+        return chosen, compression
+    for name, endings in FORMATS.items():
+        if ending in endings:
+            return name, compression
+    hint = f"say it: --format {'|'.join(FORMATS)}"
+    raise InputError(Problem("E407", f"{path}: no known format ends in {ending or 'nothing'!r}", hint=hint))
+
+
+def _split(path: str) -> tuple[str, str]:
+    suffix = Path(path).suffix
+    return path.removesuffix(suffix), suffix
+
+
+def _fits(path: str, chosen: str | None) -> bool:
+    """Tell whether a file found in a folder is one of events: not a mark or a checksum that lies beside them."""
+    name = Path(path).name
+    if name.startswith(("_", ".")):
+        return False
+    try:
+        return chosen is not None or bool(_form(path, chosen))
+    except InputError:
+        return False
+
+
+def _local(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from sorted(each for each in path.rglob("*") if each.is_file())
+    elif path.exists():
+        yield path
+    elif _PATTERN & set(str(path)):
+        yield from sorted(Path(each) for each in glob.glob(str(path), recursive=True) if Path(each).is_file())
+
+
+def _remote(address: str, scheme: str) -> tuple[Any, str]:
+    """Return the file system of an address, Arrow's own or one of fsspec, and the path in it."""
+    fs, arrow = import_module("pyarrow.fs"), import_module("pyarrow")
+    try:
+        return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
+    except (arrow.ArrowInvalid, arrow.ArrowNotImplementedError):
+        pass
+    except OSError as error:
+        raise _unreadable(address, error) from None
+    try:
+        reached, path = import_module("fsspec").core.url_to_fs(address)
+    except ModuleNotFoundError as error:
+        hint = f"pip install {(error.name or 'fsspec').split('.')[0]}"
+        raise InputError(
+            Problem("E412", f"{scheme}:// needs {error.name}, which is not installed", hint=hint)
+        ) from None
+    except (ValueError, ImportError) as error:
+        raise InputError(Problem("E401", f"{address}: {error}", hint="check the address")) from None
+    return fs.PyFileSystem(fs.FSSpecHandler(reached)), path
+
+
+def _listed(system: Any, path: str) -> tuple[list[str], bool]:
+    """Return the files at a path of a file system, and whether the path is one."""
+    fs = import_module("pyarrow.fs")
+    try:
+        info = system.get_file_info(path)
+        if info.type == fs.FileType.File:
+            return [path], True
+        if info.type == fs.FileType.Directory:
+            inside = system.get_file_info(fs.FileSelector(path, recursive=True))
+            return sorted(each.path for each in inside if each.type == fs.FileType.File), False
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    return [], False
+
+
+def _missing(address: str) -> InputError:
+    return InputError(Problem("E401", f"cannot read {address}: no such file", hint="check the file's name"))
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    return InputError(Problem("E401", f"cannot read {name}: {error.strerror or error}", hint="check the file's name"))
+
+
+def reading_file(name: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Yield what is read of a file; that it cannot be is an error of the input."""
+    try:
+        yield from read()
+    except UnicodeDecodeError as error:
+        message = f"{name}: not UTF-8 text: byte 0x{error.object[error.start]:02x} ({error.reason})"
+        raise InputError(Problem("E402", message, hint="convert the file to UTF-8, or see --format")) from None
+    except (OSError, EOFError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise InputError(Problem("E401", f"cannot read {name}: {reason}", hint="check the file's name")) from None

@@ -1,0 +1,47 @@
+"""What a source has shown while it was read: how it tells the time, and which attributes hold several types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+from etalis.logic.term import Real, Value, format_atom
+
+_NOUNS = {int: "integers", float: "floats", Real: "floats", str: "text", tuple: "lists"}
+
+
+@dataclass(slots=True)
+class Seen:
+    """The types of undeclared attributes, by event and attribute, and whether times were stamps or numbers."""
+
+    types: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    stamps: bool = False
+    fractions: bool = False
+
+    def note_time(self, moment: Any) -> None:
+        """Note how a time was given."""
+        if isinstance(moment, str):
+            try:
+                moment = float(moment)
+            except ValueError:
+                self.stamps = True
+                return
+        if isinstance(moment, date) or type(moment).__name__ == "datetime64":
+            self.stamps = True
+        elif not isinstance(moment, int) and moment != int(moment):
+            self.fractions = True
+
+    def note_value(self, event: str, attribute: str, value: Value) -> None:
+        """Note the type of an undeclared attribute; null is of every type."""
+        if value != "null":
+            self.types.setdefault((event, attribute), set()).add(_NOUNS.get(type(value), "terms"))
+
+    def mixed(self) -> Iterator[str]:
+        """Say which attributes hold several types, and how to declare them."""
+        for (event, attribute), nouns in self.types.items():
+            if len(nouns) > 1:
+                wanted = "float" if nouns == {"integers", "floats"} else "string" if "text" in nouns else "term"
+                declaration = f":- event({format_atom(event)}(..., {format_atom(attribute)}: {wanted}, ...))."
+                yield f"{event}: {attribute} holds {' and '.join(sorted(nouns))}; for one type: {declaration}"
