@@ -9,9 +9,9 @@ order in the table.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,13 +21,15 @@ import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
 from etalis.logic.columns import in_one
-from etalis.spark.batch import Form, plan_intake, plan_output
+from etalis.spark.batch import Form, Intake, plan_intake, plan_output
 from etalis.tables.cells import undeclared
+from etalis.tables.knowledge_types import engine_answers
 from etalis.tables.output import Output
 from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sources import Source, ahead, open_source
+from etalis.tables.type_names import nested_types, type_name
 from etalis.tables.unfinished import Unfinished
 from etalis.temporal.columns import to_micros
 
@@ -44,12 +46,6 @@ if TYPE_CHECKING:
 BATCH = 1 << 17
 MOST_TOGETHER = 1 << 20  # rows
 _LOG = logging.getLogger("etalis.columns")
-_NAMES: Mapping[str, str] = {
-    "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
-    "uint32": "bigint", "uint64": "bigint", "halffloat": "float", "float": "float", "double": "double",
-    "bool": "boolean", "string": "string", "large_string": "string", "string_view": "string", "date32[day]": "date",
-    "date64[ms]": "date", "null": "void",
-}  # fmt: skip
 
 
 def detect(
@@ -61,13 +57,14 @@ def detect(
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events; with more than one of `threads`, it is read in another one."""
     table = open_source(source, batch, threads)
-    plan = _plan(program, table, Options(time, event, None, unit), Form(select, envelope), policy)
+    options, form = Options(time, event, None, unit), Form(select, envelope)
+    plan = _plan(program, table, options, policy)
     columns = _columns()
     made = columns.ColumnRun(
         program, plan.types, policy=policy, on_error=on_error, on_dead_letter=on_dead_letter,
         only_points=len(set(plan.frame.times)) == 1,
     )  # fmt: skip
-    run = _Run(plan, columns.warned(made))
+    run = _Run(plan, form, columns.warned(made))
     rows = _scan(table, plan, known=not run.run.in_any_order)
     given = _arrived(rows, plan.frame, unit) if run.run.in_any_order else _in_order(rows, plan.frame, unit)
     parts: list[pa.RecordBatch] = []
@@ -92,8 +89,8 @@ def detect_on(
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
     table = open_source(source, batch, threads)
     options, form = Options(time, event, None, unit), Form(select, envelope)
-    plan = _plan(program, table, options, form, rules.settings.policy)
-    run = _Run(plan, _columns().run_on(engine, plan.types))
+    plan = _plan(program, table, options, rules.settings.policy)
+    run = _Run(plan, form, _columns().run_on(engine, plan.types))
     rows = _arrived(_scan(table, plan, known=False), plan.frame, unit)
     parts: list[pa.RecordBatch] = []
     try:
@@ -129,7 +126,7 @@ def explain(
     unit: str = "s", policy: str | None = None, engine: Engine | None = None,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
-    plan = _plan(program, open_source(source, BATCH, 1), Options(time, event, None, unit), Form(), policy)
+    plan = _plan(program, open_source(source, BATCH, 1), Options(time, event, None, unit), policy)
     run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
     found: str = run.choice.describe()
     return found
@@ -146,11 +143,25 @@ def _columns() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is decided before rows are read: the parts that columns play, the columns of the results, and names."""
+    """What is decided before rows are read: the parts that columns play, and the names of what rules make."""
 
-    frame: Frame
-    output: Output
-    made: tuple[str, ...]
+    program: Program
+    schema: pa.Schema
+    unit: str
+    intake: Intake
+
+    @property
+    def frame(self) -> Frame:
+        return self.intake.frames[0]
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        return self.intake.made
+
+    def output(self, form: Form, engine: Engine) -> Output:
+        """Return the columns of the results; types of what facts bind are those of what an engine knows."""
+        output = plan_output(self.program, self.intake, form, self.unit, answers=engine_answers(engine))
+        return replace(output, nested=nested_types(self.schema))
 
     @property
     def types(self) -> Types:
@@ -158,10 +169,9 @@ class _Plan:
         return {layout.kind: layout.attribute_types for layout in self.frame.layouts}
 
 
-def _plan(program: Program, table: Source, options: Options, form: Form, policy: str | None) -> _Plan:
-    given = Given({field.name: _type_name(field.type) for field in table.schema})
-    intake = plan_intake(program, [given], options, policy)
-    return _Plan(intake.frames[0], plan_output(program, intake, form, options.unit), intake.made)
+def _plan(program: Program, table: Source, options: Options, policy: str | None) -> _Plan:
+    given = Given({field.name: type_name(field.type) for field in table.schema})
+    return _Plan(program, table.schema, options.unit, plan_intake(program, [given], options, policy))
 
 
 def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
@@ -174,21 +184,6 @@ def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch
     named = pc.field(frame.event)
     rows = named.isin(tags) | named.is_null() if known else None
     return table.scan(list(dict.fromkeys([frame.event, *needed])), rows)
-
-
-def _type_name(kind: pa.DataType) -> str:
-    """Return the name of a type as Spark has it."""
-    if pa.types.is_dictionary(kind):
-        return _type_name(kind.value_type)
-    if pa.types.is_timestamp(kind):
-        return "timestamp" if kind.tz else "timestamp_ntz"
-    if pa.types.is_decimal(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return f"array<{_type_name(kind.value_type)}>"
-    if pa.types.is_struct(kind):
-        return f"struct<{','.join(f'{field.name}:{_type_name(field.type)}' for field in kind)}>"
-    return _NAMES.get(str(kind), str(kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +232,11 @@ def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Ite
 class _Run:
     """A program over the batches of one source."""
 
-    def __init__(self, plan: _Plan, run: ColumnRun) -> None:
+    def __init__(self, plan: _Plan, form: Form, run: ColumnRun) -> None:
         from etalis.tables import results
 
         self.frame = plan.frame
-        self.output = plan.output
+        self.output = plan.output(form, run.engine)
         self.run = run
         self.parts = [Part(x.tag, x.kind, x.columns, x.attribute_types) for x in self.frame.layouts]
         self.made = frozenset(plan.made)

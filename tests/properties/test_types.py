@@ -27,6 +27,8 @@ VALUES: Mapping[str, tuple[Value, ...]] = {
     "int": (0, 1, 2, "null"),
     "float": (real(0.0), real(1.0), 2.5, "null"),
     "string": ("x", "k", "null"),
+    "time": (1, 2.5, "null"),
+    "array<int>": ((0, 1), (), "null"),
     "term": (0, real(1.0), "x", Struct("s", (1,)), (0, 1)),
 }
 FITS: Mapping[str, Callable[[Value], bool]] = {
@@ -35,10 +37,15 @@ FITS: Mapping[str, Callable[[Value], bool]] = {
     "string": lambda v: isinstance(v, str),
     "bool": lambda v: v in ("true", "false"),
     "time": lambda v: isinstance(v, int | float),
+    "number": lambda v: isinstance(v, int | float),
+    "array<int>": lambda v: isinstance(v, tuple) and all(type(x) is int for x in v),
     "term": lambda v: True,
 }
 TYPES = st.fixed_dictionaries(
-    {name: st.tuples(*[st.sampled_from(("int", "int", "float", "string", "term"))] * n) for name, n in RECEIVED.items()}
+    {
+        name: st.tuples(*[st.sampled_from(("int", "int", "float", "string", "time", "array<int>", "term"))] * n)
+        for name, n in RECEIVED.items()
+    }
 )
 
 
@@ -64,7 +71,7 @@ def test_values_are_of_the_inferred_types(
     program = etalis.compile(text, max_derivations=40)
     received = {(name, len(each)): each for name, each in types.items()}
     engine = program.engine(policy=policy)
-    answers = Answers(program.knowledge.database())
+    answers = Answers(program.knowledge.database(), moments="number")
     found = infer_types(plan_rules(program.rules, program.settings), received, {}, answers)
     note(str(dict(found)))
     try:

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from etalis.errors import Problem
 from etalis.language.flags import Settings
-from etalis.language.goals import ASSERTS, ENGINE_GOALS, GOAL_ARGUMENTS, SIDE_EFFECTS, Call, calls, indicator
+from etalis.language.goals import (
+    ASSERTS,
+    CHANGES_CLAUSES,
+    ENGINE_GOALS,
+    GOAL_ARGUMENTS,
+    SIDE_EFFECTS,
+    Call,
+    calls,
+    indicator,
+)
 from etalis.language.names import triggered
 from etalis.language.outline import Outline
 from etalis.language.syntax import Compound, Const, Program, Term, Trigger, Var
@@ -14,6 +23,7 @@ from etalis.language.traversal import subterms
 from etalis.language.wording import kind, written
 
 _NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
+_CHANGING = frozenset(name for name, _ in CHANGES_CLAUSES) | {"abolish", "reset_db"}
 _ACTING = frozenset(name for name, _ in ENGINE_GOALS)
 
 
@@ -64,6 +74,11 @@ def _effects(goal: Term) -> Iterator[str]:
 def acts_on_run(program: Program) -> bool:
     """Tell whether a goal may raise events or change rules."""
     return _may_call(program, _ACTING)
+
+
+def changes_facts(program: Program) -> bool:
+    """Tell whether a goal may add or remove facts."""
+    return _may_call(program, _CHANGING)
 
 
 def reads_clock(program: Program) -> bool:

@@ -73,3 +73,16 @@ def to_list(column: Any) -> list[Any]:
         target = pa.duration("us") if pa.types.is_duration(kind) else pa.time64("us")
         array = pa.array(rounded, mask=numbers.is_null().to_numpy(zero_copy_only=False)).cast(target)
     return array.to_pylist()  # type: ignore[no-any-return]
+
+
+def type_of(kind: Any) -> str | None:
+    """Return the type of the language that the cells of a column have as facts; None if nothing is certain."""
+    if pa.types.is_dictionary(kind):
+        return type_of(kind.value_type)
+    for name, is_one in (
+        ("bool", pa.types.is_boolean), ("int", pa.types.is_integer), ("float", pa.types.is_floating),
+        ("time", pa.types.is_timestamp), ("time", pa.types.is_date), ("string", is_text),
+    ):  # fmt: skip
+        if is_one(kind):
+            return name
+    return None

@@ -32,11 +32,12 @@ _NOT_NUMBERS = frozenset(("nan", "inf", "infinity"))
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Facts of one relation, with the name of where they come from."""
+    """Facts of one relation, with the name of where they come from, and types of columns that have one there."""
 
     source: str
     arity: int
     rows: list[tuple[Term, ...]]
+    types: tuple[str | None, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class _Table:
     unit: str  # what rows are counted in: lines of a file, rows of a table
     names: Sequence[str] | None
     blocks: Iterable[Block]
+    types: Sequence[str | None] | None = None
 
     def refuse(self, code: str, message: str, line: int | None = None, hint: str | None = None) -> InputError:
         """Return the error for a row, or for the table."""
@@ -82,7 +84,8 @@ def _convert(table: _Table, columns: Columns) -> Rows:
         chosen = _choose(table, columns, len(table.names or ())) if known else list(range(len(columns or ())))
     if not chosen:
         raise table.refuse("E406", "no columns, so no facts", hint="name the columns: columns=[...]")
-    return Rows(table.source, len(chosen), rows)
+    types = None if table.types is None else tuple(table.types[i] for i in chosen)
+    return Rows(table.source, len(chosen), rows, types)
 
 
 def _choose(table: _Table, columns: Columns, width: int) -> list[int]:
@@ -255,12 +258,14 @@ _FILES: Mapping[str, Callable[[Path, Columns], _Table]] = MappingProxyType(
 
 def _arrow(table: Any, source: str) -> _Table:
     """A table, record batch or Parquet file of PyArrow."""
+    from etalis.logic.columns import type_of  # Arrow is loaded where it is needed
+
     if hasattr(table, "iter_batches"):
-        names, batches = table.schema_arrow.names, table.iter_batches(BATCH)
+        schema, batches = table.schema_arrow, table.iter_batches(BATCH)
     else:
-        names = table.schema.names
-        batches = table.to_batches(BATCH) if hasattr(table, "to_batches") else [table]
-    return _Table(source, "row", names, _numbered([_cells(c, source) for c in batch.columns] for batch in batches))
+        schema, batches = table.schema, table.to_batches(BATCH) if hasattr(table, "to_batches") else [table]
+    cells = _numbered([_cells(c, source) for c in batch.columns] for batch in batches)
+    return _Table(source, "row", schema.names, cells, [type_of(field.type) for field in schema])
 
 
 def _cells(column: Any, source: str) -> list[Any]:
@@ -276,11 +281,15 @@ def _cells(column: Any, source: str) -> list[Any]:
         raise InputError(Problem("E405", f"{source}: {error}", hint="a time must lie in the years 1 to 9999")) from None
 
 
+_KINDS: Mapping[str, str] = {"b": "bool", "i": "int", "u": "int", "f": "float", "M": "time"}  # of NumPy and pandas
+
+
 def _frame(frame: Any) -> _Table:
     """A data frame of pandas, where NaN is a missing value."""
     columns = [frame.iloc[:, i] for i in range(len(frame.columns))]
     cells = [c.astype(object).where(c.notna(), None).tolist() for c in columns]
-    return _Table("the data frame", "row", [str(name) for name in frame.columns], _numbered([cells]))
+    types = [_KINDS.get(c.dtype.kind) for c in columns]
+    return _Table("the data frame", "row", [str(name) for name in frame.columns], _numbered([cells]), types)
 
 
 def _query(connection: Any, query: str) -> _Table:

@@ -7,7 +7,7 @@ an answer covers every solution, whatever cuts and order do; a goal that nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
@@ -22,8 +22,8 @@ from etalis.plan.lattice import (
     Bound,
     narrow,
     one_of,
+    type_of_column,
     type_of_value,
-    type_of_values,
 )
 from etalis.plan.numbers import number_type
 
@@ -37,7 +37,6 @@ _APART = frozenset({"int", "float", "string"})  # no value but null is of two of
 _PASSING = frozenset({"once", "call", "prolog", "query", "db"})
 _ALL_OF_FIRST = ((0,), (ANY_VALUE, ANY_VALUE))
 _BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
-    **dict.fromkeys(TIMES, ((), (ANY_VALUE,))),
     ("between", 3): ((), (_INT, ANYTHING, _INT)),
     ("succ", 2): ((), (_INT, _INT)),
     ("length", 2): ((), (ANYTHING, _INT)),
@@ -58,13 +57,30 @@ _BUILT_IN: Mapping[Key, tuple[tuple[int, ...], Places]] = {
 
 
 class Answers:
-    """What goals bind, over the knowledge of a database as it is now; without one, nothing is known of predicates."""
+    """What goals bind, over the knowledge of a database as it is now; without one, nothing is known of predicates.
 
-    def __init__(self, database: Database | None = None) -> None:
-        self.database = database
+    Facts of `changing` predicates may be others later, so nothing is known of what they bind. `columns` are the types
+    that the tables of facts had, which hold where all facts fit them. Times of matches are of the type `moments`.
+    """
+
+    def __init__(
+        self, database: Database | Callable[[], Database] | None = None, *, changing: Collection[Key] = (),
+        columns: Mapping[Key, Sequence[str | None]] | None = None, moments: str = TERM,
+    ) -> None:  # fmt: skip
+        self._database = database
+        self.changing = changing
+        self.tables = columns or {}
+        self.moment = Bound(moments, True)
         self._found: dict[tuple[Key, Places], Places | None] = {}  # None: no solution so far
         self._fresh: list[tuple[Key, Places]] = []
         self._columns: dict[Key, Places] = {}
+
+    @property
+    def database(self) -> Database | None:
+        """The knowledge, which is put together when it is first asked for."""
+        if callable(self._database):
+            self._database = self._database()
+        return self._database
 
     def solve(self, goal: Term, known: Known) -> Known | None:
         """Return what is known of a goal's variables when it succeeds; None if it never does."""
@@ -159,6 +175,8 @@ class Answers:
         """Return what is known so far of a predicate's arguments when it succeeds."""
         nothing = (ANYTHING,) * key[1]
         if self._predicate(key) is None:
+            if key in TIMES and not self._is_own(key):
+                return (self.moment,)
             needed, answer = ((), nothing) if self._is_own(key) else _BUILT_IN.get(key, ((), nothing))
             return answer if all(asked[place].sure for place in needed) else nothing
         if (key, asked) not in self._found:
@@ -170,11 +188,15 @@ class Answers:
 
     def _is_own(self, key: Key) -> bool:
         """Tell whether the program or the host defines a predicate."""
-        return self.database is not None and self.database.overrides(*key)
+        return key in self.changing or (self.database is not None and self.database.overrides(*key))
 
     def _predicate(self, key: Key) -> Predicate | None:
         """Return a predicate that is made of clauses."""
-        if self.database is None or not (self.database.overrides(*key) or self.database.provides(*key)):
+        if (
+            self.database is None
+            or key in self.changing
+            or not (self.database.overrides(*key) or self.database.provides(*key))
+        ):
             return None
         if not self.database.overrides(*key) and key in self.database.compiler.codes:
             return None
@@ -186,7 +208,8 @@ class Answers:
         predicate = self._predicate(key)
         assert predicate is not None
         if predicate.relation is not None:
-            return tuple(map(narrow, asked, self._facts(key, predicate))) if len(predicate.relation) else None
+            is_empty = not len(predicate.relation) and key not in self.tables
+            return None if is_empty else tuple(map(narrow, asked, self._facts(key, predicate)))
         found: Places | None = None
         for args, body in predicate.live():
             found = _either(found, self._clause(args, body, asked))
@@ -195,8 +218,10 @@ class Answers:
     def _facts(self, key: Key, predicate: Predicate) -> Places:
         """Return the types of the columns of a predicate's facts."""
         if key not in self._columns:
-            columns = zip(*(row for row, _ in predicate.live()), strict=True)
-            self._columns[key] = tuple(Bound(type_of_values(column), True) for column in columns)
+            columns = list(zip(*(row for row, _ in predicate.live()), strict=True)) or [()] * key[1]
+            known = self.tables.get(key, (None,) * key[1])
+            types = (type_of_column(column, table) for column, table in zip(columns, known, strict=True))
+            self._columns[key] = tuple(Bound(found, True) for found in types)
         return self._columns[key]
 
     def is_mixed(self, key: Key) -> bool:

@@ -1,11 +1,12 @@
 """What can be known of a value before there is one: its type, and whether there is one for sure.
 
-A type is that of all values that are not null; `term` is any. They are ordered: none, the flat ones, `term`.
+A type is that of all values that are not null; `term` is any, `number` an integer or a float, as computed from times;
+a nested column has the name of its own type (`array<int>`). They are ordered: none, the flat ones, `term`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from typing import Any, TypeAlias
 Type: TypeAlias = str | None  # None: no value has been seen, null aside
 
 TERM = "term"
+NUMBER = "number"
 _WORD = 1 << 63
 
 
@@ -36,7 +38,7 @@ def either(a: Type, b: Type) -> Type:
 
 def both(a: Type, b: Type) -> Type:
     """Return the type of what is of both types at once: the narrower."""
-    for known in (TERM, None, "time", "string"):
+    for known in (TERM, None, NUMBER, "time", "string"):
         if known in (a, b):
             return b if a == known else a
     return a
@@ -98,3 +100,24 @@ def type_of_values(values: Iterable[Any]) -> Type:
         return TERM
     first: Type = None
     return reduce(either, map(type_of_value, known), first)
+
+
+_HOLDS: Mapping[str, Callable[[Any], bool]] = {
+    "bool": lambda value: value in ("true", "false", "null"),
+    "time": lambda value: isinstance(value, int | float) or value == "null",
+}
+
+
+def type_of_column(values: Sequence[Any], table: Type) -> Type:
+    """Return the type of all values of a column of facts; that of the `table` they come from, if it has them all.
+
+    >>> type_of_column(("true", "null"), "bool"), type_of_column((1, 2.5), "time"), type_of_column(("true", 1), "bool")
+    ('bool', 'time', 'term')
+    >>> type_of_column((), "int"), type_of_column((), None)
+    ('int', None)
+    """
+    holds = None if table is None else _HOLDS.get(table)
+    if holds is not None and all(map(holds, values)):
+        return table
+    found = type_of_values(values)
+    return table if found is None else found

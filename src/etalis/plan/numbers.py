@@ -1,4 +1,4 @@
-"""Types of arithmetic expressions: int or float where that is certain, else `term`."""
+"""Types of arithmetic expressions: int or float where that is certain, a number where times are, else `term`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etalis.logic.unify import Term, Variable, deref
-from etalis.plan.lattice import ANYTHING, TERM, Bound, Type
+from etalis.plan.lattice import ANYTHING, NUMBER, TERM, Bound, Type
 
 _WHOLE = frozenset({"//", "div", "mod", "rem", "gcd", ">>", "<<", "/\\", "\\/", "xor"})
 _WHOLE_OF_ONE = frozenset({"\\", "msb", "succ", "floor", "ceiling", "round", "integer", "truncate"})
@@ -15,6 +15,8 @@ _REAL = frozenset({"atan2", "atan", "copysign", "log"})
 _REAL_OF_ONE = frozenset(
     {"sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "log", "log2", "float"}
 )
+_SUMS = frozenset({"+", "-", "*", "/"})
+_NUMBERS = frozenset({"int", "float", NUMBER})
 _CONSTANTS = frozenset({"pi", "e", "epsilon"})
 
 
@@ -23,7 +25,7 @@ def number_type(expression: Term, known: Mapping[Variable, Bound]) -> Type:
     match deref(expression):
         case Variable() as variable:
             found = known.get(variable, ANYTHING).type
-            return found if found in ("int", "float", None) else TERM
+            return NUMBER if found == "time" else found if found in _NUMBERS or found is None else TERM
         case str() as name:
             return "float" if name in _CONSTANTS else None if name == "null" else TERM
         case (str() as name, one):
@@ -46,8 +48,10 @@ def _operation_type(name: str, operands: set[Type]) -> Type:
         return None
     if name in _WHOLE:
         return "int"
-    if name in _REAL or ("float" in operands and name in ("+", "-", "*", "/", "**", "^")):
+    if name in _REAL or ("float" in operands and (name in _SUMS or name in ("**", "^"))):
         return "float"
     if operands == {"int"} and name in ("+", "-", "*", "min", "max", "^"):
         return "int"
+    if NUMBER in operands and operands <= _NUMBERS and (name in _SUMS or name in ("min", "max")):
+        return NUMBER
     return "float" if operands == {"float"} and name in ("min", "max") else TERM

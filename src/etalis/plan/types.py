@@ -18,7 +18,7 @@ from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.bindings import sure
-from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, TERM, Bound, Type, both, either
+from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Bound, Type, both, either
 
 Kind: TypeAlias = tuple[str, int]
 Types: TypeAlias = Mapping[Kind, tuple[str, ...]]
@@ -70,16 +70,16 @@ def infer_types(
     """Return the types of every kind that rules make or read.
 
     `received` are the kinds that come from outside, with what is known of them; a kind that is neither made nor
-    received nor declared has `term` throughout. Without `answers`, nothing is known of what facts bind.
+    received nor declared has `term` throughout. What is declared `term` may be known better where it is received and
+    not made. Without `answers`, nothing is known of what facts bind.
     """
     known = Answers() if answers is None else answers
     made = dict.fromkeys(map(_made, heads))
     read = dict.fromkeys(kind for head in heads for kind in _kinds(head.body))
     found: dict[Kind, tuple[Type, ...]] = {kind: (None,) * kind[1] for kind in made}
     found.update({kind: (TERM,) * kind[1] for kind in read if kind not in made})
-    for kind, types in received.items():
-        found[kind] = types
     found.update(declared)
+    found.update({kind: types for kind, types in received.items() if kind not in declared or kind not in made})
     _flow(heads, found, frozenset(declared), known)
     return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
 
@@ -229,6 +229,8 @@ def _fold_type(node: p.Fold, inside: _Known) -> Type:
             return "float"
         case "sum" if value == "int" or (value == "float" and not _starts_with_zero(node)):
             return value
+        case "sum" if value in ("time", NUMBER):
+            return NUMBER
         case "min" | "max" | "first" | "last":
             return value
         case _:

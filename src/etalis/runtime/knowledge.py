@@ -36,6 +36,7 @@ class Knowledge:
         self._tree = tree
         self._functions: dict[Key, Function] = {}
         self._facts: dict[Key, list[tuple[Term, ...]]] = {}
+        self._types: dict[Key, tuple[str | None, ...]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._functions or self._facts)
@@ -55,11 +56,17 @@ class Knowledge:
         """The facts that the host loaded."""
         return self._facts
 
+    @property
+    def types(self) -> Mapping[Key, tuple[str | None, ...]]:
+        """The types that the tables of these facts had, where all of one relation agree."""
+        return self._types
+
     def copied(self) -> Knowledge:
         """Return the same, to which more can be added."""
         other = Knowledge(self._tree)
         other._functions = dict(self._functions)
         other._facts = {key: list(rows) for key, rows in self._facts.items()}
+        other._types = dict(self._types)
         return other
 
     def register(self, functions: Iterable[Function]) -> None:
@@ -79,7 +86,11 @@ class Knowledge:
             if key in PROTECTED or key in self._functions:
                 raise unfit(key, rows, "is built in or registered")
         for name, rows in relations:
-            self._facts.setdefault((name, rows.arity), []).extend(rows.rows)
+            key = (name, rows.arity)
+            known, types = self._types.get(key), rows.types or (None,) * rows.arity
+            agreed = types if known is None else tuple(a if a == b else None for a, b in zip(known, types, strict=True))
+            self._types[key] = agreed
+            self._facts.setdefault(key, []).extend(rows.rows)
         return len(relations[0][1].rows)
 
     def database(self) -> Database:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_det
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
 from etalis.spark.mirrors import mirror_frames
-from etalis.spark.refresh import find_tables
+from etalis.spark.refresh import asked_tables, find_tables
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.streaming import Streaming, build_stream, plan_stream, refreshing
@@ -64,7 +64,8 @@ class SparkProgram:
                 hint = "leave contributors out, or read a batch: spark.read"
                 raise refuse("E605", "a stream does not tell what its matches are made of", hint)
             known = mirror_frames(self.spark, knowledge or {}, refreshed)
-            make = partial(self._plan, given, options, form, policy, knowledge=known)
+            tables = asked_tables(known, refreshed)
+            make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables)
             return self._detect_stream(frames, streaming, make, shards, known)
         plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True, memory=memory)
         if len(plan.stages) > 1:
@@ -122,14 +123,16 @@ class SparkProgram:
     def _plan(
         self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
         *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
+        refreshed: Collection[str] = (),
     ) -> Plan:  # fmt: skip
         usual = _usual_shards(self.spark)
         program = tell(self.program, knowledge or {})
         if memory < 1:
             raise refuse("E605", f"memory is {memory}", "give the megabytes of rows that a shard may hold")
         return plan_detection(
-            program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged, memory=memory
-        )
+            program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged, memory=memory,
+            refreshed=refreshed,
+        )  # fmt: skip
 
 
 def _frames(df: Any) -> tuple[list[Any], list[Given]]:

@@ -6,7 +6,7 @@ and plain data. Law: the result is that of one engine on the whole stream, whate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
@@ -20,7 +20,9 @@ from etalis.language.printer import print_program
 from etalis.language.rules import attribute_variables, declarations, knowledge_changes
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
+from etalis.plan.answers import Answers
 from etalis.plan.keys import Kind, show
+from etalis.plan.lattice import TERM
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
 from etalis.spark.shard import Job
@@ -38,6 +40,7 @@ from etalis.spark.staging import (
 from etalis.spark.told import pack
 from etalis.spark.wire import COLUMNS, STEP, result_columns
 from etalis.tables.column_types import transport
+from etalis.tables.knowledge_types import program_answers
 from etalis.tables.output import Output, make_envelope, make_selected, make_wide, with_contributors
 from etalis.tables.schema import (
     Frame,
@@ -81,7 +84,21 @@ class Intake:
     @property
     def received(self) -> Types:
         """The types of what comes in."""
-        return {x.kind: x.attribute_types for x in self.layouts}
+        return _united((x.kind, x.attribute_types) for x in self.layouts)
+
+    @property
+    def results(self) -> Types:
+        """The types in which what comes in goes out as it is."""
+        return _united((x.kind, x.result_types) for x in self.layouts)
+
+
+def _united(kinds: Iterable[tuple[Kind, tuple[str, ...]]]) -> Types:
+    """Return the types of kinds that may come from several frames."""
+    found: dict[Kind, tuple[str, ...]] = {}
+    for kind, types in kinds:
+        known = found.get(kind, types)
+        found[kind] = tuple(a if a == b else TERM for a, b in zip(known, types, strict=True))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +132,12 @@ def plan_detection(
     usual: int,
     staged: bool = False,
     memory: int = USUAL_MEMORY,
+    refreshed: Collection[str] = (),
 ) -> Plan:
-    """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages."""
+    """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
+
+    Tables of facts that are `refreshed` may have other types later.
+    """
     intake = plan_intake(program, given, options, policy)
     heads, frames, layouts = intake.heads, intake.frames, intake.layouts
     several = staged and not form.contributors and (usual if shards is None else shards) != 1
@@ -131,7 +152,8 @@ def plan_detection(
         shardings = plan_shardings(stages, layouts, [], 1, 1)
     slots = assign_slots(frames, forwarded)
     atom = any(each.merged for each in shardings)
-    output = plan_output(program, intake, form, options.unit, atom=atom)
+    answers = program_answers(program, refreshed=refreshed)
+    output = plan_output(program, intake, form, options.unit, atom=atom, answers=answers)
     rows = slot_rows(slots, {x.tag for x in layouts})
     text, told = print_program(program.tree), pack(program)
     job = Job(text, intake.settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE)
@@ -151,9 +173,15 @@ def plan_intake(program: Program, given: Sequence[Given], options: Options, poli
     return Intake(settings, heads, tuple(read_frames(given, known, options)), made)
 
 
-def plan_output(program: Program, intake: Intake, form: Form, unit: str, *, atom: bool = False) -> Output:
-    """Choose the columns of the results; with the `atom` if equal results are to be made one."""
-    types = infer_types(intake.heads, intake.received, _declared(program))
+def plan_output(
+    program: Program, intake: Intake, form: Form, unit: str, *, atom: bool = False, answers: Answers | None = None
+) -> Output:
+    """Choose the columns of the results; with the `atom` if equal results are to be made one.
+
+    `answers` tell the types of what facts bind; without them they are those that the program has now.
+    """
+    known = program_answers(program) if answers is None else answers
+    types = infer_types(intake.heads, intake.results, _declared(program), known)
     time = _time_type(intake.frames, intake.heads, unit)
     output = _output(program, intake.heads, types, form, time, unit, atom)
     return with_contributors(output) if form.contributors else output

@@ -20,7 +20,7 @@ from etalis.logic.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
 from etalis.runtime.relay import Derived
 from etalis.spark.feed import Rows
-from etalis.tables.output import ARROW, Field, Output, attribute
+from etalis.tables.output import Field, Output, attribute
 from etalis.tables.sorting import TAG
 from etalis.temporal.event import Event
 
@@ -92,7 +92,7 @@ def schema_of(received: pa.Schema, output: Output) -> pa.Schema:
     if STEP in received.names:
         return received
     added = [pa.field(name, _ARROW[name]) for name in COLUMNS]
-    results = [pa.field(name, ARROW[column_type]) for name, column_type in result_columns(output).items()]
+    results = [pa.field(name, output.arrow(column_type)) for name, column_type in result_columns(output).items()]
     return pa.schema([*received, *added, *results])
 
 

@@ -5,7 +5,7 @@ A nested type fits where all types in it do, and travels as the same nesting of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 FLOATS = ("float", "double", "decimal")
@@ -42,6 +42,31 @@ def base_of(column_type: str) -> str:
     return column_type.split("(")[0].split("<")[0].split(" ")[0]
 
 
+def nested(column_type: str) -> str | None:
+    """Return the type in which a nested column comes back, if it is one: its own.
+
+    >>> nested("struct<a:int,b:map<char(2),array<float>>>"), nested("int")
+    ('struct<`a`:int,`b`:map<string,array<float>>>', None)
+    """
+    return _rewritten(column_type, _plain) if base_of(column_type) in NESTED else None
+
+
+def _plain(column_type: str) -> str:
+    return "string" if base_of(column_type) in (*STRINGS, "void") else column_type
+
+
+def _rewritten(column_type: str, flat: Callable[[str], str]) -> str:
+    """Return a type with the flat ones in it exchanged."""
+    base = base_of(column_type)
+    if base not in NESTED:
+        return flat(column_type)
+    inner = ",".join(
+        _rewritten(part, flat) if name is None else f"`{name.replace('`', '``')}`:{_rewritten(part, flat)}"
+        for name, part in parts_of(column_type)
+    )
+    return f"{base}<{inner}>"
+
+
 def transport(column_type: str) -> str:
     """Return the type in which a column travels.
 
@@ -50,16 +75,14 @@ def transport(column_type: str) -> str:
     >>> transport("struct<a:int,b:map<char(2),array<decimal(3,1)>>>")
     'struct<`a`:bigint,`b`:map<string,array<double>>>'
     """
+    return _rewritten(column_type, _flat_transport)
+
+
+def _flat_transport(column_type: str) -> str:
     base = base_of(column_type)
     for family, target in _FAMILIES:
         if base in family:
             return target
-    if base in NESTED:
-        inner = ",".join(
-            transport(part) if name is None else f"`{name.replace('`', '``')}`:{transport(part)}"
-            for name, part in _parts(column_type)
-        )
-        return f"{base}<{inner}>"
     return "string" if base == "void" else column_type
 
 
@@ -70,7 +93,7 @@ def misfit(column_type: str, wanted: str) -> str | None:
         return None
     if base not in _FITTING[wanted]:
         return column_type
-    inner = (misfit(part, "term") for _, part in _parts(column_type)) if base in NESTED else iter(())
+    inner = (misfit(part, "term") for _, part in parts_of(column_type)) if base in NESTED else iter(())
     return next((found for found in inner if found is not None), None)
 
 
@@ -95,8 +118,12 @@ def declarable(column_type: str) -> str:
     return next((natural for family, natural in _NATURAL if base in family), "any")
 
 
-def _parts(column_type: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the types that a nested one is made of, each with its name in a struct."""
+def parts_of(column_type: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the types that a nested one is made of, each with its name in a struct.
+
+    >>> list(parts_of("struct<a:int,`b c`:map<string,int>>"))
+    [('a', 'int'), ('b c', 'map<string,int>')]
+    """
     is_struct = column_type.startswith("struct")
     depth = first = 0
     inside = column_type[column_type.index("<") + 1 : -1]
@@ -106,5 +133,5 @@ def _parts(column_type: str) -> Iterator[tuple[str | None, str]]:
             part = inside[first:place]
             if part:
                 name, _, rest = part.partition(":") if is_struct else (None, "", part)
-                yield name, rest
+                yield name if name is None else name.strip("`").replace("``", "`"), rest
             first = place + 1

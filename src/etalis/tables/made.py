@@ -19,17 +19,17 @@ from etalis.columnar.execute import Made
 from etalis.logic.term import Value, format_atom, format_value
 from etalis.tables.output import (
     ARGS,
-    ARROW,
     ATOM,
     END,
     EVENT,
     ID,
+    MISFITS,
     RULE,
-    SPARK_TYPES,
     START,
     Field,
     Output,
     attribute,
+    converted,
     moments,
     term_text,
 )
@@ -49,7 +49,7 @@ def encode_made(kind: Named, made: Made, output: Output, labels: Sequence[str]) 
     cells = made_cells(kind, made, output, labels, names)
     cells[EVENT] = pa.repeat(pa.scalar(kind[0], pa.string()), len(made))
     cells[RULE] = pa.array(labels, pa.string()).take(pa.array(made.rule))
-    arrays = [cells[name] if name in cells else pa.nulls(len(made), ARROW[t]) for name, t in output.columns]
+    arrays = [cells[name] if name in cells else pa.nulls(len(made), output.arrow(t)) for name, t in output.columns]
     return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
@@ -83,9 +83,9 @@ def made_cells(
     if output.envelope:
         cells[ARGS] = _joined("[", made.columns, "]", _to_json, len(made))
     for place, field in enumerate(dict(output.kinds)[kind]):
-        cell = _cell(made.columns[place], field)
+        cell = _cell(made.columns[place], field, output)
         if cell is None:
-            cell = attribute(made_events(kind, made, labels), place, field, ARROW[SPARK_TYPES[field.type]])
+            cell = attribute(made_events(kind, made, labels), place, field, output.arrow(field.spark))
         cells[field.column] = cell
     if ATOM in wanted or ID in wanted:
         cells[ATOM] = _atoms(kind, made)
@@ -95,10 +95,10 @@ def made_cells(
     return cells
 
 
-def _cell(column: Column, field: Field) -> pa.Array | None:
+def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
     """Return an attribute in the type of the results, where null is null; None if it does not fit as it is."""
     match field.type, column.type:
-        case ("int", "int") | ("float", "float"):
+        case ("int", "int") | ("float", "float") | ("number", "float"):
             return pa.array(column.data, mask=column.absent)
         case "float", "int":
             return pa.array(column.data.astype(np.float64), mask=column.absent)
@@ -118,7 +118,12 @@ def _cell(column: Column, field: Field) -> pa.Array | None:
         case "term", "term":
             try:
                 return _texts(column, term_text)
-            except OverflowError:  # which is told of its event
+            except OverflowError:
+                return None
+        case _, "term":
+            try:
+                return converted(column.data, field, output.arrow(field.spark))
+            except MISFITS:  # which is told of its event
                 return None
         case _:
             pass

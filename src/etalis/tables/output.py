@@ -20,22 +20,27 @@ import pyarrow.compute as pc
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
 from etalis.logic.term import Struct, Value, format_atom, format_value
+from etalis.plan.lattice import NUMBER
+from etalis.tables.nested import arrow_type, to_cell
 from etalis.temporal.event import Event, Kind, to_plain
 from etalis.temporal.interval import to_microseconds
 
 Named: TypeAlias = tuple[str, int]  # a kind of event
 
-SPARK_TYPES: Mapping[str, str] = {
+_SPARK_TYPES: Mapping[str, str] = {
     "int": "bigint", "float": "double", "string": "string", "bool": "boolean", "time": "timestamp", "term": "string",
+    NUMBER: "double",
 }  # fmt: skip
 ARROW: Mapping[str, pa.DataType] = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", "UTC"), "array<string>": pa.list_(pa.string()),
 }  # fmt: skip
 _PLAIN: Mapping[str, frozenset[type]] = {
-    "int": frozenset({int}), "float": frozenset({float}), "string": frozenset({str}), "bool": frozenset(),
-    "time": frozenset(), "term": frozenset(),
+    "int": frozenset({int}), "float": frozenset({float}), "string": frozenset({str}),
+    NUMBER: frozenset({float}),
 }  # fmt: skip
+_NONE: frozenset[type] = frozenset()
+MISFITS = (TypeError, OverflowError, pa.ArrowInvalid)
 _item = tuple.__getitem__
 _cells_of = tuple.__iter__  # an event iterates over its public parts
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
@@ -49,13 +54,19 @@ class Field:
     column: str
     type: str
 
+    @property
+    def spark(self) -> str:
+        """The type of the column as Spark has it; of a nested one it is its own."""
+        return _SPARK_TYPES.get(self.type, self.type)
+
 
 @dataclass(frozen=True, slots=True)
 class Output:
     """The columns of results (name and Spark type, in order) and, per kind, the fields of its attributes.
 
     `time` is the type of `start` and `end`: timestamp, or bigint or double, counted in `unit` (in microseconds); `atom`
-    adds a column that tells equal events by their exact text.
+    adds a column that tells equal events by their exact text. `nested` are the Arrow types of columns of lists, structs
+    and maps, where they are not those that Spark has.
     """
 
     columns: tuple[tuple[str, str], ...]
@@ -64,6 +75,12 @@ class Output:
     unit: Fraction
     envelope: bool = False
     atom: bool = False
+    nested: tuple[tuple[str, pa.DataType], ...] = ()
+
+    def arrow(self, column_type: str) -> pa.DataType:
+        """Return the Arrow type of a column."""
+        found = ARROW.get(column_type)
+        return found or dict(self.nested).get(column_type) or arrow_type(column_type)
 
     @property
     def contributors(self) -> bool:
@@ -97,7 +114,7 @@ def make_selected(
 ) -> Output:
     """Return the form of one kind, with its attributes first."""
     fields = tuple(Field(n, t) for n, t in zip(distinct(names, _RESERVED), types, strict=True))
-    columns = [*((f.column, SPARK_TYPES[f.type]) for f in fields), *_closing(time, atom)]
+    columns = [*((f.column, f.spark) for f in fields), *_closing(time, atom)]
     return Output(tuple(columns), ((kind, fields),), time, unit, atom=atom)
 
 
@@ -116,7 +133,7 @@ def make_wide(
                 field = columns.setdefault(apart.casefold(), Field(apart, attribute_type))
             fields.append(field)
         chosen.append((kind, tuple(fields)))
-    typed = [(f.column, SPARK_TYPES[f.type]) for f in columns.values()]
+    typed = [(f.column, f.spark) for f in columns.values()]
     return Output(((EVENT, "string"), *typed, *_closing(time, atom)), tuple(chosen), time, unit, atom=atom)
 
 
@@ -155,7 +172,8 @@ def encode(events: Sequence[Event], output: Output, ids: Sequence[str] = ()) -> 
         if (kind.name, kind.arity) in fields
     ]
     arrays = [
-        _joined([part[i] for part in parts], ARROW[column_type]) for i, (_, column_type) in enumerate(output.columns)
+        _joined([part[i] for part in parts], output.arrow(column_type))
+        for i, (_, column_type) in enumerate(output.columns)
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in output.columns])
 
@@ -197,11 +215,11 @@ def _encode_rule(
     for name, column_type in output.columns:
         if name in places:
             place = places[name]
-            columns.append(_column(events, cells[3 + place], fields[place], ARROW[column_type]))
+            columns.append(_column(events, cells[3 + place], fields[place], output.arrow(column_type)))
         elif name in _RESERVED or output.envelope:
             columns.append(made[name]())
         else:
-            columns.append(pa.nulls(len(events), ARROW[column_type]))
+            columns.append(pa.nulls(len(events), output.arrow(column_type)))
     return columns
 
 
@@ -244,19 +262,26 @@ def attribute(events: Sequence[Event], place: int, field: Field, arrow: pa.DataT
 def _column(events: Sequence[Event], values: Sequence[Value], field: Field, arrow: pa.DataType) -> pa.Array:
     """Return values of events as a column: at once where all are plain, else one by one."""
     types = set(map(type, values))
-    if types <= _PLAIN[field.type] and (str not in types or "null" not in values):
+    if types <= _PLAIN.get(field.type, _NONE) and (str not in types or "null" not in values):
         try:
             return pa.array(values, arrow)
         except OverflowError:
             pass
-    convert = _CELLS[field.type]
-    found = []
-    for event, value in zip(events, values, strict=True):
-        try:
-            found.append(convert(value))
-        except (TypeError, OverflowError):
-            raise _misfit(event, field, value) from None
-    return _array(found, arrow)
+    try:
+        return converted(values, field, arrow)
+    except MISFITS:
+        for event, value in zip(events, values, strict=True):
+            try:
+                converted([value], field, arrow)
+            except MISFITS:
+                raise _misfit(event, field, value) from None
+        raise
+
+
+def converted(values: Iterable[Value], field: Field, arrow: pa.DataType) -> pa.Array:
+    """Return values as a column; an error that does not say which if one of them does not fit."""
+    convert = _CELLS.get(field.type) or to_cell(arrow)
+    return _array([convert(value) for value in values], arrow)
 
 
 def _array(cells: Sequence[Any], arrow: pa.DataType) -> pa.Array:
@@ -303,6 +328,15 @@ def _float(value: Value) -> float | None:
     return None if value == "null" else float(CONVERSIONS["float"](value))
 
 
+def _number(value: Value) -> float | None:
+    if value == "null":
+        return None
+    number = float(CONVERSIONS["float"](value))
+    if isinstance(value, int) and int(number) != value:  # a column of floats does not hold it
+        raise TypeError
+    return number
+
+
 def _string(value: Value) -> str | None:
     return None if value == "null" else CONVERSIONS["string"](value)
 
@@ -323,6 +357,7 @@ def term_text(value: Value) -> str | None:
 
 _CELLS: Mapping[str, Callable[[Value], Any]] = {
     "int": _integer, "float": _float, "string": _string, "bool": _bool, "time": _time, "term": term_text,
+    NUMBER: _number,
 }  # fmt: skip
 
 

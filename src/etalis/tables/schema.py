@@ -25,6 +25,7 @@ from etalis.tables.column_types import (
     declarable,
     fitting,
     misfit,
+    nested,
     transport,
     way_out,
 )  # fmt: skip
@@ -80,6 +81,12 @@ class Layout:
         """The type of each attribute as the language sees it."""
         pairs = zip(self.types, self.declared, strict=True)
         return tuple(declared or _TYPES.get(transport(t), "term") for t, declared in pairs)
+
+    @property
+    def result_types(self) -> tuple[str, ...]:
+        """The type of each attribute where it comes back as it is: a list, struct or map has that of its column."""
+        pairs = zip(self.attribute_types, self.types, strict=True)
+        return tuple(nested(column) or known if known == "term" else known for known, column in pairs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,13 @@ TYPES = {
         ("float", "int"),
     ),
     "a fact": ("d(M) <- a(N, _) where p(N, M). p(1, x).", ("term",)),
+    "differences of times": ("d(D) <- m(S) seq m(E) where D is (E - S) / 60.", ("number",)),
+    "the sum of times and a float": ("d(D) <- m(S) where D is S + 0.5.", ("float",)),
+    "whole minutes": ("d(D) <- m(S) where D is S // 60.", ("int",)),
+    "sums and extremes of times": (
+        "d(S, L) <- aggregate(sum(X), m(X), S) seq aggregate(max(X), m(X), L).",
+        ("number", "time"),
+    ),
     "count": ("d(N) <- aggregate(count, u(_), N).", ("int",)),
     "sum of integers": ("d(S) <- aggregate(sum(N), a(N, _), S).", ("int",)),
     "sum of floats": ("d(S) <- aggregate(sum(X), a(_, X), S).", ("float",)),
