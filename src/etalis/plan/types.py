@@ -23,6 +23,7 @@ from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Bound, 
 Kind: TypeAlias = tuple[str, int]
 Types: TypeAlias = Mapping[Kind, tuple[str, ...]]
 _Found: TypeAlias = Mapping[Kind, tuple[Type, ...]]
+ANY = "any"  # what an attribute is declared that may hold whatever comes
 _Known: TypeAlias = dict[str, Bound]
 
 
@@ -70,17 +71,20 @@ def infer_types(
     """Return the types of every kind that rules make or read.
 
     `received` are the kinds that come from outside, with what is known of them; a kind that is neither made nor
-    received nor declared has `term` throughout. What is declared `term` may be known better where it is received and
-    not made. Without `answers`, nothing is known of what facts bind.
+    received nor declared has `term` throughout. What is declared `any` has the type of its values; `term` may be known
+    better where it is received and not made. Without `answers`, nothing is known of what facts bind.
     """
     known = Answers() if answers is None else answers
     made = dict.fromkeys(map(_made, heads))
     read = dict.fromkeys(kind for head in heads for kind in _kinds(head.body))
     found: dict[Kind, tuple[Type, ...]] = {kind: (None,) * kind[1] for kind in made}
     found.update({kind: (TERM,) * kind[1] for kind in read if kind not in made})
-    found.update(declared)
-    found.update({kind: types for kind, types in received.items() if kind not in declared or kind not in made})
-    _flow(heads, found, frozenset(declared), known)
+    found.update(received)
+    for kind, types in declared.items():
+        if kind in made or kind not in received:
+            open_types = found.get(kind, (TERM,) * kind[1])
+            found[kind] = tuple(o if t == ANY else t for o, t in zip(open_types, types, strict=True))
+    _flow(heads, found, declared, known)
     return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
 
 
@@ -92,9 +96,7 @@ def _kinds(node: p.Node) -> list[Kind]:
     return [(n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)]
 
 
-def _flow(
-    heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], fixed: frozenset[Kind], answers: Answers
-) -> None:
+def _flow(heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], declared: Types, answers: Answers) -> None:
     """Let types flow through the rules until nothing changes; they only grow towards `term`."""
     readers: dict[Kind, list[p.Head]] = {}
     for head in heads:
@@ -106,10 +108,12 @@ def _flow(
         head = heads[next(iter(waiting))]
         del waiting[numbers[id(head)]]
         kind = _made(head)
-        if kind in fixed:
+        is_open = [t == ANY for t in declared.get(kind, (ANY,) * kind[1])]
+        if not any(is_open) and is_open:
             continue
         known = _Flow(found, answers).known(head.body)
-        new = tuple(either(old, _type_of(a, known)) for old, a in zip(found[kind], head.event.args, strict=True))
+        places = zip(is_open, found[kind], head.event.args, strict=True)
+        new = tuple(either(old, _type_of(a, known)) if may_grow else old for may_grow, old, a in places)
         if new != found[kind]:
             found[kind] = new
             waiting.update(dict.fromkeys(numbers[id(reader)] for reader in readers.get(kind, ())))
