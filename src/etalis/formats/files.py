@@ -49,7 +49,7 @@ class File:
         """Return its bytes, decompressed."""
         raw: Any = io.FileIO(self.path) if self.system is None else self.system.open_input_stream(self.path)
         if self.compression is None:
-            return io.BufferedReader(raw) if self.system is None else raw  # type: ignore[no-any-return]
+            return io.BufferedReader(raw) if self.system is None else raw
         if self.compression == "zstd":
             arrow = import_module("pyarrow")
             return arrow.CompressedInputStream(raw, "zstd")  # type: ignore[no-any-return]

@@ -31,7 +31,8 @@ from etalis.runtime.intake import Intake
 from etalis.runtime.program import compile as compile_text
 from etalis.spark.kinds import kinds_read
 from etalis.tables.output import END, START
-from etalis.tables.schema import Kind, refuse
+from etalis.tables.parts import Kind
+from etalis.tables.schema import refuse
 from etalis.temporal.event import Event, sort_key
 
 if TYPE_CHECKING:
