@@ -73,9 +73,18 @@ def run(
     history.rules = Rules(program, found, world, lambda rule, x, scope: _conclude(rule, x, scope, history))
     history.rules.begin()
     history.complete([])
-    ranked = sorted(stream, key=lambda e: (e.end_time, e.start_time))
+    ranked = sorted(_near(stream, found.max_ahead), key=lambda e: (e.end_time, e.start_time))
     history.pass_through(ranked, math.inf if until is None else until)
     return history.derived
+
+
+def _near(stream: Iterable[Event], bound: int | None) -> Iterator[Event]:
+    """Yield the events that end no further than the bound after the latest end of those before them."""
+    latest: int | None = None
+    for event in stream:
+        if bound is None or latest is None or event.end_time <= latest + bound:
+            latest = event.end_time if latest is None else max(latest, event.end_time)
+            yield event
 
 
 def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:

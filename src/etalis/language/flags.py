@@ -7,8 +7,10 @@ a program's flags into one frozen record, `rule_settings` a rule's properties in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -76,6 +78,7 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             Flag("knowledge_horizon", -1, "seconds for which old knowledge can be asked for", number="seconds"),
             Flag("out_of_order", "off", "events may come late", ON_OFF),
             Flag("ooo_window", -1, "how many seconds an event may be late", number="seconds"),
+            Flag("max_ahead", -1, "how many seconds past the latest time an event may end", number="seconds"),
             Flag(
                 "reporting",
                 "on_watermark",
@@ -117,7 +120,7 @@ class Settings:
 
     `garbage_window`: None unless garbage_control is general. `lateness`: how late an event may be, None if not at all,
     `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be taken back, None for
-    ever. A `knowledge_horizon` of 0 keeps nothing old. A limit that is None limits nothing.
+    ever. A `knowledge_horizon` of 0 keeps nothing old. A limit that is None limits nothing, `max_ahead` neither.
     """
 
     policy: str = DEFAULT_POLICY
@@ -135,6 +138,7 @@ class Settings:
     soft_limit: int | None = None
     hard_limit: int | None = None
     shedding: str = "off"
+    max_ahead: int | None = None
 
     @property
     def corrects(self) -> bool:
@@ -172,6 +176,7 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         soft_limit=None if values["soft_limit"] == -1 else values["soft_limit"],
         hard_limit=None if values["hard_limit"] == -1 else values["hard_limit"],
         shedding=values["shedding"],
+        max_ahead=_duration(values["max_ahead"]),
     )
 
 
@@ -196,6 +201,25 @@ def with_limits(default: Settings, given: Mapping[str, object]) -> Settings:
     if problems:
         raise ProgramError(*problems)
     return found
+
+
+def with_ahead(default: Settings, given: float | timedelta | None) -> Settings:
+    """Return settings with another bound on how far ahead events may end, if one is given; -1 for none.
+
+    >>> with_ahead(Settings(), timedelta(minutes=1)).max_ahead
+    60000000
+    """
+    if given is None:
+        return default
+    seconds = given.total_seconds() if isinstance(given, timedelta) else given
+    problems = list(flag_problems(SetFlag("max_ahead", Const(to_value(seconds)))))
+    if problems:
+        raise ProgramError(*problems)
+    return replace(default, max_ahead=_duration(seconds))
+
+
+def _duration(seconds: Value) -> int | None:
+    return None if seconds == -1 else to_time(seconds)
 
 
 def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
@@ -259,7 +283,7 @@ def _takes(row: Flag, value: Value) -> bool:
         return isinstance(value, str) and value in row.words
     if row.number != "seconds":
         return isinstance(value, int) and (value > 0 or (row.number == "limit" and value == -1))
-    return isinstance(value, int | float) and (value > 0 or value == -1)
+    return isinstance(value, int | float) and (0 < value < math.inf or value == -1)
 
 
 def _range(row: Flag) -> str:

@@ -23,6 +23,7 @@ from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
+from etalis.runtime.ahead import horizon_of
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.correcting import correcting_push, correcting_row
 from etalis.runtime.course import Course
@@ -65,6 +66,7 @@ class Engine:
         on_dead_letter: Callable[[DeadLetter], object] | None = None,
         sources: Iterable[Hashable] = (),
         settings: Settings | None = None,
+        wall: Callable[[], Any] | None = None,
     ) -> None:
         self.program = program
         self.errors: list[ConditionError] = []
@@ -96,7 +98,9 @@ class Engine:
         if program.settings.lateness is not None or program.settings.revision:
             again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
-        self._guard = guard_of(settings or program.settings, self._rules, self._disorder, self._report, self._dead)
+        settings = settings or program.settings
+        self._guard = guard_of(settings, self._rules, self._disorder, self._report, self._dead)
+        self._horizon = horizon_of(settings.max_ahead, wall, self._state, self._disorder, self._dead)
 
     def open_entries(self) -> None:
         """Write the ways in; those that are guarded by limits stand before the others."""
@@ -108,14 +112,19 @@ class Engine:
 
     def _open_short_entries(self) -> None:
         """Put the generated `push` and `run` before the general ones, where they are exact."""
-        entries = self._rules.entries
+        entries, horizon = self._rules.entries, self._horizon
         disorder, settle = self._disorder, self._course.settle_now
         if not entries.is_plain() or not self._outlet.is_plain() or self._state.floor >= NEVER:
             return
+        if horizon is not None:
+            entries.ahead = horizon.whole_seconds
+            if entries.ahead is None:  # every event is held against a clock
+                return
         if disorder is None or disorder.is_quiet():
             log = None if disorder is None or disorder.revision is None else disorder.revision.log
-            push = self._push if disorder is None else correcting_push(disorder, self._push)
-            take_row = self._take_row if disorder is None else correcting_row(push, self._take_row)
+            corrected = disorder if horizon is None else None  # a correction, too, may come from the future
+            push = self._push if corrected is None else correcting_push(corrected, self._push)
+            take_row = self._take_row if corrected is None else correcting_row(push, self._take_row)
             self.__dict__["push"] = entries.push(push, settle, log)
             self._are_over = []
             self.__dict__["run"] = entries.run(take_row, settle, (self._are_over, lambda rows: self.run(rows)), log)
@@ -217,6 +226,8 @@ class Engine:
             hint = "add `:- set_flag(revision_flag, on).`"
             raise EventError(Problem("E312", "events of this program cannot be taken back", hint=hint))
         instead = None if to is None else self._intake.row(to)[:4]
+        if instead is not None and self._horizon is not None and self._horizon.refuses(*instead):
+            return ()
         out: list[Any] = []
         if at is None:
             retractions.take_back_id(what, out, instead)
@@ -238,6 +249,8 @@ class Engine:
         state = self._state
         if state.floor >= NEVER:
             self._refuse_closed(name)
+        if self._horizon is not None and self._horizon.refuses(name, values, start, end):
+            return ()
         if self._disorder is not None:
             self._disorder.take(name, values, start, end, stamp, out)
         elif end < state.now or end <= state.floor:
@@ -265,6 +278,8 @@ class Engine:
     ) -> tuple[Event, ...]:
         """Make a dead letter of an event for which there is no room; time goes on."""
         assert self._guard is not None
+        if self._horizon is not None and self._horizon.refuses(name, values, start, end):
+            return ()
         self._guard.turn_away(name, values, start, end)
         return () if self._outlet.busy else self._reach(end, stamp)
 

@@ -38,6 +38,7 @@ class EntryWriter:
         self.rules = rules
         self.compiler = compiler
         self.state = rules.state
+        self.ahead: int | None = None  # most seconds that an event may end after the one before
         self.leaves: dict[Kind, list[Entry]] = {}
         heads = {(r.head.event.name, len(r.head.event.args)) for r, _ in rules.rules}
         for leaf in compiler.wiring.leaves:
@@ -179,7 +180,8 @@ class EntryWriter:
         """Open the block of what needs no passing of time but the clock's own."""
         state = code.constant(self.state)
         quiet = f" and t <= {state}.due" if self.rules.has_timers else ""
-        later = f"at > {seconds}{quiet}" if not self.rules.ticks else "False"
+        near = "" if self.ahead is None else f" and at - {seconds} <= {self.ahead}"
+        later = f"at > {seconds}{near}{quiet}" if not self.rules.ticks else "False"
         code(f"if {later} or (at == {seconds} and t == {state}.now and t > {state}.floor):")
         code.depth += 1
 

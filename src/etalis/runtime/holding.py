@@ -116,6 +116,9 @@ class HoldingWriter:
     def _hold(self, code: Code, way: Way, otherwise: Callable[[], None]) -> None:
         """Write that a row is held, and go on if that lets any go: those that end at or before `r`."""
         rows, mark, ranked = map(code.constant, (self.rows, self.mark, self.disorder))
+        if self.entries.ahead is not None:
+            with code.block(f"if t - {mark}.newest > {self.entries.ahead * MICROSECONDS}:"):
+                otherwise()
         with code.block(f"if t > {mark}.newest:"):
             code(f"{rows}.append(row)")
             code(f"{mark}.newest = t")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from datetime import timedelta
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,7 +16,7 @@ from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check import check_rules, check_text
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
-from etalis.language.flags import Settings, settings, with_limits
+from etalis.language.flags import Settings, settings, with_ahead, with_limits
 from etalis.language.imports import Reader, read_below, read_file, read_nothing
 from etalis.language.names import triggered
 from etalis.language.rules import declarations, event_rules
@@ -220,17 +221,21 @@ class Program:
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
-        limits: Mapping[str, object] = MappingProxyType({}),
+        limits: Mapping[str, object] = MappingProxyType({}), ahead: float | timedelta | None = None,
+        wall: Callable[[], Any] | None = None,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
         What goals write goes to `output`, piece by piece; without it to `sys.stdout`. The time that goals see is that
         of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
-        and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`.
+        and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`,
+        `ahead` (seconds or a timedelta, -1 for none) before `max_ahead`: an event that ends further ahead of the latest
+        time before it, or of the clock `wall` if there is one, is a dead letter and moves nothing.
         """
         engine = Engine(
-            self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output,
-            on_dead_letter=on_dead_letter, sources=sources, settings=with_limits(self.settings, limits),
+            self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output, wall=wall,
+            on_dead_letter=on_dead_letter, sources=sources,
+            settings=with_ahead(with_limits(self.settings, limits), ahead),
         )  # fmt: skip
         engine.open_entries()
         return engine
