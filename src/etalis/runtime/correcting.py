@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from etalis.errors import EventError
 from etalis.logic.term import Struct
 from etalis.runtime.retraction import Retractions
 from etalis.runtime.revision import Revision
@@ -72,7 +73,10 @@ def correcting_row(push: Push, general: Callable[[Any], tuple[Event, ...]]) -> C
 
     def take(row: Any) -> tuple[Event, ...]:
         if type(row) is tuple and len(row) > 1 and type(row[0]) is str and type(row[-1]) is int:
-            return push(*row[:-1], at=row[-1])
+            try:
+                return push(*row[:-1], at=row[-1])
+            except EventError:
+                return general(row)  # which knows what becomes of a row that cannot be read
         return general(row)
 
     return take

@@ -10,9 +10,10 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack
 
-from etalis.errors import ConditionError, EventError, InputError, Problem, ProgramError
+from etalis.errors import ConditionError, EtalisError, EventError, InputError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
 from etalis.language.lower import run_directives
 from etalis.language.parser import parse_event
@@ -108,11 +109,13 @@ class Engine:
         self._open_short_entries()
         if self._guard is not None and self._state.floor < NEVER:
             self.__dict__["push"] = guarded_push(self._guard, self.push, self._turn_away)
-            self.__dict__["run"] = guarded_run(self._guard, self.run, lambda row: self._refuse(*self._intake.row(row)))
+            refuse = partial(self._take_row, take=self._refuse)
+            self.__dict__["_take_rows"] = guarded_run(self._guard, self._take_rows, refuse)
 
     def _open_short_entries(self) -> None:
         """Put the generated `push` and `run` before the general ones, where they are exact."""
         entries, horizon = self._rules.entries, self._horizon
+        entries.goes_on = self._dead.are_handed_on
         disorder, settle = self._disorder, self._course.settle_now
         if not entries.is_plain() or not self._outlet.is_plain() or self._state.floor >= NEVER:
             return
@@ -127,16 +130,17 @@ class Engine:
             take_row = self._take_row if corrected is None else correcting_row(push, self._take_row)
             self.__dict__["push"] = entries.push(push, settle, log)
             self._are_over = []
-            self.__dict__["run"] = entries.run(take_row, settle, (self._are_over, lambda rows: self.run(rows)), log)
+            go_on = (self._are_over, lambda rows: self._take_rows(rows))
+            self.__dict__["_take_rows"] = entries.run(take_row, settle, go_on, log)
         elif disorder.holds_plainly():
             holding = HoldingWriter(entries, disorder, settle)
             self.__dict__["push"] = holding.push(self._push)
-            self.__dict__["run"] = holding.run(self._take_row)
+            self.__dict__["_take_rows"] = holding.run(self._take_row)
 
     def _close_entries(self) -> None:
         self._are_over.append(True)
         self.__dict__.pop("push", None)
-        self.__dict__.pop("run", None)
+        self.__dict__.pop("_take_rows", None)
 
     # in
 
@@ -162,13 +166,26 @@ class Engine:
     def run(self, rows: Iterable[Any]) -> Iterator[Event]:
         """Take many events, yield the complex events they cause.
 
-        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes.
+        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes. One that
+        cannot be read is a dead letter where the engine has `on_dead_letter`, otherwise an error. Where nobody takes
+        the dead letters, how many there were is logged at the end.
         """
+        return chain(self._take_rows(rows), self._dead.report_since(self._dead.count))
+
+    def _take_rows(self, rows: Iterable[Any]) -> Iterator[Event]:
         for row in rows:
             yield from self._take_row(row)
 
-    def _take_row(self, row: Any) -> tuple[Event, ...]:
-        return self._take(*self._intake.row(row))
+    def _take_row(self, row: Any, take: Callable[..., tuple[Event, ...]] | None = None) -> tuple[Event, ...]:
+        """Read a row, and take it; one that cannot be read is a dead letter where someone asks for these."""
+        try:
+            given = self._intake.row(row)
+        except EtalisError as error:
+            if not self._dead.are_handed_on:
+                raise
+            self._dead.add(*self._intake.outline(row), error.problems[0].message)
+            return ()
+        return (take or self._take)(*given)
 
     def detect(self, source: Any, **options: Any) -> Any:
         """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
@@ -312,12 +329,12 @@ class Engine:
 
     @property
     def dead_letters(self) -> list[DeadLetter]:
-        """What came too late to be taken, the last thousand; `dead_letter_count` says how many there were."""
+        """What was not taken, the last thousand; `dead_letter_count` says how many there were."""
         return list(self._dead.letters)
 
     @property
     def dead_letter_count(self) -> int:
-        """How many events came too late to be taken."""
+        """How many events were not taken: too late, from the future, or not to be read."""
         return self._dead.count
 
     @property

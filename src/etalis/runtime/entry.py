@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
 from etalis.logic.term import to_value
 from etalis.plan import algebra as p
@@ -39,6 +40,7 @@ class EntryWriter:
         self.compiler = compiler
         self.state = rules.state
         self.ahead: int | None = None  # most seconds that an event may end after the one before
+        self.goes_on = False  # behind a row that cannot be read
         self.leaves: dict[Kind, list[Entry]] = {}
         heads = {(r.head.event.name, len(r.head.event.args)) for r, _ in rules.rules}
         for leaf in compiler.wiring.leaves:
@@ -119,7 +121,7 @@ class EntryWriter:
         code = Code(["rows"])
         code.long_running = True
         code("rows = iter(rows)")
-        state, slow = code.constant(self.state), code.constant(general)
+        state = code.constant(self.state)
         arities = {arity for _, arity in self.hot}
         clock = self._clock(code)
         code(f"{clock} = {state}.seconds")
@@ -133,16 +135,21 @@ class EntryWriter:
                         kinds = [kind for kind in self.hot if kind[1] == arity]
                         for place, kind in enumerate(kinds):
                             with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
-                                self._run_kind(code, kind, settle, go_on, log)
+                                self._run_kind(code, kind, general, settle, go_on, log)
                         code.depth -= 1
-            code(f"{state}.seconds = {clock}")
-            code(f"yield from {slow}(row)")
-            code(f"{clock} = {state}.seconds")
-            for line in self._go_on(code, go_on):
-                code(line)
+            self._take_slowly(code, general, go_on)
         with code.block("finally:"), code.block(f"if {state}.seconds < {clock} < {code.constant(NEVER)}:"):
             code(f"{state}.seconds = {clock}")
         return self.compiler.finish(code, "run")
+
+    def _take_slowly(self, code: Code, general: Callable[[Any], Any], go_on: GoOn) -> None:
+        """Write that a row goes the general way."""
+        state, clock = code.constant(self.state), self._clock(code)
+        code(f"{state}.seconds = {clock}")
+        code(f"yield from {code.constant(general)}(row)")
+        code(f"{clock} = {state}.seconds")
+        for line in self._go_on(code, go_on):
+            code(line)
 
     def _clock(self, code: Code) -> str:
         """Return where `run` keeps its clock: in the state, if someone may look while an event is being processed."""
@@ -153,10 +160,18 @@ class EntryWriter:
         is_over, rest = map(code.constant, go_on)
         return [f"if {is_over}:", f"    yield from {rest}(rows)", "    return"]
 
-    def _run_kind(self, code: Code, kind: Kind, settle: Callable[[], Any], go_on: GoOn, log: Log | None) -> None:
+    def _run_kind(
+        self, code: Code, kind: Kind, slow: Callable[[Any], Any], settle: Callable[[], Any], go_on: GoOn,
+        log: Log | None,
+    ) -> None:  # fmt: skip
         state, clock = code.constant(self.state), self._clock(code)
+
+        def general() -> None:
+            self._take_slowly(code, slow, go_on)
+            code("continue")
+
         parameters = [f"x{i}" for i in range(kind[1])]
-        self.convert(code, kind, parameters)
+        self.convert_or(code, kind, parameters, general)
         code(f"{clock} = at")
         if log is not None:
             code(f"{state}.seconds = at")
@@ -184,6 +199,16 @@ class EntryWriter:
         later = f"at > {seconds}{near}{quiet}" if not self.rules.ticks else "False"
         code(f"if {later} or (at == {seconds} and t == {state}.now and t > {state}.floor):")
         code.depth += 1
+
+    def convert_or(self, code: Code, kind: Kind, parameters: list[str], otherwise: Callable[[], None]) -> None:
+        """Write the conversion of attributes, and what is done with a row that cannot be read."""
+        if not self.goes_on:
+            self.convert(code, kind, parameters)
+            return
+        with code.block("try:"):
+            self.convert(code, kind, parameters)
+        with code.block(f"except {code.constant(EtalisError)}:"):
+            otherwise()
 
     def convert(self, code: Code, kind: Kind, parameters: list[str]) -> None:
         """Write the conversion of attributes that are not plain values of their type already."""

@@ -101,11 +101,11 @@ class HoldingWriter:
         if self.entries.rules.program.signatures:
             for number, kind in enumerate(self._kinds(arity)):
                 with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}:"):
-                    self.entries.convert(code, kind, places)
+                    self.entries.convert_or(code, kind, places, otherwise)
             with code.block("else:"):
                 otherwise()
         else:
-            self.entries.convert(code, ("", arity), places)
+            self.entries.convert_or(code, ("", arity), places, otherwise)
         code(f"t = at * {MICROSECONDS}")
         code(f"n = {code.constant(self.disorder)}.ranked")
         code(f"row = ({', '.join(['t', 't', 'n', code.constant(PLAIN), 'name', *places])})")

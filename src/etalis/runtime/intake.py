@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from etalis.errors import EventError, InputError, Problem
+from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.language.attributes import Signature, convert
+from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
 from etalis.runtime.rim import arrange, to_interval
 from etalis.temporal.event import Event
@@ -43,6 +44,22 @@ class Intake:
         hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
         raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
 
+    def outline(self, row: Any) -> tuple[str, tuple[Any, ...], int | None, int | None]:
+        """Return name, attributes and times of a row that cannot be read, as far as they can be told."""
+        match row:
+            case tuple() if row and isinstance(row[0], str):
+                name, args, at = row[0], row[1:-1], row[-1] if len(row) > 1 else None
+            case {"event": str(name), **named}:
+                at = named.pop("at", None)
+                args = tuple(named.values())
+            case _:
+                name, args, at = "", (row,), None
+        try:
+            _, start, end = _read_stamp(at)
+        except EventError:
+            return name, tuple(map(_shown, args)), None, None
+        return name, tuple(map(_shown, args)), start, end
+
     def values(self, name: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
         """Return attributes in their places, converted to their types."""
         signature = self.signatures.get(name, ())
@@ -55,6 +72,14 @@ class Intake:
             hint = "give `at=` with the event, or `clock=` with the engine"
             raise EventError(Problem("E303", f"no time is given for {name}", hint=hint))
         return self.clock()
+
+
+def _shown(given: Any) -> Any:
+    """Return an attribute as a value; what is none as text."""
+    try:
+        return to_value(given)
+    except EtalisError:
+        return repr(given)
 
 
 def _read_stamp(at: Any) -> tuple[Stamp | None, int, int]:

@@ -7,6 +7,7 @@ idle, less the bound on lateness, and never goes back: what is late by just the 
 from __future__ import annotations
 
 import json
+import logging
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -17,6 +18,7 @@ from etalis.runtime.state import BEGINNING, NEVER
 from etalis.temporal.event import to_plain
 from etalis.temporal.interval import to_seconds
 
+_LOG = logging.getLogger("etalis.engine")
 Values = tuple[Any, ...]
 HeldRow = tuple[Any, ...]  # (end, start, rank, stamp, name, *attributes)
 
@@ -39,12 +41,15 @@ PLAIN = Stamp(None)  # of events that came as instants, with nothing but their t
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """Something that came too late to be taken, and why."""
+    """Something that was not taken, and why: it came too late, from the future, or cannot be read.
+
+    What cannot be read has as much of its name, attributes and times as could be told.
+    """
 
     name: str
     args: Values
-    start: int | float
-    end: int | float
+    start: int | float | None
+    end: int | float | None
     reason: str
 
     def to_json(self) -> str:
@@ -55,7 +60,7 @@ class DeadLetter:
 
 
 class DeadLetters:
-    """What came too late: all of it counted, the last ones kept, each handed on."""
+    """What was not taken: all of it counted, the last ones kept, each handed on."""
 
     KEPT = 1000
 
@@ -73,10 +78,23 @@ class DeadLetters:
 
         return back
 
-    def add(self, name: str, args: Values, start: int, end: int, reason: str) -> None:
+    @property
+    def are_handed_on(self) -> bool:
+        """Whether someone takes them."""
+        return self._hand_on is not None
+
+    def report_since(self, count: int) -> Iterator[Any]:
+        """Log, as the end of a stream, how many came after the first so many, where nobody else takes them."""
+        if self.count > count and self._hand_on is None:
+            message = "%d events were not taken: on_dead_letter= takes them; the last: %s: %s"
+            _LOG.warning(message, self.count - count, self.letters[-1].name, self.letters[-1].reason)
+        yield from ()
+
+    def add(self, name: str, args: Values, start: int | None, end: int | None, reason: str) -> None:
         """Take one in."""
         self.count += 1
-        letter = DeadLetter(name, args, to_seconds(start), to_seconds(end), reason)
+        first, last = (None if time is None else to_seconds(time) for time in (start, end))
+        letter = DeadLetter(name, args, first, last, reason)
         self.letters.append(letter)
         if len(self.letters) > self.KEPT:
             del self.letters[0]
