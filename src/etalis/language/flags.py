@@ -219,7 +219,7 @@ def with_ahead(default: Settings, given: float | timedelta | None) -> Settings:
 
 
 def _duration(seconds: Value) -> int | None:
-    return None if seconds == -1 else to_time(seconds)
+    return None if seconds == -1 else to_microseconds(seconds)
 
 
 def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
