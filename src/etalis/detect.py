@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +21,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
+from etalis.language.flags import with_ahead
 from etalis.logic.columns import in_one
 from etalis.spark.batch import Form, Intake, plan_intake, plan_output
-from etalis.tables.cells import undeclared
+from etalis.tables.door import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.knowledge_types import engine_answers
 from etalis.tables.output import Output
-from etalis.tables.parts import Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
-from etalis.tables.sources import Source, ahead, open_source
+from etalis.tables.sources import Source, open_source, prefetch
 from etalis.tables.type_names import nested_types, type_name
 from etalis.tables.unfinished import Unfinished
-from etalis.temporal.columns import to_micros
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, Input
@@ -53,11 +53,11 @@ def detect(
     unit: str = "s", policy: str | None = None, select: str | None = None, envelope: bool = False,
     batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     on_error: Callable[[ConditionError], object] | None = None,
-    on_dead_letter: Callable[[DeadLetter], object] | None = None,
+    on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events; with more than one of `threads`, it is read in another one."""
-    table = open_source(source, batch, threads)
     options, form = Options(time, event, None, unit), Form(select, envelope)
+    table = open_source(source, batch, threads, program, options)
     plan = _plan(program, table, options, policy)
     columns = _columns()
     made = columns.ColumnRun(
@@ -65,21 +65,24 @@ def detect(
         only_points=len(set(plan.frame.times)) == 1,
     )  # fmt: skip
     run = _Run(plan, form, columns.warned(made))
-    rows = _scan(table, plan, known=not run.run.in_any_order)
-    given = _arrived(rows, plan.frame, unit) if run.run.in_any_order else _in_order(rows, plan.frame, unit)
+    door = Door(plan.frame, plan.reading_unit, plan.made, with_ahead(program.settings, ahead).max_ahead)
+    table = table if run.run.in_any_order else table.in_time(batch, options)
+    arrived = door.arriving(_scan(table, plan, known=not run.run.in_any_order))
     parts: list[pa.RecordBatch] = []
-    _take_all(run, given, threads, progress, parts)
+    _take_all(run, arrived if run.run.in_any_order else in_order(arrived), threads, progress, parts, door, table)
     parts.extend(run.close())
-    late = run.run.engine.dead_letter_count
-    if late and on_dead_letter is None:
-        _LOG.warning("%d rows came too late: on_dead_letter= takes them", late)
+    dead = run.run.engine._dead
+    if dead.count and on_dead_letter is None:
+        _LOG.warning(
+            "%d rows were not taken, the last: %s; on_dead_letter= takes them", dead.count, dead.letters[-1].reason
+        )
     return pa.Table.from_batches(parts, schema=run.results.schema)
 
 
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     unit: str = "s", select: str | None = None, envelope: bool = False, batch: int = BATCH,
-    threads: int = 2, progress: bool | Tell = False,
+    threads: int = 2, progress: bool | Tell = False, ahead: float | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
     engine.unfinished = None
@@ -87,15 +90,18 @@ def detect_on(
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
-    table = open_source(source, batch, threads)
     options, form = Options(time, event, None, unit), Form(select, envelope)
+    table = open_source(source, batch, threads, program, options)
     plan = _plan(program, table, options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
-    rows = _arrived(_scan(table, plan, known=False), plan.frame, unit)
+    bound = with_ahead(rules.settings, ahead).max_ahead
+    door = Door(plan.frame, plan.reading_unit, plan.made, bound, latest_of(engine))
+    arrived = door.arriving(_scan(table, plan, known=False))
     parts: list[pa.RecordBatch] = []
     try:
         run.run.load()
-        _take_all(run, rows if run.run.in_any_order else map(_sorted, rows), threads, progress, parts)
+        ordered = arrived if run.run.in_any_order else map(in_time, arrived)
+        _take_all(run, ordered, threads, progress, parts, door, table)
     except BaseException as error:
         found = pa.Table.from_batches(parts, schema=run.results.schema)
         engine.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
@@ -107,18 +113,23 @@ def detect_on(
 
 
 def _take_all(
-    run: _Run, given: Iterable[_Timed], threads: int, progress: bool | Tell, parts: list[pa.RecordBatch]
-) -> None:
+    run: _Run, given: Iterable[Arrived], threads: int, progress: bool | Tell, parts: list[pa.RecordBatch],
+    door: Door, table: Source,
+) -> None:  # fmt: skip
     """Take batches of rows, and add what they cause to the parts; tell how far it is."""
     rows = matches = 0
     batches = map(run.read, given)
     with following(progress) as tell:
-        for batch in run.gathered(ahead(batches) if threads > 1 else batches):
+        for batch in run.gathered(prefetch(batches) if threads > 1 else batches):
             for part in run.take(batch):
                 parts.append(part)
                 matches += part.num_rows
             rows += len(batch.end)
+            door.hand_on(run.run.engine._dead)
             tell(rows, matches)
+    door.hand_on(run.run.engine._dead)
+    for bad in () if table.rows is None else table.rows.bad:
+        run.run.engine._dead.add("", (), None, None, str(bad.problem).splitlines()[0])
 
 
 def explain(
@@ -126,7 +137,8 @@ def explain(
     unit: str = "s", policy: str | None = None, engine: Engine | None = None,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
-    plan = _plan(program, open_source(source, BATCH, 1), Options(time, event, None, unit), policy)
+    options = Options(time, event, None, unit)
+    plan = _plan(program, open_source(source, BATCH, 1, program, options), options, policy)
     run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
     found: str = run.choice.describe()
     return found
@@ -148,6 +160,7 @@ class _Plan:
     program: Program
     schema: pa.Schema
     unit: str
+    reading_unit: str
     intake: Intake
 
     @property
@@ -170,8 +183,11 @@ class _Plan:
 
 
 def _plan(program: Program, table: Source, options: Options, policy: str | None) -> _Plan:
+    if table.rows is not None:
+        intake = plan_intake(program, [], options, policy, [table.rows.frame()])
+        return _Plan(program, table.schema, options.unit, "us", intake)
     given = Given({field.name: type_name(field.type) for field in table.schema})
-    return _Plan(program, table.schema, options.unit, plan_intake(program, [given], options, policy))
+    return _Plan(program, table.schema, options.unit, options.unit, plan_intake(program, [given], options, policy))
 
 
 def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
@@ -186,49 +202,6 @@ def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch
     return table.scan(list(dict.fromkeys([frame.event, *needed])), rows)
 
 
-@dataclass(frozen=True, slots=True)
-class _Timed:
-    """Rows: the table they stand in, and their end points in microseconds."""
-
-    table: Any
-    start: Any
-    end: Any
-
-
-def _arrived(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iterator[_Timed]:
-    """Yield batches with the times of their rows."""
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        table = pa.Table.from_batches([batch])
-        times = [to_micros(table[name], unit) for name in dict.fromkeys(frame.times)]
-        start, end = times[0], times[-1]
-        if start is not end and (start > end).any():
-            raise InputError(Problem("E404", "a row ends before it starts", hint="swap start and end"))
-        yield _Timed(table, start, end)
-
-
-def _sorted(rows: _Timed) -> _Timed:
-    """Return a batch in order of (end, start, row)."""
-    start, end = rows.start, rows.end
-    lasts = start is not end and (start != end).any()
-    if not lasts and (end[1:] >= end[:-1]).all():
-        return rows
-    order = np.lexsort((start, end))
-    return _Timed(rows.table.take(pa.array(order)), start[order], end[order])
-
-
-def _in_order(batches: Iterable[pa.RecordBatch], frame: Frame, unit: str) -> Iterator[_Timed]:
-    """Yield batches in order of (end, start, row); rows that belong before an earlier batch are refused."""
-    latest: int | None = None
-    for rows in map(_sorted, _arrived(batches, frame, unit)):
-        if latest is not None and rows.end[0] < latest:
-            hint = "sort the rows by time, or read them as one batch: batch=..."
-            raise InputError(Problem("E404", "rows of a later batch end before those of an earlier one", hint=hint))
-        latest = int(rows.end[-1])
-        yield rows
-
-
 class _Run:
     """A program over the batches of one source."""
 
@@ -238,8 +211,7 @@ class _Run:
         self.frame = plan.frame
         self.output = plan.output(form, run.engine)
         self.run = run
-        self.parts = [Part(x.tag, x.kind, x.columns, x.attribute_types) for x in self.frame.layouts]
-        self.made = frozenset(plan.made)
+        self.parts = [layout.part for layout in self.frame.layouts]
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
         self.results = results.Results(self.output, run.choice.heads)
 
@@ -290,7 +262,7 @@ class _Run:
                 yield from self._made(piece)
         yield from self.results.of_events(list(self.run.close()))
 
-    def read(self, rows: _Timed) -> Input:
+    def read(self, rows: Arrived) -> Input:
         """Return rows as a batch over columns."""
         from etalis.tables.intake import read_batch
 
@@ -304,10 +276,6 @@ class _Run:
             return None
         column = in_one(table[self.frame.event])
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        if coded.null_count:
-            raise InputError(Problem("E606", f"{coded.null_count} rows name no event", hint="fill in the column"))
         tags = {part.tag: number for number, part in enumerate(self.parts)}
         names = coded.dictionary.to_pylist()
-        for name in self.made.difference(tags).intersection(names):
-            raise undeclared(name)
         return Told(coded.indices.to_numpy(), np.array([tags.get(name, -1) for name in names], np.int64))

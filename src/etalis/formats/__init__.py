@@ -60,7 +60,7 @@ def read(path: str | Path, reading: Reading | None = None, *, format: str | None
 def _read_standard_input(kind: str, reading: Reading) -> Iterator[Item]:
     if kind in _TABLES:
         raise InputError(Problem("E407", f"{kind} is not read from standard input", hint="give the file's name"))
-    return reading_file("<stdin>", lambda: _TEXT[kind](sys.stdin, "<stdin>", reading))
+    return reading_file("<stdin>", lambda: TEXT[kind](sys.stdin, "<stdin>", reading))
 
 
 def _read_file(file: File, reading: Reading) -> Iterator[Item]:
@@ -73,12 +73,12 @@ def _read_file(file: File, reading: Reading) -> Iterator[Item]:
             return
         # A line that is not UTF-8 is bad by itself; of clauses, which need no line, the whole file is.
         with file.lines("strict" if file.format == "events" else "surrogateescape") as lines:
-            yield from _TEXT[file.format](lines, file.address, reading)
+            yield from TEXT[file.format](lines, file.address, reading)
 
     return reading_file(file.address, rows)
 
 
-_TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = MappingProxyType(
+TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = MappingProxyType(
     {
         "jsonl": read_json_lines,
         "csv": read_csv,

@@ -75,7 +75,7 @@ def find_files(address: str | Path, chosen: str | None = None) -> list[File]:
         system, inside = _remote(text, scheme)
         paths, is_one = _listed(system, inside)
         found = [(f"{scheme}://{path}", path) for path in paths]
-    if not found:
+    if not found and not Path(text).is_dir():
         raise _missing(text)
     files = [File(shown, path, *_form(shown, chosen), system) for shown, path in found if is_one or _fits(path, chosen)]
     if not files:

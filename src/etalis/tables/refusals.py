@@ -19,7 +19,7 @@ from etalis.language.attributes import convert_one
 from etalis.logic.columns import in_one, to_list
 from etalis.tables.cells import reason_undeclared
 from etalis.tables.parts import Part
-from etalis.temporal.columns import explain_time, is_text, read_times
+from etalis.temporal.columns import Times, explain_time, is_text, read_times
 
 _LIMIT = 1 << 63
 _TRUTHS = pa.array(["true", "false"])
@@ -45,6 +45,16 @@ class Refused:
 NONE = Refused(np.zeros(0, np.int64), ())
 
 
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """Rows that can be taken, with their times in microseconds, and those that cannot, of the table as it came."""
+
+    table: Any
+    start: Any
+    end: Any
+    refused: Refused
+
+
 def find_refused(
     table: Any, times: Sequence[str], unit: str, parts: Sequence[Part], tag: str | None = None,
     made: Collection[str] = (),
@@ -54,11 +64,39 @@ def find_refused(
     `times` are the columns of time, `tag` the one that names the event (None: all rows are of the first part), `made`
     the names of events that only rules make. A row whose event no part reads is not looked at further.
     """
+    return _find(table, [read_times(table[name], unit) for name in dict.fromkeys(times)], times, unit, parts, tag, made)
+
+
+def screen(
+    table: Any, times: Sequence[str], unit: str, parts: Sequence[Part], tag: str | None = None,
+    made: Collection[str] = (),
+) -> Screened:  # fmt: skip
+    """Part the rows of a table into those that can be taken and the others, as `find_refused` does."""
+    if tag is not None:  # coded once, for all who ask
+        coded = _coded(in_one(table[tag]))
+        table = table.set_column(table.schema.get_field_index(tag), tag, coded)
+    read = [read_times(table[name], unit) for name in dict.fromkeys(times)]
+    refused = _find(table, read, times, unit, parts, tag, made)
+    start, end = read[0].micros, read[-1].micros
+    if not refused and all(each.bad is None for each in read) and (start is end or not (start > end).any()):
+        return Screened(table, start, end, NONE)
+    keep = start <= end
+    keep[refused.rows] = False
+    for each in read:  # rows that nobody reads need no time, but nor are they of use
+        keep &= True if each.bad is None else ~each.bad
+    last = end[keep]
+    return Screened(table.filter(pa.array(keep)), last if start is end else start[keep], last, refused)
+
+
+def _find(
+    table: Any, read: Sequence[Times], times: Sequence[str], unit: str, parts: Sequence[Part], tag: str | None,
+    made: Collection[str],
+) -> Refused:  # fmt: skip
     found: dict[int, str] = {}
-    tags = None if tag is None else in_one(table[tag])
+    tags = None if tag is None else _coded(in_one(table[tag]))
     if tags is not None:
         _add(found, _unnamed(tags, {part.tag for part in parts}, made))
-    _add(found, _wrong_times(table, times, unit, _read(tags, parts)))
+    _add(found, _wrong_times(table, read, times, unit, tags, parts))
     for part in parts:
         mine: Any = None
         for column, kind in zip(part.columns, part.types, strict=True):
@@ -71,6 +109,10 @@ def find_refused(
     return Refused(np.array(rows, np.int64), tuple(found[row] for row in rows))
 
 
+def _coded(tags: Any) -> Any:
+    return tags if pa.types.is_dictionary(tags.type) else tags.dictionary_encode()
+
+
 def _add(found: dict[int, str], more: Iterator[tuple[int, str]]) -> None:
     """Note what is wrong with rows; the first thing that is said of a row stays."""
     for row, reason in more:
@@ -81,14 +123,18 @@ def _rows_of(tags: Any, tag: str, count: int) -> Any:
     """Return the numbers of the rows of one event."""
     if tags is None:
         return np.arange(count)
-    return np.flatnonzero(np.asarray(pc.fill_null(pc.equal(tags, tag), False)))
+    code = tags.dictionary.index(tag).as_py()
+    return np.flatnonzero(np.asarray(tags.indices.fill_null(-1)) == code) if code >= 0 else np.zeros(0, np.int64)
 
 
 def _read(tags: Any, parts: Sequence[Part]) -> Any:
     """Return which rows are of an event that is read, None if all are; those of others need no time."""
     if tags is None:
         return None
-    return np.asarray(pc.is_in(tags, pa.array([part.tag for part in parts], pa.string())))
+    known = np.asarray(pc.is_in(tags.dictionary, pa.array([part.tag for part in parts], pa.string())))
+    codes = np.asarray(tags.indices.fill_null(0))
+    named = np.asarray(tags.is_valid())
+    return named & known[codes] if len(known) else named
 
 
 def _unnamed(tags: Any, known: Collection[str], made: Collection[str]) -> Iterator[tuple[int, str]]:
@@ -100,17 +146,19 @@ def _unnamed(tags: Any, known: Collection[str], made: Collection[str]) -> Iterat
             yield row, reason_undeclared(name)[0]
 
 
-def _wrong_times(table: Any, names: Sequence[str], unit: str, read: Any) -> Iterator[tuple[int, str]]:
-    micros = []
-    for name in dict.fromkeys(names):
-        times = read_times(table[name], unit)
-        micros.append(times.micros)
+def _wrong_times(
+    table: Any, read: Sequence[Times], names: Sequence[str], unit: str, tags: Any, parts: Sequence[Part]
+) -> Iterator[tuple[int, str]]:
+    turned = read[0].micros > read[-1].micros if len(read) == 2 else None
+    if all(times.bad is None for times in read) and (turned is None or not turned.any()):
+        return
+    asked = _read(tags, parts)
+    for name, times in zip(dict.fromkeys(names), read, strict=True):
         if times.bad is not None:
-            for row in np.flatnonzero(times.bad if read is None else times.bad & read).tolist():
+            for row in np.flatnonzero(times.bad if asked is None else times.bad & asked).tolist():
                 yield row, explain_time(table[name], row, unit)[0]
-    if len(micros) == 2:
-        turned = micros[0] > micros[1]
-        for row in np.flatnonzero(turned if read is None else turned & read).tolist():
+    if turned is not None:
+        for row in np.flatnonzero(turned if asked is None else turned & asked).tolist():
             yield row, "it ends before it starts"
 
 
@@ -154,6 +202,8 @@ def is_clean(array: Any, kind: str) -> bool:
             return pa.types.is_boolean(held) or _are_truths(array)
         case "time":
             return _are_times(array)
+        case "json":
+            return True
         case _:
             return _is_plain(array)
 

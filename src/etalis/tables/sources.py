@@ -1,48 +1,162 @@
-"""Where tables come from: files and folders through PyArrow, Arrow tables, anything with Arrow's C stream interface."""
+"""Where tables come from: files, Arrow, pandas, Polars, DuckDB, cursors, rows.
+
+What has columns is read by columns; text and Python objects are read row by row, as everywhere else, and become columns
+then (`rows`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
 from etalis.errors import InputError, Problem
+from etalis.formats import STANDARD_INPUT, TEXT, read
+from etalis.formats.files import File, find_files, format_of
+from etalis.formats.json_lines import read_records
+from etalis.formats.roles import find_times, signatures_of
+from etalis.formats.row import Item, Reading, reading_of
+from etalis.tables.rows import RowSource, RowTable, open_rows
+from etalis.temporal.columns import read_times
+
+if TYPE_CHECKING:
+    from etalis.runtime.program import Program
+    from etalis.tables.schema import Options
 
 T = TypeVar("T")
 _AHEAD = 2  # batches that are read before they are asked for
-_FORMATS: Mapping[str, str] = {
-    ".parquet": "parquet", ".arrow": "feather", ".feather": "feather", ".csv": "csv", ".jsonl": "json",
-    ".ndjson": "json", ".json": "json",
-}  # fmt: skip
+_FETCHED = 10_000  # rows of a cursor at a time
+_COLUMNS: Mapping[str, str] = {"parquet": "parquet", "arrow": "feather"}  # formats of files that are read by columns
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A table: its columns, and how some of them are read; where that is cheap, without rows that fail a filter."""
+    """A table: its columns, and how some of them are read; where that is cheap, without rows that fail a filter.
+
+    One that is read row by row has `rows`, and counts time in microseconds.
+    """
 
     schema: pa.Schema
     scan: Callable[[list[str], Any], Iterable[pa.RecordBatch]]
+    rows: RowTable | None = None
+    in_memory: pa.Table | None = None
+
+    def in_time(self, batch: int, options: Options) -> Source:
+        """Return the source with its rows in order of time, if it is in memory and they are in none."""
+        table = self.in_memory
+        names = None if table is None else find_times(table.column_names, options.time)
+        if table is None or names is None or not table.num_rows:
+            return self
+        ends = read_times(table[names[-1]], options.unit).micros
+        if (ends[1:] >= ends[:-1]).all():
+            return self
+        return _in_memory(table.take(pa.array(ends.argsort(kind="stable"))), batch)
 
 
-def open_source(source: Any, batch: int, threads: int) -> Source:
+def open_source(source: Any, batch: int, threads: int, program: Program, options: Options) -> Source:
     """Return a table, wherever it is, that is read some rows at a time."""
     for name, number in (("batch", batch), ("threads", threads)):
         if number < 1:
             raise InputError(Problem("E605", f"{name}={number} cannot be", hint="give a number from 1 on"))
+    found = _find(source, batch, threads > 1)
+    if isinstance(found, Source):
+        return found
+    reading = reading_of(program, event=options.event, time=options.time, unit=options.unit)
+    received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
+    table = open_rows(RowSource(lambda: found(reading), reading), received)
+    return Source(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)
+
+
+def _find(source: Any, batch: int, threads: bool) -> Source | Callable[[Reading], Iterable[Item]]:
+    """Return a source as columns, or what reads its rows."""
     if isinstance(source, str | Path):
-        return _open_file(Path(source), batch, threads > 1)
-    if isinstance(source, pa.Table):
-        return Source(source.schema, lambda columns, _: _filled(source.select(columns).to_batches(batch), batch))
+        return _open_address(str(source), batch, threads)
+    if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a lazy frame of Polars
+        source = source.collect()
+    if hasattr(source, "to_arrow_reader") and hasattr(source, "description"):  # DuckDB, after a query
+        source = source.to_arrow_reader(batch)
+    if isinstance(source, pa.Table | pa.RecordBatch) or hasattr(source, "shape"):
+        return _open_frame(source, batch)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
         return Source(reader.schema, lambda columns, _: _filled((part.select(columns) for part in reader), batch))
-    hint = "give a path, or a table of Arrow, pandas, Polars or DuckDB"
+    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
+        source = _executed(*source)
+    if hasattr(source, "description") and hasattr(source, "fetchmany"):
+        return _open_records(_fetched(source))
+    if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes) and not hasattr(source, "mapInArrow"):
+        return _open_records(source)
+    hint = (
+        "give a path, rows, a cursor, or a table of Arrow, pandas, Polars or DuckDB; a DataFrame of Spark: .on(spark)"
+    )
     raise InputError(Problem("E401", f"{type(source).__name__} is no table", hint=hint))
+
+
+def _open_frame(source: Any, batch: int) -> Source | Callable[[Reading], Iterable[Item]]:
+    """Return a table in memory; one of pandas that holds objects of several types is read row by row."""
+    try:
+        table = source if isinstance(source, pa.Table) else pa.table(source)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
+        if hasattr(source, "itertuples"):
+            return _open_records(_records_of(source))
+        raise _refused("the table", error) from None
+
+    return _in_memory(table, batch)
+
+
+def _in_memory(table: pa.Table, batch: int) -> Source:
+    def scan(columns: list[str], _: Any) -> Iterator[pa.RecordBatch]:
+        return _filled(table.select(columns).to_batches(batch), batch)
+
+    return Source(table.schema, scan, in_memory=table)
+
+
+def _records_of(frame: Any) -> Sequence[dict[str, Any]]:
+    """Return the rows of a data frame of pandas, where NaN is a missing value."""
+    columns = [frame.iloc[:, i] for i in range(len(frame.columns))]
+    cells = [column.astype(object).where(column.notna(), None).tolist() for column in columns]
+    names = [str(name) for name in frame.columns]
+    return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+
+
+def _open_records(rows: Iterable[Any]) -> Callable[[Reading], Iterable[Item]]:
+    kept = rows if isinstance(rows, Sequence) else list(rows)
+    return lambda reading: read_records(kept, "the rows", reading)
+
+
+def _executed(connection: Any, query: str) -> Any:
+    cursor = connection.cursor()
+    try:
+        executed = cursor.execute(query)
+    except Exception as error:  # noqa: BLE001 - every driver has errors of its own
+        raise InputError(Problem("E402", f"the query failed: {error}", hint=query)) from None
+    return executed if hasattr(executed, "fetchmany") else cursor
+
+
+def _fetched(cursor: Any) -> Iterator[dict[str, Any]]:
+    """Yield the rows of an executed cursor."""
+    if cursor.description is None:
+        raise InputError(Problem("E402", "the query gives no rows", hint="write a SELECT"))
+    names = [item[0] for item in cursor.description]
+    while block := cursor.fetchmany(_FETCHED):
+        yield from (dict(zip(names, row, strict=True)) for row in block)
+
+
+def _open_address(address: str, batch: int, threads: bool) -> Source | Callable[[Reading], Iterable[Item]]:
+    if address == STANDARD_INPUT:
+        lines = sys.stdin.readlines()
+        kind = format_of(address)
+        return lambda reading: TEXT[kind](lines, "<stdin>", reading)
+    files = find_files(address)
+    if files[0].format in _COLUMNS and all(file.compression is None for file in files):
+        return _open_files(address, files, batch, threads)
+    return lambda reading: read(address, reading)
 
 
 def _filled(parts: Iterable[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:
@@ -63,25 +177,18 @@ def _together(parts: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     return parts if len(parts) < 2 else pa.Table.from_batches(parts).combine_chunks().to_batches()
 
 
-def _open_file(path: Path, batch: int, threads: bool) -> Source:
+def _open_files(address: str, files: Sequence[File], batch: int, threads: bool) -> Source:
     from pyarrow import dataset
 
-    if not path.exists():
-        raise InputError(Problem("E401", f"{path}: no such file", hint="check the path"))
-    form = "parquet" if path.is_dir() else _FORMATS.get(path.suffix.lower())
-    if form is None:
-        raise InputError(Problem("E407", f"{path}: unknown format", hint=f"one of {', '.join(_FORMATS)}, or a folder"))
-    files = sorted(map(str, path.rglob("*.parquet"))) if path.is_dir() else str(path)
-    if not files:
-        raise InputError(Problem("E401", f"{path}: no Parquet file in this folder", hint="their names end in .parquet"))
     try:
-        found = dataset.dataset(files, format=form)
+        paths = [file.path for file in files]
+        found = dataset.dataset(paths, format=_COLUMNS[files[0].format], filesystem=files[0].system)
     except _UNREADABLE as error:
-        raise _refused(path, error) from None
+        raise _refused(address, error) from None
 
     def scan(columns: list[str], rows: Any) -> Iterator[pa.RecordBatch]:
         parts = _read(found, columns, rows, batch, threads)
-        return _filled(ahead(parts) if threads else parts, batch)
+        return _filled(prefetch(parts) if threads else parts, batch)
 
     return Source(found.schema, scan)
 
@@ -123,7 +230,7 @@ def _decoded(part: Any, columns: list[str], batch: int) -> Iterator[pa.RecordBat
             yield from file.iter_batches(batch, [group.id], columns, use_threads=False)
 
 
-def ahead(items: Iterable[T]) -> Iterator[T]:
+def prefetch(items: Iterable[T]) -> Iterator[T]:
     """Yield what another thread has made ready meanwhile; what it raises is raised here."""
     ready: Queue[tuple[T | None, BaseException | None]] = Queue(_AHEAD)
     left = Event()

@@ -13,7 +13,7 @@ import etalis
 from etalis.columnar.execute import Component
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.state import Side
-from etalis.errors import EtalisError, EventError, InputError, LimitError
+from etalis.errors import EtalisError, EventError, LimitError
 from etalis.runtime.course import Course
 
 pytestmark = pytest.mark.fast
@@ -149,13 +149,11 @@ def test_a_large_number_leaves_its_batch_to_be_taken_again() -> None:
     assert [e.args for e in engine.push("b", 1, LARGE, at=4)] == [(1, 2 * LARGE + 5)]
 
 
-def test_a_bad_row_leaves_those_before_it() -> None:
+def test_a_bad_row_is_a_dead_letter_between_the_others() -> None:
     engine = etalis.compile(EVENTS + SUMS).engine()
     given = table(NUMBERS[:3]).append_column("end", pa.array([1, 2, 1]))
-    with pytest.raises(InputError, match="E404"):
-        engine.detect(given, time=("at", "end"), event="event", batch=1)
-    assert engine.unfinished.rows == 2
-    assert engine.unfinished.found.num_rows == 2
+    assert engine.detect(given, time=("at", "end"), event="event", batch=1).num_rows == 2
+    assert [letter.reason for letter in engine.dead_letters] == ["it ends before it starts"]
     right = given.slice(2).set_column(4, "end", pa.array([3]))
     assert engine.detect(right, time=("at", "end"), event="event")["N"].to_pylist() == [LARGE + 5]
     assert engine.unfinished is None
