@@ -19,10 +19,10 @@ from typing import IO, TYPE_CHECKING, Any, assert_never
 from etalis.errors import EventError, InputError, Problem
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
-from etalis.formats.files import FORMATS, STANDARD_INPUT, File, find_files, format_of, reading_file
 from etalis.formats.json_lines import read_json_lines
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
+from etalis.logic.files import FORMATS, STANDARD_INPUT, File, find_files, format_of, reading_file
 from etalis.logic.term import format_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS

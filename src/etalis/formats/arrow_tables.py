@@ -15,11 +15,11 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from etalis.errors import EtalisError, EventError, InputError, Problem
-from etalis.formats.files import File
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import to_list
+from etalis.logic.files import File
 from etalis.logic.term import Value, format_value, to_value
 from etalis.temporal.event import Event
 
@@ -30,7 +30,7 @@ def read_table_file(file: File, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a Parquet or Arrow (Feather, IPC) file, a batch at a time."""
     is_parquet = file.format == "parquet"
     try:
-        with _opened(file) as opened:
+        with file.seekable() as opened:
             if is_parquet:
                 with pyarrow.parquet.ParquetFile(opened) as parquet:
                     yield from _rows(parquet.schema_arrow.names, parquet.iter_batches(BATCH), file.address, reading)
@@ -39,13 +39,6 @@ def read_table_file(file: File, reading: Reading) -> Iterator[Row | Bad]:
     except pa.ArrowInvalid as error:
         kind = "a Parquet" if is_parquet else "an Arrow"
         raise InputError(Problem("E402", f"{file.address}: not {kind} file: {error}", hint="see --format")) from None
-
-
-def _opened(file: File) -> Any:
-    """Return a file that can be read at any place."""
-    if file.compression is not None:
-        return pa.BufferReader(file.open().read())
-    return pa.memory_map(file.path) if file.system is None else file.system.open_input_file(file.path)
 
 
 def read_table(table: pa.Table, source: str, reading: Reading) -> Iterator[Row | Bad]:

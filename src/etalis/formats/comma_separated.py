@@ -11,7 +11,6 @@ import csv
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Any
 
@@ -19,35 +18,15 @@ from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, parse_time, read_row
 from etalis.formats.table import Attribute, open_table
 from etalis.formats.terms import read_value
+from etalis.logic.cells import parse_cell, parse_digits
 from etalis.logic.term import Value, to_value
 from etalis.temporal.interval import to_seconds
 
 _TRUTHS = MappingProxyType({"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False})
 MOST_LINES = 100  # of one record
 _QUOTES = "check the quotes of this line"
-_CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
-_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _DIGITS = re.compile(r"[+-]?[0-9]+")
-_LONG = 4_000
 _NOT_NUMBERS = frozenset(("nan", "inf", "infinity"))
-
-
-def parse_cell(text: str) -> Value:
-    """Read a cell of no declared type: an integer in its shortest form, a float as in JSON, else text.
-
-    >>> [parse_cell(t) for t in ("7", "7.5", "basel", "7e3", "007", "+1", "")]
-    [7, 7.5, 'basel', 7000.0, '007', '+1', 'null']
-    """
-    if text == "":
-        return "null"
-    if _CANONICAL.fullmatch(text):
-        return parse_digits(text)
-    return to_value(float(text)) if _FLOAT.fullmatch(text) else text
-
-
-def parse_digits(text: str) -> int:
-    """Read an integer of any length (Python refuses very long ones)."""
-    return int(text) if len(text) < _LONG else int(Decimal(text))
 
 
 def _parse_int(text: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -58,6 +59,34 @@ def _simplify(cell: Any) -> Any:
         case dict():
             return {key: _simplify(item) for key, item in cell.items()}
     return cell
+
+
+# cells of text
+
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*")
+_FLOAT = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_BEGINNING = frozenset("-0123456789")
+_LONG = 4_000  # digits
+
+
+def parse_cell(text: str) -> Value:
+    """Read a cell of no declared type: an integer in its shortest form, a float as in JSON, else text.
+
+    >>> [parse_cell(t) for t in ("7", "7.5", "basel", "7e3", "007", "+1", "")]
+    [7, 7.5, 'basel', 7000.0, '007', '+1', 'null']
+    """
+    if text == "":
+        return "null"
+    if text[0] not in _BEGINNING:
+        return text
+    if _CANONICAL.fullmatch(text):
+        return parse_digits(text)
+    return to_value(float(text)) if _FLOAT.fullmatch(text) else text
+
+
+def parse_digits(text: str) -> int:
+    """Read an integer of any length (Python refuses very long ones)."""
+    return int(text) if len(text) < _LONG else int(Decimal(text))
 
 
 # literals of XML Schema

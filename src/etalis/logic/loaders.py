@@ -1,8 +1,8 @@
 """Tables as facts: rows of terms from files, data frames and queries, converted a column at a time.
 
-A source is a file named by its ending (CSV, TSV, JSON lines, Parquet, Arrow), an Arrow table or what gives one, a
-pandas data frame, a pair (DB-API connection, query), an executed cursor, or an iterable of tuples or dicts. What a row
-cannot hold is refused with its file and line.
+A source is a file, a folder, a pattern or an address (`files`), an Arrow table or what gives one, a pandas data frame,
+a pair (DB-API connection, query), an executed cursor, or an iterable of tuples or dicts. Cells of text are read by the
+rule of all text (`cells.parse_cell`). What a row cannot hold is refused with its file and line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
-from etalis.logic.cells import to_term
+from etalis.logic.cells import parse_cell, to_term
+from etalis.logic.files import File, find_files
 from etalis.logic.unify import Term
 
 BATCH = 50_000
@@ -26,8 +27,6 @@ _PIECE = 1 << 16
 Columns = Sequence[str | int] | None
 Block = tuple[Sequence[Sequence[Any]], Sequence[int]]  # columns, and the line of each row
 _PLAIN = frozenset((int, str))
-_NUMERIC = frozenset("0123456789+-. \t")
-_NOT_NUMBERS = frozenset(("nan", "inf", "infinity"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +62,26 @@ def load_rows(source: Any, columns: Columns = None) -> Rows:
     [('b', 'a'), ('c', 'b')]
     """
     try:
-        table = _open(source, columns)
-        return _convert(table, columns)
+        if isinstance(source, str | Path):
+            return _together([_convert(_open_file(file, columns), columns) for file in find_files(source)])
+        return _convert(_open(source, columns), columns)
     except OSError as error:
         message = f"cannot read {source}: {error.strerror or error}"
         raise InputError(Problem("E401", message, hint="check the file's name")) from None
     except UnicodeDecodeError:
         raise InputError(Problem("E402", f"{source}: not UTF-8 text", hint="convert the file to UTF-8")) from None
+
+
+def _together(parts: list[Rows]) -> Rows:
+    """Return the rows of several files, which have as many columns each."""
+    first = parts[0]
+    for other in parts[1:]:
+        if other.arity != first.arity:
+            message = f"{other.source} has {other.arity} columns, {first.source} has {first.arity}"
+            raise InputError(Problem("E406", message, hint="name the columns: columns=[...]"))
+        first.rows.extend(other.rows)
+    types = first.types if all(part.types == first.types for part in parts) else None
+    return Rows(first.source, first.arity, first.rows, types)
 
 
 def _convert(table: _Table, columns: Columns) -> Rows:
@@ -122,13 +134,6 @@ def _terms(table: _Table, cells: Sequence[Any], lines: Sequence[int], column: in
 
 def _open(source: Any, columns: Columns) -> _Table:
     """Find out what a source is."""
-    if isinstance(source, str | Path):
-        path = Path(source)
-        read = _FILES.get(path.suffix.lower())
-        if read is None:
-            message = f"{path}: no known table ends in {path.suffix or 'nothing'!r}"
-            raise InputError(Problem("E407", message, hint=f"known endings: {', '.join(_FILES)}"))
-        return read(path, columns)
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
         return _query(*source)
     if hasattr(source, "description") and hasattr(source, "fetchmany"):
@@ -148,28 +153,36 @@ def _open(source: Any, columns: Columns) -> _Table:
 # files
 
 
-def _csv(path: Path, columns: Columns, delimiter: str = ",") -> _Table:
-    lines = _csv_lines(path, delimiter)
+def _open_file(file: File, columns: Columns) -> _Table:
+    read = _FILES.get(file.format)
+    if read is None:
+        message = f"{file.address}: facts cannot be read from files of {file.format}"
+        raise InputError(Problem("E407", message, hint=f"one of {', '.join(_FILES)}"))
+    return read(file, columns)
+
+
+def _csv(file: File, columns: Columns, delimiter: str = ",") -> _Table:
+    lines = _csv_lines(file, delimiter)
     if columns is not None and all(isinstance(c, int) for c in columns):
-        return _Table(str(path), "line", None, _blocks(lines, str(path)))
+        return _Table(file.address, "line", None, _blocks(lines, file.address))
     header = next(lines, None)
     names = [] if header is None else [name.strip() for name in header[0]]
-    return _Table(str(path), "line", names, _blocks(lines, str(path), len(names)))
+    return _Table(file.address, "line", names, _blocks(lines, file.address, len(names)))
 
 
-def _tsv(path: Path, columns: Columns) -> _Table:
-    return _csv(path, columns, "\t")
+def _tsv(file: File, columns: Columns) -> _Table:
+    return _csv(file, columns, "\t")
 
 
-def _csv_lines(path: Path, delimiter: str) -> Iterator[tuple[list[Any], int]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+def _csv_lines(file: File, delimiter: str) -> Iterator[tuple[list[Any], int]]:
+    with file.lines("strict") as lines:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
         try:
             for cells in reader:
                 if cells:
                     yield cells, reader.line_num
         except csv.Error as error:
-            message = f"{path}, line {reader.line_num}: not CSV: {error}"
+            message = f"{file.address}, line {reader.line_num}: not CSV: {error}"
             raise InputError(Problem("E402", message, hint="check the quotes of this line")) from None
 
 
@@ -181,35 +194,24 @@ def _blocks(lines: Iterator[tuple[list[Any], int]], source: str, width: int | No
             if len(cells) != width:
                 message = f"{source}, line {line}: expected {width} cells, found {len(cells)}"
                 raise InputError(Problem("E406", message, hint="quote a cell that holds a separator"))
-        yield [list(map(_cell, column)) for column in zip(*(c for c, _ in block), strict=True)], [n for _, n in block]
+        yield (
+            [list(map(parse_cell, column)) for column in zip(*(c for c, _ in block), strict=True)],
+            [n for _, n in block],
+        )
 
 
-def _cell(text: str) -> Any:
-    """Read a cell as integer, float or text, whichever it looks like; an empty one is null."""
-    if not text:
-        return None
-    if text[0] not in _NUMERIC or "_" in text or text.strip().lstrip("+-").lower() in _NOT_NUMBERS:
-        return text
-    for read in (int, float):
-        try:
-            return read(text)
-        except ValueError:
-            continue
-    return text
+def _json_lines(file: File, columns: Columns) -> _Table:
+    return _records(_json_records(file), columns, file.address, "line")
 
 
-def _json_lines(path: Path, columns: Columns) -> _Table:
-    return _records(_json_records(path), columns, str(path), "line")
-
-
-def _json_records(path: Path) -> Iterator[Any]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
+def _json_records(file: File) -> Iterator[Any]:
+    with file.lines("strict") as lines:
+        for number, line in enumerate(lines, 1):
             if line.strip():
                 try:
                     yield _Numbered(json.loads(line), number)
                 except (ValueError, RecursionError) as error:
-                    message = f"{path}, line {number}: not JSON: {error}"
+                    message = f"{file.address}, line {number}: not JSON: {error}"
                     raise InputError(Problem("E402", message, hint="one object or list per line")) from None
 
 
@@ -221,35 +223,27 @@ class _Numbered:
     line: int
 
 
-def _parquet(path: Path, _columns: Columns) -> _Table:
+def _parquet(file: File, _columns: Columns) -> _Table:
     parquet = import_module("pyarrow.parquet")
     # Read piece by piece: a file held whole beside its rows would cost memory for nothing.
-    return _arrow_file(path, "a Parquet file", lambda: parquet.ParquetFile(path, pre_buffer=False, buffer_size=_PIECE))
+    return _arrow_file(file, "a Parquet file", lambda x: parquet.ParquetFile(x, pre_buffer=False, buffer_size=_PIECE))
 
 
-def _feather(path: Path, _columns: Columns) -> _Table:
+def _feather(file: File, _columns: Columns) -> _Table:
     feather = import_module("pyarrow.feather")
-    return _arrow_file(path, "an Arrow file", lambda: feather.read_table(path, memory_map=True))
+    return _arrow_file(file, "an Arrow file", feather.read_table)
 
 
-def _arrow_file(path: Path, kind: str, read: Callable[[], Any]) -> _Table:
+def _arrow_file(file: File, kind: str, read: Callable[[Any], Any]) -> _Table:
     invalid: type[Exception] = import_module("pyarrow").ArrowInvalid
     try:
-        return _arrow(read(), str(path))
+        return _arrow(read(file.seekable()), file.address)
     except invalid as error:
-        raise InputError(Problem("E402", f"{path}: not {kind}: {error}", hint="see its ending")) from None
+        raise InputError(Problem("E402", f"{file.address}: not {kind}: {error}", hint="see its ending")) from None
 
 
-_FILES: Mapping[str, Callable[[Path, Columns], _Table]] = MappingProxyType(
-    {
-        ".csv": _csv,
-        ".tsv": _tsv,
-        ".jsonl": _json_lines,
-        ".ndjson": _json_lines,
-        ".parquet": _parquet,
-        ".arrow": _feather,
-        ".feather": _feather,
-    }
+_FILES: Mapping[str, Callable[[File, Columns], _Table]] = MappingProxyType(
+    {"csv": _csv, "tsv": _tsv, "jsonl": _json_lines, "parquet": _parquet, "arrow": _feather}
 )
 
 

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, TEXT, read
-from etalis.formats.files import File, find_files, format_of
 from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Item, Reading, reading_of
+from etalis.logic.files import File, find_files, format_of
 from etalis.tables.rows import RowSource, RowTable, open_rows
 from etalis.temporal.columns import read_times
 

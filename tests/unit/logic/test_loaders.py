@@ -42,8 +42,8 @@ def sources(folder: Path) -> dict[str, Any]:
     connection.execute("create table t (name text, n int, x real)")
     connection.executemany("insert into t values (?, ?, ?)", [("a", 1, 2.0), ("b c", -3, 0.5)])
     return {
-        "csv": write(folder, "t.csv", "name,n,x\na,1,2.0\n\nb c,-3,.5\n"),
-        "tsv": str(write(folder, "t.tsv", "name\tn\tx\na\t1\t2.0\nb c\t-3\t.5\n")),
+        "csv": write(folder, "t.csv", "name,n,x\na,1,2.0\n\nb c,-3,0.5\n"),
+        "tsv": str(write(folder, "t.tsv", "name\tn\tx\na\t1\t2.0\nb c\t-3\t0.5\n")),
         "objects": write(folder, "t.jsonl", '{"name":"a","n":1,"x":2.0}\n{"x":0.5,"n":-3,"name":"b c"}\n'),
         "parquet": folder / "t.parquet",
         "arrow file": folder / "t.arrow",
@@ -221,7 +221,7 @@ def test_an_empty_table_is_an_empty_relation(tmp_path: Path) -> None:
         ("t.jsonl", '{"a": 1}\n{"a": NaN}\n', None, "E405", "t.jsonl, line 2: a: NaN is not a value"),
         ("t.parquet", "no", None, "E402", "not a Parquet file"),
         ("t.arrow", "no", None, "E402", "not an Arrow file"),
-        ("t.xls", "", None, "E407", "no known table ends in '.xls'"),
+        ("t.xls", "", None, "E407", "no known format ends in '.xls'"),
     ],
 )
 def test_what_is_no_table_is_refused(

@@ -10,6 +10,7 @@ import glob
 import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +19,6 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from etalis.errors import InputError, Problem
-from etalis.language.spelling import suggest
 
 STANDARD_INPUT = "-"
 FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -55,6 +55,13 @@ class File:
             return arrow.CompressedInputStream(raw, "zstd")  # type: ignore[no-any-return]
         return import_module(self.compression).open(raw, "rb")  # type: ignore[no-any-return]
 
+    def seekable(self) -> Any:
+        """Return it as a file of Arrow that can be read at any place."""
+        arrow = import_module("pyarrow")
+        if self.compression is not None:
+            return arrow.BufferReader(self.open().read())
+        return arrow.memory_map(self.path) if self.system is None else self.system.open_input_file(self.path)
+
     def lines(self, errors: str) -> IO[str]:
         """Return its text, with the ends of lines as they are."""
         return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors=errors, newline="")
@@ -63,7 +70,8 @@ class File:
 def find_files(address: str | Path, chosen: str | None = None) -> list[File]:
     """Return the files at an address, or refuse it; the format may be chosen."""
     if chosen is not None and chosen not in FORMATS:
-        hint = suggest(chosen, FORMATS, f"one of {', '.join(FORMATS)}")
+        near = get_close_matches(chosen, FORMATS, 1)
+        hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(FORMATS)}"
         raise InputError(Problem("E407", f"unknown format {chosen!r}", hint=hint))
     text = str(address)
     scheme = urlsplit(text).scheme if "://" in text else ""
