@@ -32,7 +32,9 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
 
-Source = Annotated[Path, typer.Argument(help="Table of events, or a folder of Parquet files.", exists=True)]
+Source = Annotated[
+    str, typer.Argument(help="Table of events: a file, folder, pattern or address; - is standard input.")
+]
 End = Annotated[str | None, typer.Option(help="Column of the end, where --time names that of the start.")]
 Select = Annotated[str | None, typer.Option(help="The one kind of complex event to report.")]
 To = Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")]

@@ -17,6 +17,7 @@ import pyarrow.parquet
 from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
+from etalis.formats.terms import read_cell_term
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import to_list
 from etalis.logic.files import File
@@ -58,9 +59,10 @@ def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Re
 
 def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:
     try:
-        if attribute.type is None:
+        if attribute.type in (None, "any"):
             return to_value(cell)
-        return convert_one(attribute.event, attribute.name, attribute.type, cell)
+        given = read_cell_term(cell) if attribute.type == "term" and isinstance(cell, str) else cell
+        return convert_one(attribute.event, attribute.name, attribute.type, given)
     except EtalisError as error:
         first = error.problems[0]
         column = "" if attribute.name in first.message else f"{attribute.name}: "

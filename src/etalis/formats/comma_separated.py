@@ -17,7 +17,7 @@ from typing import Any
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, parse_time, read_row
 from etalis.formats.table import Attribute, open_table
-from etalis.formats.terms import read_value
+from etalis.formats.terms import read_cell_term
 from etalis.logic.cells import parse_cell, parse_digits
 from etalis.logic.term import Value, to_value
 from etalis.temporal.interval import to_seconds
@@ -52,6 +52,11 @@ def _parse_moment(text: str) -> int | float:
     return to_seconds(parse_time(text, "s"))
 
 
+def _parse_term(text: str) -> Value:
+    found = parse_cell(text)
+    return read_cell_term(found) if isinstance(found, str) else found
+
+
 CELLS: Mapping[str | None, tuple[Callable[[str], Any], str]] = MappingProxyType(
     {
         None: (parse_cell, "a value"),
@@ -61,7 +66,7 @@ CELLS: Mapping[str | None, tuple[Callable[[str], Any], str]] = MappingProxyType(
         "string": (str, "text"),
         "bool": (_parse_bool, "true or false"),
         "time": (_parse_moment, "a time"),
-        "term": (read_value, "a term"),
+        "term": (_parse_term, "a term"),
     }
 )
 

@@ -8,6 +8,8 @@ from etalis.language.syntax import Term
 from etalis.language.values import ground
 from etalis.logic.term import Value
 
+_COMPOUND = frozenset("([")
+
 
 def read_value(text: str) -> Value:
     """Read one ground term.
@@ -28,3 +30,17 @@ def to_ground(term: Term) -> Value:
         hint = "write a value, in quotes if it begins with a capital"
         raise InputError(Problem("E408", "an event has values, this has a variable", term.span, hint))
     return value
+
+
+def read_cell_term(text: str) -> Value:
+    """Read a cell of an attribute declared `term`: what is written as a compound term or a list is one, else text.
+
+    >>> read_cell_term("f(x, [1])"), read_cell_term("Basel (BS"), read_cell_term("12")
+    (f(x,[1]), 'Basel (BS', '12')
+    """
+    if not _COMPOUND.intersection(text):
+        return text
+    try:
+        return read_value(text)
+    except InputError:
+        return text

@@ -15,10 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.language.attributes import Signature, convert
-from etalis.logic.columns import in_one, to_list
+from etalis.logic.columns import in_one
 from etalis.logic.term import order_key
 from etalis.runtime.step_keys import input_key
-from etalis.tables.cells import undeclared
+from etalis.tables.cells import cells_of, undeclared
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS
@@ -185,10 +185,10 @@ class _Pieces:
         known = [feed.of(tag) for tag in self.tags]
         self.names = np.array([rows.name for rows in known], object)
         self.kinds = np.array([feed.kinds[tag] for tag in self.tags], object)
-        self.slots = [rows.slots for rows in known]
+        self.slots = [(rows.slots, rows.types) for rows in known]
         alike = list(dict.fromkeys(self.slots))
         self.layouts = np.array([alike.index(slots) for slots in self.slots], np.int64)
-        self.columns = {i: _column(stretch.table[f"s{i}"]) for slots in alike for i in slots}
+        self.columns = {i: _column(stretch.table[f"s{i}"]) for slots, _ in alike for i in slots}
 
     def chunk(self, low: int, high: int) -> Chunk:
         """Return the rows of a part that ends no run of equal times in the middle."""
@@ -212,17 +212,17 @@ class _Pieces:
 
     def _alike(self, group: int, codes: Any, places: Any, start: Any, end: Any) -> list[Any]:
         """Return rows that have their attributes in the same slots and are all plain moments, or all not."""
-        slots = self.slots[int(np.flatnonzero(self.layouts == group // 2)[0])]
-        values = [self._values(i, places) for i in slots]
+        slots, types = self.slots[int(np.flatnonzero(self.layouts == group // 2)[0])]
+        values = [self._values(i, places, t) for i, t in zip(slots, types, strict=True)]
         if group % 2:
             return list(zip(self.names[codes].tolist(), *values, (end // MICROSECONDS).tolist(), strict=True))
         return list(map(Event, zip(end.tolist(), start.tolist(), self.kinds[codes].tolist(), *values, strict=True)))
 
-    def _values(self, slot: int, places: Any) -> list[Any]:
+    def _values(self, slot: int, places: Any, kind: str = "any") -> list[Any]:
         column = self.columns[slot]
         if isinstance(column, np.ndarray):
             return column[places].tolist()  # type: ignore[no-any-return]
-        return to_list(column.take(pa.array(places)))
+        return cells_of(column.take(pa.array(places)), kind)
 
     def _order(self, places: Any, ties: Any) -> Any:
         """Return places in order: rows of equal times in the standard order of their atoms."""

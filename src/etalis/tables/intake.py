@@ -21,7 +21,8 @@ from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.formats.json_lines import from_json
 from etalis.language.attributes import convert_one
-from etalis.logic.columns import in_one, to_list
+from etalis.logic.columns import in_one
+from etalis.tables.cells import cells_of
 from etalis.tables.json_cells import loads
 from etalis.tables.parts import JSON, Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
@@ -104,7 +105,8 @@ def _truths(array: Any, kind: str, _: str) -> Column:
 
 def _terms(array: Any, kind: str, tag: str) -> Column:
     wanted = "term" if kind == "any" else kind
-    return from_values([convert_one(tag, "an attribute", wanted, value) for value in to_list(array)], "term")
+    given = cells_of(array, kind)
+    return from_values([convert_one(tag, "an attribute", wanted, value) for value in given], "term")
 
 
 def _values(array: Any, _: str, tag: str) -> Column:

@@ -7,6 +7,7 @@ then (`rows`).
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +80,8 @@ def _find(source: Any, batch: int, threads: bool) -> Source | Callable[[Reading]
         return _open_address(str(source), batch, threads)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a lazy frame of Polars
         source = source.collect()
-    if hasattr(source, "to_arrow_reader") and hasattr(source, "description"):  # DuckDB, after a query
-        source = source.to_arrow_reader(batch)
+    if hasattr(source, "fetchmany") and (hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_record_batch")):
+        source = _reader_of(source, batch)
     if isinstance(source, pa.Table | pa.RecordBatch) or hasattr(source, "shape"):
         return _open_frame(source, batch)
     if hasattr(source, "__arrow_c_stream__"):
@@ -96,6 +97,14 @@ def _find(source: Any, batch: int, threads: bool) -> Source | Callable[[Reading]
         "give a path, rows, a cursor, or a table of Arrow, pandas, Polars or DuckDB; a DataFrame of Spark: .on(spark)"
     )
     raise InputError(Problem("E401", f"{type(source).__name__} is no table", hint=hint))
+
+
+def _reader_of(cursor: Any, batch: int) -> Any:
+    """Return the batches of a cursor of DuckDB, which says that a relation would spare a copy."""
+    read = cursor.to_arrow_reader if hasattr(cursor, "to_arrow_reader") else cursor.fetch_record_batch
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return read(batch)
 
 
 def _open_frame(source: Any, batch: int) -> Source | Callable[[Reading], Iterable[Item]]:
