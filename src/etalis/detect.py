@@ -26,7 +26,7 @@ from etalis.logic.columns import in_one
 from etalis.spark.batch import Form, Intake, plan_intake, plan_output
 from etalis.tables.door import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.knowledge_types import engine_answers
-from etalis.tables.output import Output
+from etalis.tables.output import Output, in_utc
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sources import Source, open_source, prefetch
@@ -174,7 +174,7 @@ class _Plan:
     def output(self, form: Form, engine: Engine) -> Output:
         """Return the columns of the results; types of what facts bind are those of what an engine knows."""
         output = plan_output(self.program, self.intake, form, self.unit, answers=engine_answers(engine))
-        return replace(output, nested=nested_types(self.schema))
+        return replace(in_utc(output), nested=nested_types(self.schema))
 
     @property
     def types(self) -> Types:

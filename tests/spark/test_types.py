@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from datetime import date, datetime
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import pytest
@@ -16,9 +18,10 @@ pytestmark = pytest.mark.spark
 
 TYPES: dict[str, tuple[Any, Any]] = {  # type: a value, and the value in rules as JSON
     "tinyint": (1, 1), "smallint": (-2, -2), "int": (3, 3), "bigint": (1 << 62, 1 << 62),
-    "float": (0.5, 0.5), "double": (2.0, 2.0), "decimal(9,2)": (Decimal("1.25"), 1.25),
+    "float": (0.5, 0.5), "double": (2.0, 2.0), "decimal(9,0)": (Decimal(7), 7),
+    "decimal(20,0)": (Decimal(1 << 60), 1 << 60),
     "string": ("it's", "it's"), "boolean": (True, "true"), "void": (None, "null"),
-    "array<smallint>": ([1, None], [1, "null"]), "array<decimal(3,1)>": ([Decimal("1.5")], [1.5]),
+    "array<smallint>": ([1, None], [1, "null"]), "array<decimal(3,0)>": ([Decimal(15)], [15]),
     "map<string,int>": ({"k": 1}, [["k", 1]]),
     "struct<a:tinyint,`b c`:array<boolean>>": (
         (1, [False]),
@@ -27,6 +30,7 @@ TYPES: dict[str, tuple[Any, Any]] = {  # type: a value, and the value in rules a
 }  # fmt: skip
 REFUSED = {
     "binary": "hex", "array<binary>": "array<binary> with binary in it", "interval day to second": "number of seconds",
+    "decimal(9,2)": "declare what becomes of its digits", "array<decimal(3,1)>": "with decimal(3,1) in it",
     "struct<a:date>": "with date in it", "timestamp": "declare the attribute time",
     "date": "declare the attribute time",
 }  # fmt: skip
@@ -49,6 +53,15 @@ def test_values(spark: Any) -> None:
         assert rows["d", 1] == [1, *wanted]
         assert rows["d", 3] == [1, *(["null"] * len(wanted))]
         assert rows["e", 2] == [[{"name": "f", "args": wanted}] * 2]
+        typed = program.on(spark).detect(df, time="ts", event="a", shards=shards, select="d")
+        kept = dict(typed.dtypes)
+        nested = {n.upper(): t for n, t in dict(df.dtypes).items() if "<" in t}
+        assert nested == {n: t for n, t in kept.items() if n in nested}
+        assert len(nested) == 4
+        assert kept["X6"] == kept["X7"] == "bigint"
+        cells = {row.end: [row[n] for n in nested] for row in typed.collect()}
+        assert cells[1] == [df.first()[n.lower()] for n in nested]
+        assert cells[3] == [None] * 4
 
 
 @pytest.mark.parametrize("column_type", [t for t in TYPES if t != "void" and "<" not in t])
@@ -60,14 +73,65 @@ def test_keys(spark: Any, column_type: str) -> None:
     assert sorted((row.start, row.end) for row in found) == [(1, 3), (2, 4)]
 
 
-def test_times_as_attributes(spark: Any) -> None:
-    text = ":- event(a(x: time)). d(X) <- a(X)."
-    moments = {"date": date(2026, 3, 1), "timestamp_ntz": datetime(2026, 3, 1), "bigint": 7, "double": 7.5}
-    for column_type, moment in moments.items():
-        df = spark.createDataFrame([(1, moment)], f"ts int, x {column_type}")
-        (row,) = etalis.compile(text).on(spark).detect(df, time="ts", envelope=True).collect()
-        seconds = 1772319600 if column_type in ("date", "timestamp_ntz") else moment  # midnight in Zurich
-        assert json.loads(row.args) == [seconds], column_type
+ZONES = ("Europe/Zurich", "America/New_York")
+MOMENTS = (  # in the gap of spring and the overlap of autumn, in both zones; long ago, and late
+    "2026-03-29 02:30:00.123456", "2026-03-08 02:30:00", "2026-10-25 02:30:00", "2026-11-01 01:30:00",
+    "0001-01-01 00:00:00", "9999-12-31 23:59:59",
+)  # fmt: skip
+
+
+@pytest.fixture(params=ZONES)
+def zoned(spark: Any, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The session, in a zone."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", request.param)
+    yield spark
+    spark.conf.set("spark.sql.session.timeZone", before)
+
+
+def test_a_time_without_zone_is_utc_in_every_zone(zoned: Any) -> None:
+    """As time and as attribute, from each type of column that can tell a time, alone and beside one with a zone."""
+    df = zoned.createDataFrame([(text,) for text in MOMENTS], "text string").selectExpr(
+        "text", "cast(text as timestamp_ntz) naive", "to_timestamp(concat(text, 'Z')) zoned", "cast(text as date) day"
+    )
+    micros = {
+        text: (datetime.fromisoformat(text) - datetime(1970, 1, 1)) // timedelta(microseconds=1) for text in MOMENTS
+    }
+    days = {text: micros[text] // 86_400_000_000 * 86_400_000_000 for text in MOMENTS}
+    program = etalis.compile(
+        ":- event(a(x: time, y: time)). :- event(b(x: time, y: time)). d(X) <- a(X, _). e(X) <- b(X, _)."
+    )
+    columns = {"text": "timestamp", "naive": "timestamp_ntz", "zoned": "timestamp", "day": "timestamp_ntz"}
+    parts = []
+    for name, kind in columns.items():
+        given = df.selectExpr(f"{name} at", f"{name} x", "text y")
+        found = program.on(zoned).detect(given, time="at", event="a", shards=1)
+        assert dict(found.dtypes)["end"] == kind, name
+        assert dict(found.dtypes)["X"] == "timestamp"
+        both = {"a": given, "b": df.selectExpr("zoned at", "zoned x", "text y")}
+        beside = program.on(zoned).detect(both, time="at", shards=1)
+        assert dict(beside.dtypes)["end"] == "timestamp"
+        parts += [_rows(found, name, kind), _rows(beside.where("event = 'd'"), name, "timestamp")]
+    rows = sorted(map(tuple, reduce(lambda a, b: a.union(b), parts).collect()))
+    expected = [(name, days[text] if name == "day" else micros[text]) for name in columns for text in MOMENTS] * 2
+    assert rows == sorted((name, time, time) for name, time in expected)
+
+
+def _rows(found: Any, name: str, kind: str) -> Any:
+    """Return the ends and attributes of matches in microseconds, however they are shown."""
+    end = "`end`" if kind == "timestamp" else "to_timestamp(concat(cast(`end` as string), 'Z'))"
+    return found.selectExpr(f"'{name}' as name", f"unix_micros({end}) as end", "unix_micros(X) as x")
+
+
+def test_decimals_become_what_is_declared(spark: Any) -> None:
+    df = spark.createDataFrame([(1, Decimal("1.50")), (2, Decimal("2.00"))], "ts int, x decimal(9,2)")
+    found = {}
+    for declared in ("float", "string"):
+        program = etalis.compile(f":- event(a(x: {declared})). d(X) <- a(X).")
+        found[declared] = [row.X for row in program.on(spark).detect(df, time="ts").orderBy("end").collect()]
+    assert found == {"float": [1.5, 2.0], "string": ["1.50", "2.00"]}
+    whole = etalis.compile(":- event(a(x: int)). d(X) <- a(X).")
+    assert [row.X for row in whole.on(spark).detect(df.where("ts = 2"), time="ts").collect()] == [2]
 
 
 @pytest.mark.parametrize(("column_type", "words"), REFUSED.items())

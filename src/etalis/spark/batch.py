@@ -25,6 +25,7 @@ from etalis.plan.keys import Kind, show
 from etalis.plan.lattice import TERM
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
+from etalis.spark.moments import shown, travel, travelling
 from etalis.spark.shard import Job
 from etalis.spark.sharding import Sharding, check_shards, key_columns, quoted
 from etalis.spark.stage import run_stage
@@ -208,16 +209,15 @@ def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
 
 def _time_type(frames: Sequence[Frame], heads: Sequence[p.Head], unit: str) -> str:
     """Return the type of `start` and `end`: that of the time that came in, if it holds every moment of the program."""
-    travelling = time_transport(frames)
-    if travelling == "bigint" and not all(_keeps_unit(head, UNITS[unit]) for head in heads):
+    found = shown([t for frame in frames for t in frame.time_types])
+    if found == "bigint" and not all(_keeps_unit(head, UNITS[unit]) for head in heads):
         return "double"
-    return travelling
+    return found
 
 
 def time_transport(frames: Sequence[Frame]) -> str:
     """Return the type in which time travels: one for all frames."""
-    types = {transport(t) for frame in frames for t in frame.time_types}
-    return types.pop() if len(types) == 1 else "double"
+    return travelling([t for frame in frames for t in frame.time_types])
 
 
 def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
@@ -360,9 +360,10 @@ def project(df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = No
         named = f.col(quoted(frame.event))
         df = df.where(named.isin(mine + list(plan.job.made)) | named.isNull() if is_first else named.isin(mine))
     tag = f.lit(mine[0]) if frame.event is None else f.col(quoted(frame.event))
-    moment = time_transport(plan.frames)  # one without zone is read in the session's zone
-    columns = [tag.alias(TAG), f.col(quoted(frame.times[0])).cast(moment).alias(START)]
-    columns += [f.col(quoted(frame.times[-1])).cast(moment).alias(END)] if _has_end(plan) else []
+    moment = time_transport(plan.frames)
+    times = [travel(f.col(quoted(c)), t, moment) for c, t in zip(frame.times, frame.time_types, strict=True)]
+    columns = [tag.alias(TAG), times[0].alias(START)]
+    columns += [times[-1].alias(END)] if _has_end(plan) else []
     if frame.order is not None and frame.order_type is not None:
         columns.append(f.col(quoted(frame.order)).cast(transport(frame.order_type)).alias(ORDER))
     if plan.job.output.contributors and any(each.id is not None for each in plan.frames):
@@ -396,11 +397,5 @@ def _lone_row(spark: Any, like: Any) -> Any:
 
 
 def finish(df: Any, plan: Plan) -> Any:
-    """Merge equal events of several shards, and give times back in the type in which they came."""
-    from pyspark.sql import functions as f
-
-    if plan.merged:
-        df = df.dropDuplicates(["_atom", "start", "end"]).drop("_atom")
-    if {t for frame in plan.frames for t in frame.time_types} == {"timestamp_ntz"}:
-        df = df.withColumns({name: f.col(name).cast("timestamp_ntz") for name in ("start", "end")})
-    return df
+    """Merge equal events of several shards."""
+    return df.dropDuplicates(["_atom", "start", "end"]).drop("_atom") if plan.merged else df

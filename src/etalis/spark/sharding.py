@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from etalis.plan.keys import Group, Key, Kind, Reason, show
 from etalis.plan.stages import Stage
-from etalis.tables.column_types import transport
+from etalis.tables.column_types import is_whole, transport
 from etalis.tables.schema import Layout, Slots, refuse
 from etalis.tables.sorting import TAG
 
@@ -78,6 +78,8 @@ def _form(layout: Layout, position: int) -> Form | None:
         case "time" | "text":  # the latter is `TEXT`
             return None
         case "int":
+            return "integer"
+        case _ if is_whole(layout.types[position]):
             return "integer"
         case "float":
             return "float"

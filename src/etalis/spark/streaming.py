@@ -17,8 +17,8 @@ from etalis.language.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.batch import Plan, received, shuffle_keys, time_transport, wire_columns
 from etalis.spark.durations import to_duration
+from etalis.spark.moments import time_column
 from etalis.spark.refresh import Table, write_tables
-from etalis.spark.sharding import quoted
 from etalis.spark.staging import StagePlan
 from etalis.spark.step import CLOCK, VERSION, Stream
 from etalis.spark.store import open_folder
@@ -186,13 +186,9 @@ def _placed(rows: Any, plan: Plan, stage: StagePlan) -> Any:
 
 def _merge(df: Any, plan: Plan) -> Any:
     """Merge equal events of several shards: they come in one batch, since all shards have the same watermark."""
-    from pyspark.sql import functions as f
-
     if plan.merged:
         alike = df.repartition(plan.sharding.shards, "_atom", "start", "end")
         df = alike.mapInArrow(leave_equal_out, df.schema).drop("_atom")
-    if {t for frame in plan.frames for t in frame.time_types} == {"timestamp_ntz"}:
-        df = df.withColumns({name: f.col(name).cast("timestamp_ntz") for name in ("start", "end")})
     return df
 
 
@@ -209,7 +205,7 @@ def _marks(df: Any, column: str, source: str, plan: Plan, shards: int, schema: A
     from pyspark.sql import functions as f
 
     moment = time_transport(plan.frames)
-    times = df.select(f.col(quoted(column)).cast(moment).alias("time"))
+    times = df.select(time_column(df, column, moment).alias("time"))
     run = partial(mark_time, source, shards)
     marks = times.mapInArrow(run, f"tag string, time {moment}, shard int")
     given = {TAG: f.col("tag"), START: f.col("time"), END: f.col("time"), SHARD: f.col("shard")}

@@ -1,6 +1,7 @@
 """Types of columns by the names that Spark writes: families, the type in which a column travels, what fits where.
 
-A nested type fits where all types in it do, and travels as the same nesting of the types in which these travel.
+A nested type fits where all types in it do, and travels as the same nesting of the types in which these travel. A
+decimal with digits behind the point is no value of the language by itself: a declaration says what becomes of it.
 """
 
 from __future__ import annotations
@@ -8,27 +9,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
-FLOATS = ("float", "double", "decimal")
+FLOATS = ("float", "double")
+DECIMALS = ("decimal",)
+NUMBERS = (*INTEGERS, *FLOATS, *DECIMALS)
 STRINGS = ("string", "char", "varchar")
 MOMENTS = ("timestamp", "timestamp_ntz", "date")
 NESTED = ("array", "struct", "map")
-_SCALARS = (*INTEGERS, *FLOATS, *STRINGS, "boolean")
-_FAMILIES = ((INTEGERS, "bigint"), (FLOATS, "double"), (STRINGS, "string"), (MOMENTS, "timestamp"))
+_SCALARS = (*NUMBERS, *STRINGS, "boolean")
+_FAMILIES = ((INTEGERS, "bigint"), (FLOATS, "double"), ((*STRINGS, "void"), "string"), (("date",), "timestamp_ntz"))
+_MOST_DIGITS = 18  # that 64 bits hold
 _FITTING: Mapping[str, tuple[str, ...]] = {
-    "int": (*INTEGERS, *FLOATS),
-    "float": (*INTEGERS, *FLOATS),
-    "string": STRINGS,
+    "int": NUMBERS,
+    "float": NUMBERS,
+    "string": (*STRINGS, *DECIMALS),
     "bool": ("boolean", *STRINGS),
-    "time": (*MOMENTS, *INTEGERS, *FLOATS),
+    "time": (*MOMENTS, *NUMBERS, *STRINGS),
     "term": (*_SCALARS, *NESTED),
 }
 _NATURAL = (
-    (INTEGERS, "int"), (FLOATS, "float"), (STRINGS, "string"), (("boolean",), "bool"), (MOMENTS, "time"),
+    (INTEGERS, "int"), ((*FLOATS, *DECIMALS), "float"), (STRINGS, "string"), (("boolean",), "bool"), (MOMENTS, "time"),
     (NESTED, "term"),
 )  # fmt: skip
 _WAYS: Mapping[str, str] = {
     "binary": "make it a string: base64(...) or hex(...)",
     "interval": "make it a number of seconds",
+    "decimal": "declare what becomes of its digits: float (the nearest one), string, or int (whole ones only)",
     "variant": "take out what the rules need: variant_get(...)",
 }
 
@@ -70,9 +75,9 @@ def _rewritten(column_type: str, flat: Callable[[str], str]) -> str:
 def transport(column_type: str) -> str:
     """Return the type in which a column travels.
 
-    >>> [transport(t) for t in ("int", "decimal(10,2)", "varchar(3)", "timestamp_ntz")]
-    ['bigint', 'double', 'string', 'timestamp']
-    >>> transport("struct<a:int,b:map<char(2),array<decimal(3,1)>>>")
+    >>> [transport(t) for t in ("int", "decimal(10,0)", "decimal(10,2)", "varchar(3)", "date")]
+    ['bigint', 'bigint', 'decimal(10,2)', 'string', 'timestamp_ntz']
+    >>> transport("struct<a:int,b:map<char(2),array<float>>>")
     'struct<`a`:bigint,`b`:map<string,array<double>>>'
     """
     return _rewritten(column_type, _flat_transport)
@@ -83,7 +88,18 @@ def _flat_transport(column_type: str) -> str:
     for family, target in _FAMILIES:
         if base in family:
             return target
-    return "string" if base == "void" else column_type
+    return "bigint" if is_whole(column_type) and digits(column_type)[0] <= _MOST_DIGITS else column_type
+
+
+def digits(column_type: str) -> tuple[int, int]:
+    """Return how many digits a decimal has, and how many of them behind the point."""
+    precision, _, scale = column_type.partition("(")[2].rstrip(")").partition(",")
+    return int(precision or 10), int(scale or 0)
+
+
+def is_whole(column_type: str) -> bool:
+    """Tell whether a type is that of decimals without digits behind the point."""
+    return base_of(column_type) in DECIMALS and digits(column_type)[1] <= 0
 
 
 def misfit(column_type: str, wanted: str) -> str | None:
@@ -91,7 +107,7 @@ def misfit(column_type: str, wanted: str) -> str | None:
     base = base_of(column_type)
     if base == "void":
         return None
-    if base not in _FITTING[wanted]:
+    if base not in _FITTING[wanted] or (wanted == "term" and base in DECIMALS and not is_whole(column_type)):
         return column_type
     inner = (misfit(part, "term") for _, part in parts_of(column_type)) if base in NESTED else iter(())
     return next((found for found in inner if found is not None), None)
@@ -114,7 +130,7 @@ def declarable(column_type: str) -> str:
     >>> [declarable(t) for t in ("int", "decimal(10,2)", "date", "array<int>")]
     ['int', 'float', 'time', 'term']
     """
-    base = base_of(column_type)
+    base = "bigint" if is_whole(column_type) else base_of(column_type)
     return next((natural for family, natural in _NATURAL if base in family), "any")
 
 

@@ -33,7 +33,7 @@ _SPARK_TYPES: Mapping[str, str] = {
 }  # fmt: skip
 ARROW: Mapping[str, pa.DataType] = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"), "array<string>": pa.list_(pa.string()),
+    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "array<string>": pa.list_(pa.string()),
 }  # fmt: skip
 _PLAIN: Mapping[str, frozenset[type]] = {
     "int": frozenset({int}), "float": frozenset({float}), "string": frozenset({str}),
@@ -153,6 +153,14 @@ def distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[str
         used.add(chosen.casefold())
         found.append(chosen)
     return found
+
+
+def in_utc(output: Output) -> Output:
+    """Return a form whose times have a zone, also where those that came in had none."""
+    if output.time != "timestamp_ntz":
+        return output
+    columns = [(name, "timestamp" if name in (START, END) else kind) for name, kind in output.columns]
+    return replace(output, columns=tuple(columns), time="timestamp")
 
 
 def with_contributors(output: Output) -> Output:
@@ -294,8 +302,8 @@ def moments(times: Any, output: Output) -> pa.Array:
     up, down = output.unit.denominator, output.unit.numerator
     numbers = np.asarray(times, np.int64)
     match output.time:
-        case "timestamp":
-            return pa.array(numbers).cast(ARROW["timestamp"])
+        case "timestamp" | "timestamp_ntz":
+            return pa.array(numbers).cast(ARROW[output.time])
         case "bigint" if up == 1:
             return pa.array(numbers // down)
         case "bigint":

@@ -17,13 +17,14 @@ from etalis.formats.row import UNITS
 from etalis.language.spelling import suggest
 from etalis.plan.keys import show
 from etalis.tables.column_types import (
-    FLOATS,
-    INTEGERS,
+    DECIMALS,
     MOMENTS,
+    NUMBERS,
     STRINGS,
     base_of,
     declarable,
     fitting,
+    is_whole,
     misfit,
     nested,
     transport,
@@ -80,7 +81,15 @@ class Layout:
     def attribute_types(self) -> tuple[str, ...]:
         """The type of each attribute as the language sees it."""
         pairs = zip(self.types, self.declared, strict=True)
-        return tuple(declared or _TYPES.get(transport(t), "term") for t, declared in pairs)
+        return tuple(declared or ("int" if is_whole(t) else _TYPES.get(transport(t), "term")) for t, declared in pairs)
+
+    @property
+    def slot_types(self) -> tuple[str, ...]:
+        """The type in which each attribute travels: a decimal that is to be a float as one."""
+        pairs = zip(self.types, self.declared, strict=True)
+        return tuple(
+            "double" if declared == "float" and base_of(t) in DECIMALS else transport(t) for t, declared in pairs
+        )
 
     @property
     def result_types(self) -> tuple[str, ...]:
@@ -107,7 +116,7 @@ def read_frames(given: Sequence[Given], known: Sequence[Signature], options: Opt
     if options.unit not in UNITS:
         raise refuse("E605", f"unknown unit of time {options.unit!r}", f"one of {', '.join(UNITS)}")
     frames = tuple(_read_frame(each, known, options) for each in given)
-    if len({frame.time_types[0] in MOMENTS for frame in frames}) > 1:
+    if len({frame.time_types[0] in NUMBERS for frame in frames}) > 1:
         hint = "convert the numbers: timestamp_seconds(...)"
         raise refuse("E603", "some DataFrames have time stamps, others numbers as time", hint)
     orders = {transport(frame.order_type) for frame in frames if frame.order_type is not None}
@@ -132,7 +141,9 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     else:
         layouts = _tagged_layouts(given, free, known)
     time_types = tuple(base_of(columns[name]) for name in times)
-    return Frame(event, times, time_types, order, None if order is None else base_of(columns[order]), layouts, identity)
+    return Frame(
+        event, times, time_types, order, None if order is None else _order_type(columns[order]), layouts, identity
+    )
 
 
 def _column(given: Given, name: str, part: str) -> str:
@@ -161,20 +172,26 @@ def _time_columns(given: Given, options: Options) -> tuple[str, ...]:
     names = _asked_times(given, options)
     types = [given.columns[name] for name in names]
     for name, column_type in zip(names, types, strict=True):
-        if base_of(column_type) not in (*MOMENTS, *INTEGERS, *FLOATS):
+        if base_of(column_type) not in (*MOMENTS, *NUMBERS, *STRINGS):
             hint = "convert it: to_timestamp(...), or to a number of seconds"
             raise refuse("E603", f"the column {name} of type {column_type} cannot tell the time", hint)
-    if len({base_of(t) in MOMENTS for t in types}) > 1:
+    if len({base_of(t) in NUMBERS for t in types}) > 1:
         raise refuse("E603", f"{names[0]} is {types[0]} and {names[1]} is {types[1]}", "give both in one type")
     return names
 
 
 def _order_column(given: Given, name: str) -> str:
     column = _column(given, name, "breaks ties of time")
-    if base_of(given.columns[column]) not in (*INTEGERS, *FLOATS, *STRINGS, *MOMENTS):
+    if base_of(given.columns[column]) not in (*NUMBERS, *STRINGS, *MOMENTS):
         hint = "order by a number, a string or a time stamp"
         raise refuse("E603", f"the column {column} of type {given.columns[column]} has no order", hint)
     return column
+
+
+def _order_type(column_type: str) -> str:
+    """Return the type in which rows are ordered."""
+    base = base_of(column_type)
+    return "double" if base in DECIMALS else base
 
 
 def _event_column(given: Given, options: Options, times: tuple[str, ...]) -> str | None:
@@ -245,7 +262,11 @@ def _check_type(column: str, column_type: str, declared: str | None, event: str)
     if declared is not None:
         message = f"the column {column} of type {column_type}{inside} cannot be {declared}, as {event} declares it"
         better = fitting(column_type)
-        hint = way_out(wrong) if better is None else f"convert it, or declare the attribute {better}"
+        hint = (
+            way_out(wrong)
+            if better is None or base_of(wrong) in DECIMALS
+            else f"convert it, or declare the attribute {better}"
+        )
         raise refuse("E603", message, hint)
     is_moment = base_of(column_type) in MOMENTS
     hint = "declare the attribute time" if is_moment else way_out(wrong)
@@ -274,12 +295,13 @@ def assign_slots(frames: Sequence[Frame], derived: Sequence[Layout] = ()) -> Slo
     types: list[str] = []
     places: list[tuple[Layout, tuple[int, ...]]] = []
     for layouts in (*(frame.layouts for frame in frames), *((layout,) for layout in derived)):
-        used: dict[str, int] = {}
+        used: dict[tuple[str, str], int] = {}
         for layout in layouts:
-            for column, column_type in zip(layout.columns, layout.types, strict=True):
-                if column not in used:
-                    used[column] = _free_slot(transport(column_type), set(used.values()), types)
-            places.append((layout, tuple(used[column] for column in layout.columns)))
+            slots = list(zip(layout.columns, layout.slot_types, strict=True))
+            for slot in slots:
+                if slot not in used:
+                    used[slot] = _free_slot(slot[1], set(used.values()), types)
+            places.append((layout, tuple(used[slot] for slot in slots)))
     return Slots(tuple(types), tuple(places))
 
 
