@@ -51,12 +51,12 @@ _LOG = logging.getLogger("etalis.columns")
 def detect(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     unit: str = "s", policy: str | None = None, select: str | None = None, envelope: bool = False,
-    batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
+    match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     on_error: Callable[[ConditionError], object] | None = None,
     on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events; with more than one of `threads`, it is read in another one."""
-    options, form = Options(time, event, None, unit), Form(select, envelope)
+    options, form = Options(time, event, None, unit), Form(select, envelope, match_id=match_id)
     table = open_source(source, batch, threads, program, options)
     plan = _plan(program, table, options, policy)
     columns = _columns()
@@ -81,7 +81,7 @@ def detect(
 
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", select: str | None = None, envelope: bool = False, batch: int = BATCH,
+    unit: str = "s", select: str | None = None, envelope: bool = False, match_id: bool = False, batch: int = BATCH,
     threads: int = 2, progress: bool | Tell = False, ahead: float | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
@@ -90,7 +90,7 @@ def detect_on(
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
-    options, form = Options(time, event, None, unit), Form(select, envelope)
+    options, form = Options(time, event, None, unit), Form(select, envelope, match_id=match_id)
     table = open_source(source, batch, threads, program, options)
     plan = _plan(program, table, options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
@@ -213,7 +213,7 @@ class _Run:
         self.run = run
         self.parts = [layout.part for layout in self.frame.layouts]
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
-        self.results = results.Results(self.output, run.choice.heads)
+        self.results = results.Results(self.output, run.choice.heads, ids=form.match_id)
 
     def take(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes, also what it has caused when it fails."""

@@ -62,11 +62,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """Which form the results have: one kind, an envelope, or all kinds side by side; with the rows they are made of."""
+    """Which form the results have: one kind, an envelope, or all kinds; with their ids, and what they are made of."""
 
     select: str | None = None
     envelope: bool = False
     contributors: bool = False
+    match_id: bool = True
 
 
 @dataclass(frozen=True, slots=True)

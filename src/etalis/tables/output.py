@@ -163,6 +163,11 @@ def in_utc(output: Output) -> Output:
     return replace(output, columns=tuple(columns), time="timestamp")
 
 
+def without_ids(output: Output) -> Output:
+    """Return a form without the column that tells matches apart."""
+    return replace(output, columns=tuple(column for column in output.columns if column[0] != ID))
+
+
 def with_contributors(output: Output) -> Output:
     """Return a form with one more column, that tells what matches are made of."""
     return replace(output, columns=(*output.columns, (CONTRIBUTORS, "array<string>")))
@@ -197,6 +202,23 @@ def _by_rule(events: Sequence[Event]) -> list[tuple[Kind, Sequence[Event]]]:
     for number, event in zip(numbers, events, strict=True):
         alike[number].append(event)
     return [(found[number], several) for number, several in alike.items()]
+
+
+def rule_order(events: Sequence[Event], output: Output) -> Any:
+    """Return where in `encode(events)` the row of each event is that has one; None if they are in order."""
+    asked = {kind for kind, _ in output.kinds}
+    ranks: dict[int, int] = {}
+    found = [
+        ranks.setdefault(id(kind), len(ranks))
+        for kind in map(_item, events, repeat(2))
+        if (kind.name, kind.arity) in asked
+    ]
+    if len(ranks) < 2:
+        return None
+    order = np.argsort(np.array(found), kind="stable")
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:

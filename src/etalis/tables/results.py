@@ -16,7 +16,7 @@ from etalis.columnar.kernels_rows import repeat
 from etalis.columnar.moments import PLACE
 from etalis.plan import algebra as p
 from etalis.tables.made import made_cells
-from etalis.tables.output import EVENT, ID, RULE, Output, encode
+from etalis.tables.output import EVENT, RULE, Output, encode, rule_order, without_ids
 from etalis.temporal.event import Event
 
 Kind: TypeAlias = tuple[str, int]
@@ -24,10 +24,10 @@ PORTION = 1 << 18  # rows of several kinds that are written at a time
 
 
 class Results:
-    """How rows are written: events and rules by their names, which are coded by a dictionary."""
+    """How rows are written: events and rules by their names, which are coded by a dictionary; with ids, if asked."""
 
-    def __init__(self, output: Output, heads: Sequence[p.Head]) -> None:
-        self.output = output
+    def __init__(self, output: Output, heads: Sequence[p.Head], *, ids: bool = False) -> None:
+        self.output = output if ids else without_ids(output)
         self.labels = [head.label for head in heads]
         self.numbers = {EVENT: _numbered(name for (name, _), _ in output.kinds), RULE: _numbered(self.labels)}
         self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
@@ -35,14 +35,16 @@ class Results:
         self.makers = Counter((head.event.name, len(head.event.args)) for head in heads)
         self.codes: dict[tuple[int, ...], Any] = {}
         coded = pa.dictionary(pa.int32(), pa.string())
-        plain = encode((), output).schema
-        self.schema = pa.schema([(f.name, coded if f.name in self.names else f.type) for f in plain if f.name != ID])
+        plain = encode((), self.output).schema
+        self.schema = pa.schema([(f.name, coded if f.name in self.names else f.type) for f in plain])
 
     def of_events(self, events: Sequence[Event]) -> Iterator[pa.RecordBatch]:
-        """Yield events, if there are any, as rows."""
+        """Yield events, if there are any, as rows in their order."""
         if not events:
             return
         plain = encode(events, self.output)
+        order = rule_order(events, self.output)
+        plain = plain if order is None else plain.take(pa.array(order))
         columns = []
         for field in self.schema:
             column = plain.column(field.name)
