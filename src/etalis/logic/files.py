@@ -47,13 +47,14 @@ class File:
 
     def open(self) -> IO[bytes]:
         """Return its bytes, decompressed."""
-        raw: Any = io.FileIO(self.path) if self.system is None else self.system.open_input_stream(self.path)
-        if self.compression is None:
-            return io.BufferedReader(raw) if self.system is None else raw
+        if self.system is not None:
+            known = None if self.compression == "lzma" else self.compression
+            raw = self.system.open_input_stream(self.path, compression=known)
+            return import_module("lzma").open(raw) if self.compression == "lzma" else raw  # type: ignore[no-any-return]
         if self.compression == "zstd":
-            arrow = import_module("pyarrow")
-            return arrow.CompressedInputStream(raw, "zstd")  # type: ignore[no-any-return]
-        return import_module(self.compression).open(raw, "rb")  # type: ignore[no-any-return]
+            return import_module("pyarrow").input_stream(self.path, compression="zstd")  # type: ignore[no-any-return]
+        opener: Any = io if self.compression is None else import_module(self.compression)
+        return opener.open(self.path, "rb")  # type: ignore[no-any-return]
 
     def seekable(self) -> Any:
         """Return it as a file of Arrow that can be read at any place."""
