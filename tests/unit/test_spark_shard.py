@@ -133,7 +133,7 @@ def test_attributes_of_time() -> None:
     columns = {"event": "string", "ts": "bigint", "at": "timestamp"}
     found = shard(text, columns, [("a", 1, 2_500_000)])
     assert found[0]["T"].timestamp() == 2.5
-    assert found[1]["S"] == "5.0"
+    assert found[1]["S"] == 5.0
 
 
 def test_declared_types_convert() -> None:

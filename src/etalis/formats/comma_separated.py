@@ -16,7 +16,7 @@ from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, parse_time, read_row
-from etalis.formats.table import Attribute, open_table
+from etalis.formats.table import Attribute, Table, open_table
 from etalis.formats.terms import read_cell_term
 from etalis.logic.cells import parse_cell, parse_digits
 from etalis.logic.term import Value, to_value
@@ -90,11 +90,11 @@ def read_cell(text: object, attribute: Attribute, place: Place) -> Value:
 class _Lines:
     """An iterator over the lines of one record at a time, which can give back all of them but the first."""
 
-    def __init__(self, lines: Iterable[str], source: str, delimiter: str) -> None:
+    def __init__(self, lines: Iterable[str], source: str, delimiter: str, number: int = 0) -> None:
         self.lines = iter(lines)
         self.source = source
         self.delimiter = delimiter
-        self.number = 0
+        self.number = number
         self.record: list[str] = []
         self.again: deque[str] = deque()
         self.reader = csv.reader(self, delimiter=delimiter, strict=True)
@@ -126,6 +126,24 @@ class _Lines:
 def read_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str = ",") -> Iterator[Row | Bad]:
     """Yield the rows of a table with a header line."""
     records = _Lines(lines, source, delimiter)
+    yield from _rows(records, read_header(records, source, reading))
+
+
+def open_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str) -> tuple[Table, int]:
+    """Read the header of a table; return what it says, and the line behind it."""
+    records = _Lines(lines, source, delimiter)
+    return read_header(records, source, reading), records.number + 1
+
+
+def read_records_from(
+    lines: Iterable[str], source: str, table: Table, delimiter: str, first: int
+) -> Iterator[Row | Bad]:
+    """Yield the rows of a table whose header is read; the first stands in line `first`."""
+    return _rows(_Lines(lines, source, delimiter, first - 1), table)
+
+
+def read_header(records: _Lines, source: str, reading: Reading) -> Table:
+    """Find the part of every column that the first record names."""
     header = _cells(records, None)
     if header is None:
         hint = "the first line names the columns: event,at,..."
@@ -134,7 +152,10 @@ def read_csv(lines: Iterable[str], source: str, reading: Reading, delimiter: str
     place.check_text()
     if isinstance(header, str):
         raise place.refuse("E402", f"not CSV: {header}", _QUOTES)
-    table = open_table([column.strip() for column in header], reading, source, read_cell)
+    return open_table([column.strip() for column in header], reading, source, read_cell)
+
+
+def _rows(records: _Lines, table: Table) -> Iterator[Row | Bad]:
     width = len(table.columns)
     while (cells := _cells(records, width)) is not None:
         place = records.place()

@@ -15,7 +15,7 @@ from etalis.errors import EtalisError
 from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_times
 from etalis.formats.row import Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
-from etalis.language.attributes import convert_one
+from etalis.language.attributes import convert, convert_one
 from etalis.language.spelling import suggest
 from etalis.logic.term import Struct, Value, to_value
 from etalis.temporal.event import Event
@@ -100,7 +100,7 @@ class Records:
             args = record.pop("args")
             record.pop("rule", None)
             _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
-            values: Sequence[Value] = [_value(arg, place) for arg in args]
+            values: Sequence[Value] = _in_order(name, args, self.reading, place)
         else:
             layout = self._layout(name, record, place)
             values = [_attribute(name, attribute, kind, record[field], place) for field, attribute, kind in layout]
@@ -144,7 +144,15 @@ def _from_array(record: Sequence[Any], reading: Reading, place: Place) -> Event:
     if len(record) < 2 or not isinstance(record[0], str):
         raise place.refuse("E403", "expected [name, attribute, ..., time]", _SHAPE)
     moment = time_of(record[-1], "time", reading, place, find)
-    return Event.make(record[0], tuple(_value(arg, place) for arg in record[1:-1]), moment, moment)
+    return Event.make(record[0], _in_order(record[0], record[1:-1], reading, place), moment, moment)
+
+
+def _in_order(name: str, args: Sequence[Any], reading: Reading, place: Place) -> tuple[Value, ...]:
+    """Return attributes that are given by their places."""
+    try:
+        return convert(name, reading.schema.get(name, ()), tuple(map(from_json, args)))
+    except EtalisError as error:
+        raise place.blame(error) from None
 
 
 def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:
@@ -183,13 +191,6 @@ def _refuse_unknown(record: Mapping[str, Any], known: Sequence[str], event: str,
         if key not in known:
             hint = suggest(key, known, f"known: {', '.join(known)}")
             raise place.refuse("E406", f"{event} has no attribute {key}", hint, find(place, key))
-
-
-def _value(x: Any, place: Place) -> Value:
-    try:
-        return to_value(from_json(x))
-    except EtalisError as error:
-        raise place.blame(error) from None
 
 
 def from_json(x: Any) -> Any:

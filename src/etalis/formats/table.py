@@ -62,7 +62,7 @@ class Table:
         name = self._name(cells, place)
         layout = self.layouts.get(name)
         if layout is None:
-            layout = self.layouts[name] = self._layout(name, place)
+            layout = self.layouts[name] = self.layout(name, place)
         for i in layout.surplus:
             if cells[i] not in (None, ""):
                 message = f"column {self.columns[i]} is no attribute of {name}"
@@ -91,7 +91,8 @@ class Table:
             raise place.refuse("E403", "the row names no event", hint, place.cell(self.event_column))
         return name
 
-    def _layout(self, name: str, place: Place) -> Layout:
+    def layout(self, name: str, place: Place) -> Layout:
+        """Return the columns of an event's attributes, or refuse the row at a place."""
         free = [self.columns[i] for i in self.attribute_columns]
         signatures = signatures_for(self.reading, name)
         if not signatures:

@@ -6,23 +6,27 @@ then (`rows`).
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from etalis.errors import InputError, Problem
-from etalis.formats import STANDARD_INPUT, TEXT, read
+from etalis.formats import STANDARD_INPUT, read
+from etalis.formats.comma_separated import open_csv
 from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
-from etalis.formats.row import Item, Reading, reading_of
-from etalis.logic.files import File, find_files, format_of
+from etalis.formats.row import Bad, Reading, reading_of
+from etalis.logic.files import File, find_files, reading_file
+from etalis.tables.blocks import Block, blocks_of
+from etalis.tables.csv_blocks import csv_blocks
 from etalis.tables.rows import RowSource, RowTable, open_rows
 from etalis.temporal.columns import read_times
 
@@ -31,8 +35,10 @@ if TYPE_CHECKING:
     from etalis.tables.schema import Options
 
 T = TypeVar("T")
+Blocks: TypeAlias = "Callable[[Reading, list[Bad]], Iterable[Block]]"
 _AHEAD = 2  # batches that are read before they are asked for
 _FETCHED = 10_000  # rows of a cursor at a time
+_DELIMITERS: Mapping[str, str] = {"csv": ",", "tsv": "\t"}
 _COLUMNS: Mapping[str, str] = {"parquet": "parquet", "arrow": "feather"}  # formats of files that are read by columns
 
 
@@ -54,9 +60,9 @@ class Source:
         names = None if table is None else find_times(table.column_names, options.time)
         if table is None or names is None or not table.num_rows:
             return self
-        ends = read_times(table[names[-1]], options.unit).micros
-        if (ends[1:] >= ends[:-1]).all():
+        if table.num_rows <= batch or _is_sorted(table[names[-1]], batch):  # one batch is sorted as every one is
             return self
+        ends = read_times(table[names[-1]], options.unit).micros
         return _in_memory(table.take(pa.array(ends.argsort(kind="stable"))), batch)
 
 
@@ -65,16 +71,16 @@ def open_source(source: Any, batch: int, threads: int, program: Program, options
     for name, number in (("batch", batch), ("threads", threads)):
         if number < 1:
             raise InputError(Problem("E605", f"{name}={number} cannot be", hint="give a number from 1 on"))
-    found = _find(source, batch, threads > 1)
+    found = find_source(source, batch, threads > 1)
     if isinstance(found, Source):
         return found
     reading = reading_of(program, event=options.event, time=options.time, unit=options.unit)
     received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
-    table = open_rows(RowSource(lambda: found(reading), reading), received)
+    table = open_rows(RowSource(partial(found, reading), reading), received)
     return Source(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)
 
 
-def _find(source: Any, batch: int, threads: bool) -> Source | Callable[[Reading], Iterable[Item]]:
+def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
     """Return a source as columns, or what reads its rows."""
     if isinstance(source, str | Path):
         return _open_address(str(source), batch, threads)
@@ -107,7 +113,21 @@ def _reader_of(cursor: Any, batch: int) -> Any:
         return read(batch)
 
 
-def _open_frame(source: Any, batch: int) -> Source | Callable[[Reading], Iterable[Item]]:
+def _is_sorted(column: Any, block: int) -> bool:
+    """Tell whether the cells of a column certainly ascend; block by block, which stays in the caches."""
+    if column.null_count or not (pa.types.is_primitive(column.type) and column.type.bit_width == 64):
+        return False
+    before = None
+    for low in range(0, len(column), block):
+        for chunk in column.slice(low, block).chunks:
+            cells = chunk.to_numpy(zero_copy_only=False)
+            if (before is not None and cells[0] < before) or not (cells[1:] >= cells[:-1]).all():
+                return False
+            before = cells[-1]
+    return True
+
+
+def _open_frame(source: Any, batch: int) -> Source | Blocks:
     """Return a table in memory; one of pandas that holds objects of several types is read row by row."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(source)
@@ -134,9 +154,8 @@ def _records_of(frame: Any) -> Sequence[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
 
 
-def _open_records(rows: Iterable[Any]) -> Callable[[Reading], Iterable[Item]]:
-    kept = rows if isinstance(rows, Sequence) else list(rows)
-    return lambda reading: read_records(kept, "the rows", reading)
+def _open_records(rows: Iterable[Any]) -> Blocks:
+    return lambda reading, bad: blocks_of(read_records(rows, "the rows", reading), bad)
 
 
 def _executed(connection: Any, query: str) -> Any:
@@ -157,15 +176,26 @@ def _fetched(cursor: Any) -> Iterator[dict[str, Any]]:
         yield from (dict(zip(names, row, strict=True)) for row in block)
 
 
-def _open_address(address: str, batch: int, threads: bool) -> Source | Callable[[Reading], Iterable[Item]]:
+def _open_address(address: str, batch: int, threads: bool) -> Source | Blocks:
     if address == STANDARD_INPUT:
-        lines = sys.stdin.readlines()
-        kind = format_of(address)
-        return lambda reading: TEXT[kind](lines, "<stdin>", reading)
+        return lambda reading, bad: blocks_of(read(address, reading), bad)
     files = find_files(address)
     if files[0].format in _COLUMNS and all(file.compression is None for file in files):
         return _open_files(address, files, batch, threads)
-    return lambda reading: read(address, reading)
+    if files[0].format in _DELIMITERS:
+        return lambda reading, bad: chain.from_iterable(_csv_file(file, reading, bad) for file in files)
+    return lambda reading, bad: blocks_of(read(address, reading), bad)
+
+
+def _csv_file(file: File, reading: Reading, bad: list[Bad]) -> Iterator[Block]:
+    delimiter = _DELIMITERS[file.format]
+
+    def blocks() -> Iterator[Block]:
+        with file.lines("surrogateescape") as lines:
+            table, line = open_csv(lines, file.address, reading, delimiter)
+            yield from csv_blocks(lines, file.address, table, delimiter, line, bad)
+
+    return reading_file(file.address, blocks)
 
 
 def _filled(parts: Iterable[pa.RecordBatch], batch: int) -> Iterator[pa.RecordBatch]:

@@ -21,6 +21,7 @@ from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, UNITS, Time
 _DAY = 86_400 * MICROSECONDS
 _STAMPS = {"s": MICROSECONDS, "ms": 1_000, "us": 1}  # a nanosecond is less than one
 _ISO = r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d{1,6})?"
+_WHOLE = r"^-?[0-9]{1,18}$"
 _ZONE = r"(Z|[+-]\d\d:\d\d)$"
 
 
@@ -117,7 +118,7 @@ def _of_integers(array: Any, unit: str) -> Any:
     numbers, scale = _integers(array), UNITS[unit]
     if numbers.dtype == np.uint64:
         numbers = np.minimum(numbers, np.uint64(np.iinfo(np.int64).max))
-    numbers = numbers.astype(np.int64)
+    numbers = numbers.astype(np.int64, copy=False)
     return round_half_even(numbers, scale.denominator) if scale.denominator > 1 else _scaled(numbers, scale.numerator)
 
 
@@ -133,6 +134,8 @@ def _of_floats(array: Any, unit: str) -> Any:
 def _of_text(array: Any, unit: str) -> Any:
     """Read text: all in one form of ISO 8601 by Arrow, everything else cell by cell, each different one once."""
     plain = array.cast(pa.string())
+    if pc.all(pc.match_substring_regex(plain, _WHOLE), min_count=0).as_py():
+        return _of_integers(plain.cast(pa.int64()), unit)
     for pattern, kind in ((_ISO + _ZONE, pa.timestamp("us", "UTC")), (_ISO + "$", pa.timestamp("us"))):
         if pc.all(pc.match_substring_regex(plain, pattern), min_count=0).as_py():
             try:
@@ -163,7 +166,10 @@ def _scaled(numbers: Any, by: int) -> Any:
     """Multiply; what leaves the years that there are stays outside of them."""
     if by == 1:
         return numbers
-    return np.clip(numbers, 2 * EARLIEST // by, 2 * LATEST // by) * by
+    least, most = 2 * EARLIEST // by, 2 * LATEST // by
+    if len(numbers) and not (numbers.min() >= least and numbers.max() <= most):
+        numbers = np.clip(numbers, least, most)
+    return numbers * by
 
 
 def round_half_even(numbers: Any, by: int) -> Any:

@@ -1,0 +1,113 @@
+"""Rows of a source in blocks: per kind of event the rows that are of it, and the values of its attributes by place.
+
+Values of one place are a list, or an Arrow array where they have one flat type; `to_arrow` makes arrays of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from etalis.columnar.columns import type_of
+from etalis.formats.row import Bad, Item, Row
+from etalis.logic.term import Value
+from etalis.tables.json_cells import dumps
+from etalis.tables.parts import JSON, Kind
+from etalis.temporal.event import Event
+
+SIZE = 1 << 16  # rows
+Values: TypeAlias = "list[Value] | pa.Array"
+
+ARROW: Mapping[str, pa.DataType] = {
+    "int": pa.int64(), "float": pa.float64(), "string": pa.string(), JSON: pa.string()
+}  # fmt: skip
+_FLAT = {pa.int64(): "int", pa.float64(): "float", pa.string(): "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some rows in order: when they begin and end, in microseconds, and by kind which they are, with their values."""
+
+    start: Any
+    end: Any
+    parts: Mapping[Kind, tuple[Any, Sequence[Values]]]
+
+
+def blocks_of(items: Iterable[Item], bad: list[Bad]) -> Iterator[Block]:
+    """Put rows together; what cannot be read is added to `bad`."""
+    events = _events(items, bad)
+    while some := list(islice(events, SIZE)):
+        rows: dict[Kind, list[int]] = {}
+        for row, event in enumerate(some):
+            rows.setdefault((event.name, event.kind.arity), []).append(row)
+        parts = {
+            kind: (np.array(mine), [list(column) for column in zip(*(some[row].args for row in mine), strict=True)])
+            for kind, mine in rows.items()
+        }
+        start, end = ([getattr(event, name) for event in some] for name in ("start_time", "end_time"))
+        yield Block(np.array(start, np.int64), np.array(end, np.int64), parts)
+
+
+def _events(items: Iterable[Item], bad: list[Bad]) -> Iterator[Event]:
+    for item in items:
+        match item:
+            case Row():
+                yield item.event
+            case Bad():
+                bad.append(item)
+
+
+def types_of(values: Values) -> set[str]:
+    """Return the types of columns that values have, null aside."""
+    if isinstance(values, list):
+        return {_type(value) for value in values if value != "null"}
+    return set() if values.null_count == len(values) else {_FLAT[values.type]}
+
+
+def _type(value: Value) -> str:
+    found = type_of(value)
+    return JSON if found == "term" or not _can_be_written(value) else found
+
+
+def _can_be_written(value: Value) -> bool:
+    """Tell whether Arrow can hold a text: not if it has half a character."""
+    if not isinstance(value, str):
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def to_arrow(values: Values, column_type: str) -> pa.Array:
+    """Return values as an array of the type of a column."""
+    wanted = ARROW[column_type]
+    if isinstance(values, list):
+        written = (_cell(value, column_type) for value in values)
+        return pa.array(list(written), wanted)
+    if column_type == JSON:
+        return pa.array([None if value is None else dumps(value) for value in values.to_pylist()], wanted)
+    return values if values.type == wanted else values.cast(wanted)
+
+
+def _cell(value: Value, column_type: str) -> Any:
+    if value == "null":
+        return None
+    return dumps(value) if column_type == JSON else value
+
+
+def spread(array: pa.Array, rows: Any, count: int) -> pa.Array:
+    """Return an array as a column of so many rows, null where it has none."""
+    if len(array) == count:
+        return array
+    places = np.zeros(count, np.int64)
+    places[rows] = np.arange(len(array))
+    nothing = np.ones(count, bool)
+    nothing[rows] = False
+    return array.take(pa.array(places, mask=nothing))
