@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 import etalis
+from cases import attribute_columns
 from etalis.spark import streaming
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.store import Place
@@ -81,14 +82,12 @@ def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *,
     """Plan a stream over one frame per kind of event; None if an attribute has values of two types."""
     given = []
     for name, arity in dict.fromkeys((e.name, len(e.args)) for e in events):
-        alike = [e.args for e in events if (e.name, len(e.args)) == (name, arity)]
-        types = [column_type(list(column)) for column in zip(*alike, strict=True)]
+        alike = [e for e in events if (e.name, len(e.args)) == (name, arity)]
+        types = [column_type(list(column)) for column in zip(*(e.args for e in alike), strict=True)]
         if None in types:
             return None
-        columns = {"t1": "bigint", "t2": "bigint", **({"n": "int"} if order else {})} | {
-            f"x{i}": str(t) for i, t in enumerate(types)
-        }
-        given.append(Given(columns, f"{name}/{arity}"))
+        columns = {"t1": "bigint", "t2": "bigint", **({"n": "int"} if order else {})}
+        given.append(Given(columns | attribute_columns(alike, types), f"{name}/{arity}"))
     names = Options(time=("t1", "t2"), order="n" if order else None, unit="us")
 
     def make(count: int | None, staged: bool) -> Plan:

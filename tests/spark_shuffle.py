@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 import etalis
+from cases import attribute_columns
 from etalis.language.rules import knowledge_changes
 from etalis.logic.term import order_key, to_value
 from etalis.plan import algebra as p
@@ -54,7 +55,7 @@ def plan_events(
         types = [column_type([e.args[i] for e in several]) for i in range(arity)]
         if None in types:
             return None
-        columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | {f"x{i}": str(t) for i, t in enumerate(types)}
+        columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | attribute_columns(several, types)
         given.append(Given(columns, f"{name}/{arity}"))
     if not given:
         return None

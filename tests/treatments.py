@@ -133,7 +133,21 @@ def _take(engine: Engine, step: Step) -> Iterator[Event]:
         case Change(known, name, args, at):
             (engine.assert_fact if known else engine.retract_fact)(name, *args, at=Fraction(at, MICROSECONDS))
         case _:
-            yield from engine.push(step.name, *step.args, at=(step.start, step.end))
+            yield from push(engine, step, (step.start, step.end))
+
+
+def push(engine: Engine, event: Event, at: object) -> Iterable[Event]:
+    """Push an event, its attributes by name if it has some, else by position."""
+    if event.kind.attributes:
+        return engine.push(event.name, at=at, **dict(zip(event.kind.attributes, event.args, strict=True)))
+    return engine.push(event.name, *event.args, at=at)
+
+
+def row(event: Event, at: object) -> object:
+    """Return an event as a row: a dict if its attributes have names, else a tuple."""
+    if event.kind.attributes:
+        return {"event": event.name, "at": at, **dict(zip(event.kind.attributes, event.args, strict=True))}
+    return (event.name, *event.args, at)
 
 
 def _restored(case: Case, policy: str | None) -> Outcome:
@@ -179,7 +193,7 @@ def _as_rows(case: Case, policy: str | None) -> Outcome:
 
 
 def _run_all(engine: Engine, case: Case) -> Iterator[Event]:
-    rows = [(step.name, *step.args, _at(step)) for step in case.steps if isinstance(step, Event)]
+    rows = [row(step, _at(step)) for step in case.steps if isinstance(step, Event)]
     yield from engine.run(rows)
     yield from engine.close()
 
@@ -254,7 +268,7 @@ def _shuffled(engine: Engine, case: Case) -> Iterator[Event]:
 
     stream = [(rank, step) for rank, step in enumerate(case.steps) if isinstance(step, Event)]
     random.Random(case.id).shuffle(stream)
-    yield from engine.run((s.name, *s.args, Stamp((s.start, s.end), rank=rank)) for rank, s in stream)
+    yield from engine.run(row(s, Stamp((s.start, s.end), rank=rank)) for rank, s in stream)
     yield from engine.close()
 
 

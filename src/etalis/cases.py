@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
 from etalis.logic.term import Struct, Value, real
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import to_time
 from etalis.temporal.policy import POLICIES
 
@@ -129,6 +129,12 @@ def _tokens(text: str) -> Iterator[_Lexeme]:
         yield kind, found[kind]
 
 
+class _Named(Struct):
+    """A term that is written `name: value`."""
+
+    __slots__ = ()
+
+
 def _value(token: _Lexeme, tokens: Iterator[_Lexeme]) -> tuple[Value, _Lexeme | None]:
     """Read one term that begins with `token`; return it and the token after it."""
     kind, text = token
@@ -144,7 +150,17 @@ def _value(token: _Lexeme, tokens: Iterator[_Lexeme]) -> tuple[Value, _Lexeme | 
     if after == ("sign", "("):
         args, after = _values(next(tokens, None), tokens, ")")
         return Struct(name, args), after
+    if after == ("name", ":"):
+        value, after = _value(_next(tokens), tokens)
+        return _Named(":", [name, value]), after
     return (() if text == "[]" else name), after
+
+
+def _next(tokens: Iterator[_Lexeme]) -> _Lexeme:
+    token = next(tokens, None)
+    if token is None:
+        raise ValueError("a value is missing behind ':'")
+    return token
 
 
 def _values(token: _Lexeme | None, tokens: Iterator[_Lexeme], close: str) -> tuple[list[Value], _Lexeme | None]:
@@ -166,16 +182,20 @@ def _unquote(text: str) -> str:
 
 
 def read_event(line: str) -> Event:
-    """Read `1 a(x)` or `1..3 a(x)` as an event.
+    """Read `1 a(x)`, `1..3 a(x)` or, attributes by name, `1 a(card: x)` as an event.
 
-    >>> read_event("1..2.5 a(1)")
-    a(1) [1, 2.5]
+    >>> read_event("1..2.5 a(1)"), read_event("1 a(card: x, amount: 5)")["amount"]
+    (a(1) [1, 2.5], 5)
     """
     stamp, _, text = line.partition(" ")
     start, _, end = stamp.partition("..")
     value = read_value(text)
     name, args = (value.name, value.args) if isinstance(value, Struct) else (value, ())
-    return Event.make(name, args, _time(start), _time(end or start))
+    names = tuple(arg.args[0] for arg in args if isinstance(arg, _Named))
+    if not names or len(names) < len(args):
+        return Event.make(name, args, _time(start), _time(end or start))
+    kind = Kind(name, len(args), None, names)
+    return Event((_time(end or start), _time(start), kind, *(arg.args[1] for arg in args)))
 
 
 def _time(text: str) -> int:

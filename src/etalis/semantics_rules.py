@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, assert_never
 from etalis.language import syntax as s
 from etalis.language.flags import PROPERTIES, Settings, rule_settings
 from etalis.language.likeness import is_same_rule
+from etalis.language.named_attributes import place_in_rule
 from etalis.language.parser import parse_rule
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
 from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Withdraw
@@ -61,7 +62,8 @@ class Rules:
                 for lifted in labelled_rules(s.Program((rule, *apart))):
                     self._add(lifted)
             case Delete(rule=wanted):
-                self._delete(parse_rule(wanted) if isinstance(wanted, str) and "<-" in wanted else wanted)
+                found = parse_rule(wanted) if isinstance(wanted, str) and "<-" in wanted else wanted
+                self._delete(found if isinstance(found, str) else place_in_rule(self.program, found))
             case Assign(label=label, property=given):
                 self._change(label, lambda old: (*(p for p in old if _meaning(p) != _meaning(given)), given))
             case Withdraw(label=label, name=name, value=value):

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 import etalis
-from cases import Case, all_cases
+from cases import Case, all_cases, attribute_columns
 from etalis.language.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
@@ -75,7 +75,7 @@ def plan_run(case: Case, policy: str | None) -> Run | None:
         types = [column_type([e.args[i] for e in alike]) for i in range(arity)]
         if None in types:
             return None
-        columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | {f"x{i}": str(t) for i, t in enumerate(types)}
+        columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | attribute_columns(alike, types)
         given.append(Given(columns, f"{name}/{arity}"))
     if not given:
         return None

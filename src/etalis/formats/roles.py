@@ -47,7 +47,10 @@ def signatures_of(program: Program) -> tuple[Signature, ...]:
     declared = {kind: found.attributes for kind, found in declarations(program.tree).items()}
     made = {(rule.head.name, len(rule.head.args)) for rule in event_rules(program.tree)}
     kinds = dict.fromkeys([*variables, *knowledge_changes(program.tree), *declared])
-    return tuple(Signature(kind, declared.get(kind), kind in made, variables.get(kind, ())) for kind in kinds)
+    by_name = program.implied
+    return tuple(
+        Signature(kind, declared.get(kind), kind in made, variables.get(kind, ()), kind[0] in by_name) for kind in kinds
+    )
 
 
 class UnboundError(ValueError):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from etalis.errors import EventError, Problem
+from etalis.language.spelling import nearest, suggest
 from etalis.logic.scalars import show, to_python
-from etalis.logic.term import Value, format_value, real, to_value
+from etalis.logic.term import Struct, Value, format_atom, format_value, real, to_value
+from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, TimeRangeError, to_time
+
+_LOG = logging.getLogger("etalis")
 
 Signature = tuple[tuple[str, str], ...]  # (attribute, type) of a declared event
 
@@ -46,8 +51,104 @@ def same(value: Value) -> Value:
 
 
 CONVERSIONS: Mapping[str, Callable[[Value], Value]] = {
-    "int": to_int, "float": to_float, "string": to_string, "bool": to_bool, "term": same,
+    "int": to_int, "float": to_float, "string": to_string, "bool": to_bool, "term": same, "any": same,
 }  # fmt: skip
+TYPES = ("int", "float", "string", "bool", "time", "term", "any")
+
+
+def declaration_text(name: str, attributes: Iterable[tuple[str, str]]) -> str:
+    """Write the declaration of an event; names that are no plain atoms are quoted.
+
+    >>> print(declaration_text("w", [("card", "string"), ("My col", "float")]))
+    :- event(w(card: string, 'My col': float)).
+    """
+    listed = ", ".join(f"{_attribute_text(attribute)}: {kind}" for attribute, kind in attributes)
+    return f":- event({format_atom(name)}({listed}))." if listed else f":- event({format_atom(name)})."
+
+
+def _attribute_text(name: str) -> str:
+    """Write the name of an attribute; a sign in front of a colon would become one with it."""
+    text = format_atom(name)
+    return text if text[0] == "'" or text[0].isalnum() else f"({text})"
+
+
+def arrange(name: str, signature: Signature, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Put named attributes into their places, behind those that are given by position."""
+    if not signature:
+        hint = f"declare the attributes: `:- event({name}(attribute: type, ...)).`, or give them by position"
+        raise EventError(Problem("E302", f"{name} has no declared attributes, so none can be given by name", hint=hint))
+    places = [attribute for attribute, _ in signature]
+    for given in named:
+        if given not in places:
+            near = suggest(given, places, f"{name} has {', '.join(places)}")
+            raise EventError(Problem("E302", f"{name} has no attribute {given}", hint=near))
+        if places.index(given) < len(args):
+            raise EventError(
+                Problem("E302", f"{name}: {given} is given twice", hint="by position or by name, not both")
+            )
+    missing = [attribute for attribute in places[len(args) :] if attribute not in named]
+    if missing:
+        raise EventError(Problem("E302", f"{name} lacks {', '.join(missing)}", hint="give None for what is not known"))
+    return (*args, *(named[attribute] for attribute in places[len(args) :]))
+
+
+def arrange_terms(name: str, signature: Signature, args: Sequence[Value]) -> tuple[Value, ...]:
+    """Put attributes that are written as terms `attribute: value` into their places; leave others where they are.
+
+    >>> from etalis.logic.term import Struct
+    >>> arrange_terms(
+    ...     "w", (("card", "any"), ("amount", "any")), [Struct(":", ["amount", 5]), Struct(":", ["card", "c"])]
+    ... )
+    ('c', 5)
+    """
+    pairs = [arg.args for arg in args if isinstance(arg, Struct) and arg.name == ":" and len(arg.args) == 2]
+    names = [given for given, _ in pairs if isinstance(given, str)]
+    if len(names) != len(args) or not {attribute for attribute, _ in signature}.intersection(names):
+        return tuple(args)
+    twice = next((given for given in names if names.count(given) > 1), None)
+    if twice is not None:
+        raise EventError(Problem("E302", f"{name}: {twice} is given twice", hint="name each attribute once"))
+    return arrange(name, signature, (), dict(pairs))
+
+
+def place_event(event: Event, signature: Signature) -> tuple[Value, ...]:
+    """Return the attributes of an event in their places: of one that was received, by their names if it has some."""
+    names = event.kind.attributes if event.rule is None and signature else ()
+    return arrange(event.name, signature, (), dict(zip(names, event.args, strict=True))) if names else event.args
+
+
+def refuse_order(name: str, signature: Signature) -> EventError:
+    """Return the refusal of attributes by position where only the names that patterns give them are known."""
+    hint = f"give them by name ({', '.join(attribute for attribute, _ in signature)}), or declare the event"
+    return EventError(Problem("E302", f"the attributes of {name} have names and no order", hint=hint))
+
+
+def find_surplus(given: Iterable[str], known: Collection[str]) -> tuple[list[str], tuple[str, str] | None]:
+    """Return the fields of a row that are no attributes, and one that seems to be a missing attribute misspelt.
+
+    >>> find_surplus(["card", "amuont", "region"], ["card", "amount"])
+    (['amuont', 'region'], ('amuont', 'amount'))
+    """
+    fields = list(given)
+    surplus = [one for one in fields if one not in known]
+    missing = [one for one in known if one not in fields] if surplus else []
+    slips = ((one, nearest(one, missing)) for one in surplus)
+    return surplus, next(((one, near) for one, near in slips if near is not None), None)
+
+
+class Notes:
+    """Says once of each event which fields of its rows are ignored."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, frozenset[str]]] = set()
+
+    def ignored(self, event: str, fields: Collection[str]) -> None:
+        """Note that fields are no attributes of an event."""
+        key = event, frozenset(fields)
+        if key not in self._told:
+            self._told.add(key)
+            noun = "attributes" if len(fields) > 1 else "attribute"
+            _LOG.warning("%s has no %s %s: ignored", event, noun, ", ".join(fields))
 
 
 def convert(name: str, signature: Signature, args: tuple[Any, ...]) -> tuple[Value, ...]:

@@ -62,12 +62,13 @@ def check_text(
 
     The files come from `read`, looked up from `folder`, or else from that of the name; `given` are predicates that come
     from elsewhere than the text.
-    Where clauses could not be read, warnings and findings that their absence would explain are left out.
+    Where clauses could not be read, or name attributes that have no place, warnings and findings that their absence
+    would explain are left out.
     """
     program, unread = parse_collect(text, name)
     whole, missing = resolve(program, read, folder)
     problems = [*unread, *missing, *findings(whole, given)]
-    if any(problem.is_error for problem in unread):
+    if any(problem.is_error for problem in unread) or any(problem.code == "E233" for problem in missing):
         problems = [problem for problem in problems if problem.is_error and problem.code not in _EXPLAINED_BY_GAPS]
     return whole, in_order(problems)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from etalis.errors import Span
+from etalis.language.attributes import TYPES as ATTRIBUTE_TYPES
 from etalis.language.operators import ARROWS, PATTERN_WORDS, TYPES, GoalOperators
+from etalis.language.reader import Reader
 from etalis.language.spelling import suggest
 from etalis.language.syntax import (
     Clause,
@@ -27,24 +30,30 @@ from etalis.language.syntax import (
 )
 from etalis.language.tokens import refusal
 
-ATTRIBUTE_TYPES = ("int", "float", "string", "bool", "time", "term")
 _KNOWLEDGE = frozenset({"db", "static", "prolog"})
 _TRIGGERS = frozenset({"print_trigger", "external_trigger"})
 _CONTROL = frozenset({",", ";", "->", "*->", "\\+", "|"})
 _EVENT_HINT = "write :- event(name(attribute: type, ...))."
 
 
-def to_clause(term: Term, span: Span) -> Item:
+def to_clause(term: Term, span: Span, reader: Reader) -> Item:
     """Turn the term of a clause without arrow into the item it means."""
     match term:
         case Compound(name=name, args=(inner,)) if name in _KNOWLEDGE:
             return _knowledge(inner, span)
         case Compound(name=name, args=(pattern,)) if name in _TRIGGERS:
-            return Trigger(name, pattern, span)
+            return _trigger(name, pattern, span, reader)
         case Compound(name="event_rule_property", args=(label, name, value)):
             return LabelProperty(_atom(label), Property(_atom(name), value, span), span)
         case _:
             return _knowledge(term, span)
+
+
+def _trigger(kind: str, pattern: Term, span: Span, reader: Reader) -> Trigger:
+    if not isinstance(pattern, Compound):
+        return Trigger(kind, pattern, span)
+    names, args = reader.named(pattern.args)
+    return Trigger(kind, replace(pattern, args=args), span, names)
 
 
 def is_reserved(head: Term) -> bool:

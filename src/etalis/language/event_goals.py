@@ -10,16 +10,17 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from etalis.errors import EtalisError
-from etalis.language.attributes import Signature, convert
+from etalis.language.attributes import arrange_terms, convert, refuse_order
 from etalis.language.check import check_rules
 from etalis.language.lower import to_syntax
+from etalis.language.named_attributes import place_in_rule
 from etalis.language.outline import Outline
 from etalis.language.parser import parse_rule
 from etalis.language.printer import print_term
 from etalis.language.refused import REFUSED_GOALS
 from etalis.language.rules import declarations
 from etalis.language.steps import Assign, Delete, Host, Insert, Occur, Reset, Spy, Step, Withdraw
-from etalis.language.syntax import Program, Property, Rule
+from etalis.language.syntax import EventDeclaration, Program, Property, Rule
 from etalis.logic.arguments import bound
 from etalis.logic.clauses import Database, Key, is_callable
 from etalis.logic.errors import LogicError
@@ -36,10 +37,10 @@ Args = tuple[Term, ...]
 
 def install_goals(database: Database, host: Host, program: Program) -> None:
     """Make the goals part of a database; a program's own predicate of such a name goes before them."""
-    signatures = {name: declared.attributes for (name, _), declared in declarations(program).items()}
+    declared = {name: item for (name, _), item in declarations(program).items()}
     found: dict[Key, Callable[[Machine, Args], Step]] = {
-        ("event", 1): lambda machine, args: _occurrence(machine, args, host.reached(), signatures),
-        ("event", 2): lambda machine, args: _occurrence(machine, args, host.reached(), signatures),
+        ("event", 1): lambda machine, args: _occurrence(machine, args, host.reached(), declared),
+        ("event", 2): lambda machine, args: _occurrence(machine, args, host.reached(), declared),
         ("ins_event_rule", 1): lambda machine, args: Insert(_checked_rule(machine, args[0], program)),
         ("del_event_rule", 1): lambda machine, args: Delete(_rule_or_label(machine, args[0])),
         ("ins", 1): lambda machine, args: _assignment(machine, args[0], program),
@@ -82,7 +83,7 @@ def _checked_rule(machine: Machine, term: Term, program: Program) -> Rule:
     """Read a rule, given as a term or as text, and check it against the program."""
     found = _rule_or_label(machine, term)
     try:
-        rule = parse_rule(found, "<goal>") if isinstance(found, str) else found
+        rule = place_in_rule(program, parse_rule(found, "<goal>") if isinstance(found, str) else found)
         errors = [problem for problem in check_rules(program, [rule]) if problem.is_error]
     except EtalisError as error:
         errors = list(error.problems)
@@ -145,7 +146,7 @@ def _withdrawal(machine: Machine, term: Term) -> Withdraw:
     return Withdraw(*_property(machine, term))
 
 
-def _occurrence(machine: Machine, args: Args, now: int | None, signatures: Mapping[str, Signature]) -> Occur:
+def _occurrence(machine: Machine, args: Args, now: int | None, declared: Mapping[str, EventDeclaration]) -> Occur:
     """Read the arguments of `event(Atom)` or `event(Atom, [Start, End])`."""
     name, values = _atom(machine, bound(args[0]))
     if now is None:
@@ -155,10 +156,19 @@ def _occurrence(machine: Machine, args: Args, now: int | None, signatures: Mappi
         text = f"{show(args[0])} ends at {to_seconds(end)}, but time has reached {to_seconds(now)}"
         raise _refuse("raise", args[0], "E310", text, "give a time that has not passed")
     try:
-        return Occur(name, convert(name, signatures.get(name, ()), values), start, end)
+        return Occur(name, _typed(name, declared.get(name), values), start, end)
     except EtalisError as error:
         first = error.problems[0]
         raise _refuse("raise", args[0], first.code, first.message, first.hint) from error
+
+
+def _typed(name: str, declared: EventDeclaration | None, values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return the attributes of a raised event in their places, of their types."""
+    signature = () if declared is None else declared.attributes
+    placed = arrange_terms(name, signature, values)
+    if declared is not None and declared.implied and placed == values:
+        raise refuse_order(name, signature)
+    return convert(name, signature, placed)
 
 
 def _refuse(action: str, culprit: Term, code: str, text: str, hint: str | None, kind: str = "event") -> LogicError:

@@ -33,7 +33,7 @@ def label_mark(reader: Reader) -> int:
     return 2 if value.lower() == "rule" and after[0] == "name" and after[1] == ":" else 0
 
 
-def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern) -> Rule:
+def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern, reader: Reader) -> Rule:
     """Make a rule of its parts as they were read."""
     name, properties = (None, ()) if label is None else _split_label(label)
     first = head if label is None else label
@@ -47,14 +47,15 @@ def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern) -> Rule:
     if kind is None or len(head.args) != 2:
         return Rule(head, pattern, name, properties, None, action, span)
     event, when = head.args
-    return Rule(to_event(event), pattern, name, properties, Alarm(kind, when, when.span), action, span)
+    return Rule(to_event(event, reader), pattern, name, properties, Alarm(kind, when, when.span), action, span)
 
 
-def to_event(term: Term) -> EventPattern:
-    """Turn a term into the event it stands for."""
+def to_event(term: Term, reader: Reader) -> EventPattern:
+    """Turn a term that a reader has just read into the event it stands for."""
     match term:
         case Compound(name=name, args=args, span=span):
-            return EventPattern(name, args, span)
+            names, values = reader.named(args)
+            return EventPattern(name, values, span, names)
         case Const(value=str() as name, span=span):
             return EventPattern(name, (), span)
         case _:

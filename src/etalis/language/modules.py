@@ -14,10 +14,11 @@ from pathlib import Path
 
 from etalis.errors import EtalisError, Problem, ProgramError, Span
 from etalis.language.imports import Reader, read_below, read_file, read_nothing
+from etalis.language.named_attributes import place_attributes
 from etalis.language.parser import parse_collect
 from etalis.language.renaming import rename_items
 from etalis.language.spelling import suggest
-from etalis.language.syntax import Export, Import, Item, Program, SetFlag
+from etalis.language.syntax import EventDeclaration, Export, Import, Item, Program, SetFlag
 from etalis.language.wording import kind, listing
 from etalis.logic.components import number_components
 
@@ -49,16 +50,18 @@ def load_collect(source: str | Path, *, read: Reader | None = None) -> tuple[Pro
 
 
 def resolve(program: Program, read: Reader = read_nothing, folder: str | None = None) -> tuple[Program, list[Problem]]:
-    """Return a program with the files that it imports put in front of it, and the problems met.
+    """Return a program with the files that it imports put in front of it, attributes in place, and the problems met.
 
     Its own imports are looked up from a folder, that of its name if none is given.
     """
-    if not any(isinstance(item, Import) for item in program.items):
-        return program, []
-    files = _Files(read, folder)
-    files.collect(program)
-    problems = files.problems + list(_cycle_problems(files)) + list(_name_problems(files))
-    return _flatten(files, problems), problems
+    problems: list[Problem] = []
+    if any(isinstance(item, Import) for item in program.items):
+        files = _Files(read, folder)
+        files.collect(program)
+        problems = files.problems + list(_cycle_problems(files)) + list(_name_problems(files))
+        program = _flatten(files, problems)
+    placed, wrong = place_attributes(program)
+    return placed, [*problems, *wrong]
 
 
 @dataclass
@@ -122,6 +125,13 @@ class _Files:
             found = {name: target for _, name, target in self.imports(path) if name in self.exports(target)}
             self.sources[path] = found
         return self.sources[path]
+
+    def find_arity(self, path: str, name: str) -> int:
+        """Return how many attributes an event has that a file uses by their names: as imported, declared, exported."""
+        items = self.programs[path].items
+        declared = ((item.name, len(item.attributes)) for item in items if isinstance(item, EventDeclaration))
+        kinds = (*self.source(path), *declared, *sorted(self.exports(path)))
+        return next((arity for known, arity in kinds if known == name), 0)
 
     def imports(self, path: str) -> Iterator[tuple[Import, Indicator, str]]:
         """Yield what a file imports, name by name, with where from."""
@@ -196,8 +206,9 @@ def _flatten(files: _Files, problems: list[Problem]) -> Program:
     items: list[Item] = []
     for path in [*(p for p in files.programs if p != files.main), files.main]:
 
-        def renamed(name: str, arity: int, path: str = path) -> str:
-            owner, _ = origin = _origin(files, path, (name, arity))
+        def renamed(name: str, arity: int | None, path: str = path) -> str:
+            kind = (name, files.find_arity(path, name) if arity is None else arity)
+            owner, _ = origin = _origin(files, path, kind)
             return name if owner == files.main or origin in plain else f"{modules[owner]}:{name}"
 
         label = "" if path == files.main else f"{modules[path]}:"

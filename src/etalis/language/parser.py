@@ -90,7 +90,7 @@ def parse_event(text: str, name: str = "<event>") -> EventPattern:
     >>> parse_event("a(1, f(x))").args[0]
     Const(value=1)
     """
-    event = _parse_one(text, name, lambda parser: to_event(parser.reader.term(CLAUSE)))
+    event = _parse_one(text, name, lambda parser: to_event(parser.reader.term(CLAUSE), parser.reader))
     free = variables(event)
     if free:
         shown = "_" if free[0].startswith("_#") else free[0]
@@ -179,7 +179,7 @@ class _ClauseParser:
         is_action = isinstance(term, Compound) and term.name == "do" and len(term.args) == 2
         if is_action and reader.tokens[0][1] != "do":
             return self._action_rule()
-        return to_clause(term, self._span())
+        return to_clause(term, self._span(), reader)
 
     def _has_arrow(self) -> bool:
         """Tell whether the clause's first sign of its kind, outside brackets, is the arrow of a rule."""
@@ -219,7 +219,7 @@ class _ClauseParser:
         found = self.patterns.pattern(BODY)
         if not isinstance(found, Do) or self.reader.tokens[self.reader.at][0] != "end":
             raise wrong_operator(self.reader, None)
-        return make_rule(None, EventPattern("trigger_action", (found.action,), found.span), found)
+        return make_rule(None, EventPattern("trigger_action", (found.action,), found.span), found, self.reader)
 
     def _directive(self) -> Item:
         reader = self.reader

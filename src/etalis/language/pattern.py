@@ -224,7 +224,7 @@ class PatternParser:
         if is_arrow(token):
             reader.at += 1
             head = self._whole(first)
-            return make_rule(label, head, self.pattern(BODY))
+            return make_rule(label, head, self.pattern(BODY), reader)
         if label is not None:
             hint = "write label rule: Head <- Pattern."
             raise reader.refusal("E118", "a labelled clause must be an event rule", token, hint)
@@ -243,11 +243,11 @@ class PatternParser:
         if kind == "var":
             raise wrong_operand(reader, token)
         reader.at += 2
-        args = reader.arguments()
+        names, args = reader.named(reader.arguments())
         span = Span(reader.source, start, reader.tokens[reader.at - 1][3])
         if len(args) == 2 and word in _ONLY_INFIX:
             raise refusal("E114", f"`{word}` stands between its two sides", span, f"write a {word} b")
-        return EventPattern(value, args, span)
+        return EventPattern(value, args, span, names)
 
     def _bare(self, token: Token, after: Token, limit: int) -> Operand:
         """Read a word without arguments."""

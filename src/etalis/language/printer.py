@@ -158,8 +158,8 @@ class Printer:
     def pattern(self, pattern: Pattern, limit: int) -> str:
         """Write a pattern where one that binds more loosely than `limit` needs brackets."""
         match pattern:
-            case EventPattern(name=name, args=args):
-                return self._event(name, args)
+            case EventPattern():
+                return self._event(pattern)
             case TimePoint(time=time):
                 return seconds(time)
             case SubRule(rule=rule):
@@ -200,24 +200,35 @@ class Printer:
             return f" {self.term(least, 0)}"
         return f" ({self.term(least, ARGUMENT)}, {self.term(most, ARGUMENT)})"
 
-    def _event(self, name: str, args: tuple[Term, ...]) -> str:
+    def _event(self, event: EventPattern) -> str:
         """Write an event; a name that is a word of patterns shows by its brackets that it is none here."""
-        text = format_atom(name)
+        text = format_atom(event.name)
         if not (text[0].isalnum() or text[0] == "'"):
             text = "'" + text.replace("\\", "\\\\") + "'"
-        word = name.lower()
-        if args or word in PATTERN_OPERATORS or word in ARROWS or word == "not":
-            return f"{text}({self._arguments(args)})"
+        word = event.name.lower()
+        if event.args or word in PATTERN_OPERATORS or word in ARROWS or word == "not":
+            return f"{text}({self._attributes(event)})"
         return text
+
+    def _attributes(self, event: EventPattern) -> str:
+        """Write the arguments of an event: names before their values, and brackets around what would read as such."""
+        if event.names:
+            return ", ".join(map(self._named, event.names, event.args))
+        return ", ".join(self.term(arg, 0 if _reads_as_named(arg) else ARGUMENT) for arg in event.args)
+
+    def _named(self, name: Const, value: Term) -> str:
+        row = self.operators.infix[":"]
+        text = self.operand(name, row.left)
+        colon = " : " if text[-1] in SYMBOL_CHARS else ": "  # signs that touch are one
+        return f"{text}{colon}{self.operand(value, row.right, right=True)}"
 
     def rule(self, rule: Rule) -> str:
         """Write an event rule without its full stop."""
         if rule.alarm is None:
-            head = self._event(rule.head.name, rule.head.args)
+            head = self._event(rule.head)
         else:
             form = "exceptionAlarm" if rule.alarm.kind == "after" else "exceptionAlarmAbsoluteDatetime"
-            event = Compound(rule.head.name, rule.head.args) if rule.head.args else Const(rule.head.name)
-            head = f"{form}({self._arguments((event, rule.alarm.when))})"
+            head = f"{form}({self._event(rule.head)}, {self.term(rule.alarm.when, ARGUMENT)})"
         if rule.action is not None:
             head += f" do {self.operand(rule.action, 1000, right=True)}"
         return f"{self._label(rule)}{head} <- {self.pattern(rule.pattern, BODY)}"
@@ -226,7 +237,8 @@ class Printer:
         if rule.label is None:
             return ""
         properties = tuple(Compound("property", (Const(p.name), p.value)) for p in rule.properties)
-        return f"{self._event(rule.label, (ListTerm(properties),) if properties else ())} rule: "
+        label = EventPattern(rule.label, (ListTerm(properties),) if properties else ())
+        return f"{self._event(label)} rule: "
 
     def item(self, item: Item) -> str:
         """Write a clause with its full stop."""
@@ -246,6 +258,10 @@ class Printer:
                 return self.term(Compound(":-", (head, body)), CLAUSE)
             case LabelProperty(label=label, property=p):
                 return self.term(Compound("event_rule_property", (Const(label), Const(p.name), p.value)), CLAUSE)
+            case Trigger(kind=kind, pattern=Compound(name=name, args=args), names=names) if (
+                any(map(_reads_as_named, args)) or names
+            ):
+                return f"{kind}({self._event(EventPattern(name, args, names=names))})"
             case Trigger(kind=kind, pattern=pattern):
                 return self.term(Compound(kind, (pattern,)), CLAUSE)
             case _:
@@ -273,6 +289,11 @@ class Printer:
 
     def _indicators(self, names: tuple[tuple[str, int], ...]) -> str:
         return self._arguments(Compound("/", (Const(name), Const(arity))) for name, arity in names) or "[]"
+
+
+def _reads_as_named(arg: Term) -> bool:
+    """Tell whether a term in the place of an attribute would be read as a name with its value."""
+    return isinstance(arg, Compound) and arg.name == ":" and isinstance(arg.args[0], Const) and len(arg.args) == 2
 
 
 def _fact_kind(name: str, arity: int, remover: str | None) -> Term:

@@ -27,7 +27,7 @@ _WORDS = ("name", "quoted")
 class Reader:
     """Reads terms from the tokens of one clause."""
 
-    __slots__ = ("anonymous", "at", "depth", "operators", "rationals", "source", "tokens")
+    __slots__ = ("anonymous", "at", "bracketed", "depth", "operators", "rationals", "source", "tokens")
 
     def __init__(self, source: Source, operators: GoalOperators) -> None:
         self.source = source
@@ -41,6 +41,7 @@ class Reader:
         self.at = 0
         self.depth = 0
         self.anonymous = 0
+        self.bracketed: list[Compound] = []
 
     def term(self, limit: int) -> Term:
         """Read a term that binds at most as loosely as `limit`."""
@@ -134,7 +135,9 @@ class Reader:
             self.at += 2
             args = self.arguments()
             span = Span(self.source, start, self.tokens[self.at - 1][3])
-            return (Compound(value, args, span) if args else Const(value, span)), 0
+            found = Compound(value, args, span) if args else Const(value, span)
+            self._mark(found)
+            return found, 0
         self.at += 1
         if value == "-" and after[2] == end and after[0] in ("number", "rational") and kind == "name":
             return self._negative(after, start), 0
@@ -183,6 +186,32 @@ class Reader:
         self.close(opening)
         return tuple(args)
 
+    def named(self, args: tuple[Term, ...]) -> tuple[tuple[Const, ...], tuple[Term, ...]]:
+        """Part the arguments of an event into names and values; no names if they are given by position.
+
+        `name: value` names an attribute; `(name: value)` and `':'(name, value)` are terms.
+        """
+        names = tuple(name for arg in args if (name := self._name_of(arg)) is not None)
+        if not names:
+            return (), args
+        if len(names) == len(args):
+            return names, tuple(arg.args[1] for arg in args if isinstance(arg, Compound))
+        other = next(arg for arg in args if self._name_of(arg) is None)
+        hint = "give all attributes by name, or all by position; a term a:b is written in brackets: (a:b)"
+        raise refusal("E120", "an event's attributes are given by name or by position, not both", _place(other), hint)
+
+    def _mark(self, term: Term) -> None:
+        """Note that a term is written so that it names no attribute."""
+        if isinstance(term, Compound) and term.name == ":":
+            self.bracketed.append(term)
+
+    def _name_of(self, arg: Term) -> Const | None:
+        match arg:
+            case Compound(name=":", args=(Const(value=str()) as name, _)) if not any(b is arg for b in self.bracketed):
+                return name
+            case _:
+                return None
+
     def _bracketed(self, token: Token) -> Term:
         """Read `(Term)`, `[...]` or `{Term}`."""
         opening = self.at
@@ -192,6 +221,7 @@ class Reader:
         if token[1] == "(":
             term = self.term(CLAUSE)
             self.close(opening)
+            self._mark(term)
             return term
         if self.skip("}"):
             return self._braces_atom(token)
@@ -363,3 +393,8 @@ def check_depth(root: object) -> None:
                 raise too_deep(span)
             slots: tuple[str, ...] = type(node).__slots__  # type: ignore[attr-defined]
             waiting.extend((getattr(node, name), depth + 1, span) for name in slots if name != "span")
+
+
+def _place(term: Term) -> Span:
+    assert term.span is not None
+    return term.span

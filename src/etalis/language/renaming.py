@@ -40,7 +40,7 @@ from etalis.language.syntax import (
 )
 from etalis.language.traversal import rewrite, rewrite_term
 
-Rename = Callable[[str, int], str]
+Rename = Callable[[str, int | None], str]  # of an event with named attributes, the arity is not known yet
 
 _FIXED = CONTROL | SIDE_EFFECTS | BUILTINS | TIMES
 
@@ -58,6 +58,8 @@ def _renamed(item: Item, new: Rename, label: str) -> Item:
             return replace(item, label=label + item.label)
         case Clause(head=head, body=body):
             return replace(item, head=_goal(head, new), body=None if body is None else _goal(body, new))
+        case Trigger(pattern=Compound(name=name) as pattern, names=(_, *_)):
+            return replace(item, pattern=replace(pattern, name=new(name, None)))
         case Trigger(pattern=pattern):
             return replace(item, pattern=_trigger(pattern, new))
         case EventDeclaration(name=name, attributes=attributes):
@@ -89,7 +91,7 @@ def _rule(rule: Rule, new: Rename, label: str) -> Rule:
 
 
 def _event(pattern: EventPattern, new: Rename) -> EventPattern:
-    return replace(pattern, name=new(pattern.name, len(pattern.args)))
+    return replace(pattern, name=new(pattern.name, None if pattern.names else len(pattern.args)))
 
 
 def _pattern(node: Pattern, new: Rename, label: str) -> Pattern:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from etalis.errors import Problem
+from etalis.language.attributes import TYPES
 from etalis.language.goals import Indicator
 from etalis.language.outline import Outline
 from etalis.language.spelling import Lookalikes, suggest
@@ -29,8 +30,6 @@ from etalis.language.syntax import (
 from etalis.language.traversal import fold, names, variables
 from etalis.language.wording import counted, kind, listing, written
 from etalis.logic.term import format_float
-
-TYPES = ("int", "float", "string", "bool", "time", "term")
 
 # What a variable can be at one place: each possible type with the event that says so.
 Types = Mapping[str, Mapping[str, EventPattern]]
@@ -104,7 +103,8 @@ def _position(pattern: EventPattern) -> int:
 
 def _misspelt_events(outline: Outline) -> Iterator[Problem]:
     """Yield events in bodies that nothing derives or declares, where a very similar name is known."""
-    made = {name for name, _ in (*outline.derived, *outline.declared, *outline.learned)}
+    declared = (kind for kind, item in outline.declared.items() if not item.implied)
+    made = {name for name, _ in (*outline.derived, *declared, *outline.learned)}
     times = Counter(pattern.name for pattern in outline.used)
     lookalikes = Lookalikes(made | set(times))
     order = {name: i for i, name in reversed(list(enumerate(p.name for p in outline.used)))}
@@ -230,7 +230,7 @@ def _join(a: Types, b: Types, found: list[Problem]) -> Types:
 
 
 def _compatible(a: str, b: str) -> bool:
-    if a == b or "term" in (a, b):
+    if a == b or {"term", "any"} & {a, b}:
         return True
     return "time" in (a, b) and not {a, b} & {"string", "bool"}
 

@@ -58,11 +58,15 @@ Term: TypeAlias = Var | Const | Compound | ListTerm
 
 @dataclass(frozen=True, slots=True)
 class EventPattern:
-    """`name(t1, ..., tn)`: an event of that name and arity whose attributes match."""
+    """`name(t1, ..., tn)`: an event of that name and arity whose attributes match.
+
+    `names` are those of `name(a1: t1, ...)`, one for each argument; none are left once they have found their places.
+    """
 
     name: str
     args: tuple[Term, ...]
     span: Span | None = place()
+    names: tuple[Const, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,20 +269,25 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """`print_trigger(P).` / `external_trigger(P).`; see language.md section 1 for what `pattern` may be."""
+    """`print_trigger(P).` / `external_trigger(P).`; see language.md section 1 for what `pattern` may be.
+
+    `names` are those of a pattern `name(a1: t1, ...)`, as in `EventPattern`.
+    """
 
     kind: str
     pattern: Term
     span: Span | None = place()
+    names: tuple[Const, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class EventDeclaration:
-    """`:- event(name(attribute: type, ...)).`"""
+    """`:- event(name(attribute: type, ...)).`, or `implied` by the names that patterns give to attributes."""
 
     name: str
     attributes: tuple[tuple[str, str], ...]
     span: Span | None = place()
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from etalis.runtime.knowledge import show_history, solutions, solutions_at
 from etalis.runtime.limits import Guard, Limits, guard_of, guarded_push, guarded_run
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.outlet import Callback, Outlet
-from etalis.runtime.rim import to_instant, to_interval
+from etalis.runtime.rim import to_instant
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import Event
@@ -74,7 +74,7 @@ class Engine:
         self._on_error = on_error
         self._outlet = Outlet(self._take, keeps=program.settings.store_fired_events)
         self._graphs = program.graphs.copied()
-        self._intake = Intake(program.signatures, clock)
+        self._intake = Intake(program.signatures, clock, program.implied)
         solver = program.solver(output or _print, self._tell_time)
         self._course = Course(program, self._change_rules)
         install_goals(solver.database, self._course, program.tree)
@@ -159,9 +159,12 @@ class Engine:
         return self._take(*given)
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
-        """Take one event written as a term, such as `a(1, f(x))`."""
+        """Take one event written as a term, such as `a(1, f(x))` or `a(card: c1, amount: 5)`."""
         event = parse_event(text)
-        return self.push(event.name, *(ground(a) for a in event.args), at=at)
+        values = [ground(a) for a in event.args]
+        if not event.names:
+            return self.push(event.name, *values, at=at)
+        return self.push(event.name, at=at, **{str(n.value): v for n, v in zip(event.names, values, strict=True)})
 
     def run(self, rows: Iterable[Any]) -> Iterator[Event]:
         """Take many events, yield the complex events they cause.
@@ -229,15 +232,17 @@ class Engine:
             raise no_clock()
         return to_seconds(self._state.now)
 
-    def retract(self, what: Hashable, /, *args: Any, at: Any = None) -> tuple[Event, ...]:
+    def retract(self, what: Hashable, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Take an event back, by its id, or by its name, attributes and time; return what changes."""
-        return self._revise(what, args, at, None)
+        return self._revise(what, args, named, at, None)
 
-    def correct(self, what: Hashable, /, *args: Any, at: Any = None, to: tuple[Any, ...]) -> tuple[Event, ...]:
-        """Put an event in the stead of another, in one step; `to` is a row (name, *attributes, at)."""
-        return self._revise(what, args, at, to)
+    def correct(self, what: Hashable, /, *args: Any, at: Any = None, to: Any, **named: Any) -> tuple[Event, ...]:
+        """Put an event in the stead of another, in one step; `to` is a row such as (name, *attributes, at)."""
+        return self._revise(what, args, named, at, to)
 
-    def _revise(self, what: Hashable, args: tuple[Any, ...], at: Any, to: tuple[Any, ...] | None) -> tuple[Event, ...]:
+    def _revise(
+        self, what: Hashable, args: tuple[Any, ...], named: dict[str, Any], at: Any, to: Any
+    ) -> tuple[Event, ...]:
         retractions = None if self._disorder is None else self._disorder.retractions
         if retractions is None:
             hint = "add `:- set_flag(revision_flag, on).`"
@@ -249,8 +254,8 @@ class Engine:
         if at is None:
             retractions.take_back_id(what, out, instead)
         else:
-            start, end = to_interval(at)
-            retractions.take_back(str(what), self._intake.values(str(what), args, {}), start, end, out, instead)
+            name, values, start, end, _ = self._intake.event(str(what), args, named, at)
+            retractions.take_back(name, values, start, end, out, instead)
         return self._outlet.hand_out(out)
 
     def idle(self, source: Hashable) -> tuple[Event, ...]:

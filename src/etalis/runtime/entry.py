@@ -48,7 +48,7 @@ class EntryWriter:
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         self.feeding = any(kind in heads for kind in (*self.leaves, *rules.learned, *rules.spied))
         slow = {*heads, *rules.learned, *rules.spied}
-        self.hot = [kind for kind in self.leaves if kind not in slow]
+        self.hot = [kind for kind in self.leaves if kind not in slow and kind[0] not in rules.program.implied]
         kinds = [rules.heads.kind(planned) for planned, _ in rules.rules]
         self.all_reported = all(kind.reported is True for kind in kinds)
 
@@ -214,11 +214,11 @@ class EntryWriter:
         """Write the conversion of attributes that are not plain values of their type already."""
         signature = self.rules.program.signatures.get(kind[0], ())
         for place, x in enumerate(parameters):
-            if not signature:
+            attribute, wanted = signature[place] if signature else ("", "any")
+            if wanted == "any":
                 with code.block(f"if type({x}) is not int and type({x}) is not str:"):
                     code(f"{x} = {code.constant(to_value)}({x})")
                 continue
-            attribute, wanted = signature[place]
             plain = {"int": "int", "string": "str"}.get(wanted)
             known = ", ".join(code.constant(a) for a in (kind[0], attribute, wanted))
             with code.block(f"if type({x}) is not {plain}:" if plain else "if True:"):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from etalis.errors import EtalisError, EventError, InputError, Problem
-from etalis.language.attributes import Signature, convert
+from etalis.language.attributes import Notes, Signature, arrange, convert, find_surplus, place_event, refuse_order
 from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
-from etalis.runtime.rim import arrange, to_interval
+from etalis.runtime.rim import to_interval
 from etalis.temporal.event import Event
 
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
@@ -18,29 +18,40 @@ Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes,
 class Intake:
     """Reads events by the signatures of a program; those that come without a time get the clock's."""
 
-    def __init__(self, signatures: Mapping[str, Signature], clock: Callable[[], Any] | None) -> None:
+    def __init__(
+        self, signatures: Mapping[str, Signature], clock: Callable[[], Any] | None, implied: Collection[str] = ()
+    ) -> None:
         self.signatures = signatures
         self.clock = clock
+        self.implied = implied
+        self.notes = Notes()
 
     def event(self, name: str, args: tuple[Any, ...], named: dict[str, Any], at: Any) -> Input:
         """Read the arguments of `push`."""
         if at is None:
             at = self._read_clock(name)
         stamp, start, end = _read_stamp(at)
+        if name in self.implied:
+            if args:
+                raise refuse_order(name, self.signatures[name])
+            named = self._without_surplus(name, named)
         return name, self.values(name, args, named), start, end, stamp
 
     def row(self, row: Any) -> Input:
         """Read a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes."""
         match row:
             case Event():
-                return row.name, self.values(row.name, row.args, {}), row.start_time, row.end_time, None
+                placed = place_event(row, self.signatures.get(row.name, ()))
+                return row.name, self.values(row.name, placed, {}), row.start_time, row.end_time, None
             case tuple() if row and isinstance(row[0], str) and len(row) > 1:
                 stamp, start, end = _read_stamp(row[-1])
+                if row[0] in self.implied:
+                    raise refuse_order(row[0], self.signatures[row[0]])
                 return row[0], self.values(row[0], row[1:-1], {}), start, end, stamp
             case {"event": str(name), "at": at, **named}:
                 stamp, start, end = _read_stamp(at)
-                values = self.values(name, (), {str(key): value for key, value in named.items()})
-                return name, values, start, end, stamp
+                fields = self._without_surplus(name, {str(key): value for key, value in named.items()})
+                return name, self.values(name, (), fields), start, end, stamp
         hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
         raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
 
@@ -66,6 +77,18 @@ class Intake:
         if named:
             args = arrange(name, signature, args, named)
         return convert(name, signature, args)
+
+    def _without_surplus(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Leave out the fields of a row that are no attributes of its event; one that seems misspelt stays."""
+        known = [attribute for attribute, _ in self.signatures.get(name, ())]
+        if not known:
+            return fields
+        surplus, slip = find_surplus(fields, known)
+        if not surplus or slip is not None:
+            return fields
+        if name not in self.implied:
+            self.notes.ignored(name, surplus)
+        return {attribute: fields[attribute] for attribute in known if attribute in fields}
 
     def _read_clock(self, name: str) -> Any:
         if self.clock is None:

@@ -143,8 +143,13 @@ class Program:
 
     @cached_property
     def signatures(self) -> Mapping[str, Signature]:
-        """Names and types of declared attributes, by event."""
+        """Names and types of attributes, by event: declared, or implied by the names that patterns give them."""
         return {name: d.attributes for (name, _), d in declarations(self.tree).items()}
+
+    @cached_property
+    def implied(self) -> frozenset[str]:
+        """The events whose attributes have names because patterns name them, and no order of their own."""
+        return frozenset(name for (name, _), d in declarations(self.tree).items() if d.implied)
 
     @cached_property
     def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:

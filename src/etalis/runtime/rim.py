@@ -1,13 +1,10 @@
-"""The rim of the engine: what users give (named attributes, times) becomes places and integers, or a clear refusal."""
+"""The rim of the engine: times that users give become integers, or a clear refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from etalis.errors import EventError, Problem
-from etalis.language.attributes import Signature
-from etalis.language.spelling import suggest
 from etalis.logic.scalars import show
 from etalis.temporal.interval import to_time
 
@@ -46,23 +43,3 @@ def to_instant(at: Any) -> int:
         hint = "give seconds, a datetime or its text"
         raise EventError(Problem("E303", f"{show(at)} is an interval, not a moment", hint=hint))
     return end
-
-
-def arrange(name: str, signature: Signature, args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Put named attributes into their places."""
-    if not signature:
-        hint = f"declare the attributes: `:- event({name}(attribute: type, ...)).`, or give them by position"
-        raise EventError(Problem("E302", f"{name} has no declared attributes, so none can be given by name", hint=hint))
-    places = [a for a, _ in signature]
-    for given in named:
-        if given not in places:
-            near = suggest(given, places, f"{name} has {', '.join(places)}")
-            raise EventError(Problem("E302", f"{name} has no attribute {given}", hint=near))
-        if places.index(given) < len(args):
-            raise EventError(
-                Problem("E302", f"{name}: {given} is given twice", hint="by position or by name, not both")
-            )
-    missing = [a for a in places[len(args) :] if a not in named]
-    if missing:
-        raise EventError(Problem("E302", f"{name} lacks {', '.join(missing)}", hint="give None for what is not known"))
-    return (*args, *(named[a] for a in places[len(args) :]))

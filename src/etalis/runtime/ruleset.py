@@ -16,6 +16,7 @@ from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import PROPERTIES
 from etalis.language.likeness import is_same_rule
+from etalis.language.named_attributes import place_in_rule
 from etalis.language.outline import Outline
 from etalis.language.parser import parse_rule
 from etalis.language.rules import event_rules, knowledge_changes, label_properties
@@ -222,7 +223,7 @@ class RuleSet:
 
     def insert(self, rule: str | Rule) -> str:
         """Add a rule and return its label."""
-        parsed = parse_rule(rule) if isinstance(rule, str) else rule
+        parsed = place_in_rule(self.program.tree, parse_rule(rule) if isinstance(rule, str) else rule)
         properties = [LabelProperty(label, given) for label, several in self.apart.items() for given in several]
         added = event_rules(Tree((parsed, *properties)))
         self.program.check_rules(added)
@@ -243,6 +244,8 @@ class RuleSet:
     def delete(self, rule: str | Rule) -> int:
         """Remove the rules of a label, or equal to a rule."""
         wanted = rule if isinstance(rule, Rule) else parse_rule(rule) if "<-" in rule else rule
+        if isinstance(wanted, Rule):
+            wanted = place_in_rule(self.program.tree, wanted)
         gone = [
             (pl, r)
             for pl, r in self.rules

@@ -205,7 +205,10 @@ def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
     read.update(dict.fromkeys(knowledge_changes(program.tree)))
     declared = {kind: d.attributes for kind, d in declarations(program.tree).items()}
     variables = attribute_variables(program.tree)
-    return [Signature(kind, declared.get(kind), kind in made, variables.get(kind, ())) for kind in read]
+    return [
+        Signature(kind, declared.get(kind), kind in made, variables.get(kind, ()), kind[0] in program.implied)
+        for kind in read
+    ]
 
 
 def _time_type(frames: Sequence[Frame], heads: Sequence[p.Head], unit: str) -> str:

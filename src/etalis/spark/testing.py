@@ -109,7 +109,7 @@ def _check_matches(case: Case, policy: str | None, found: Sequence[Event]) -> No
 
 def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
     """Return one table per kind of event that the program reads; a table without rows where there are none at all."""
-    intake = Intake(program.signatures, None)
+    intake = Intake(program.signatures, None, program.implied)
     alike: dict[Kind, list[tuple[Any, ...]]] = {}
     for number, row in enumerate(rows):
         name, values, start, end, stamp = intake.row(row)

@@ -25,6 +25,7 @@ _FITTING: Mapping[str, tuple[str, ...]] = {
     "bool": ("boolean", *STRINGS),
     "time": (*MOMENTS, *NUMBERS, *STRINGS),
     "term": (*_SCALARS, *NESTED),
+    "any": (*_SCALARS, *NESTED),
 }
 _NATURAL = (
     (INTEGERS, "int"), ((*FLOATS, *DECIMALS), "float"), (STRINGS, "string"), (("boolean",), "bool"), (MOMENTS, "time"),
