@@ -130,6 +130,8 @@ def feed(engine: Engine, items: Iterable[Item], *, on_bad: Callable[[Bad], objec
     for item in in_order(raise_bad(items) if on_bad is None else items):
         try:
             match item:
+                case Row(event, _) if event.name in engine.program.implied:
+                    yield from engine.run((event,))  # its attributes have been found by their names
                 case Row(event, _):
                     yield from engine.push(
                         event.name, *event.args, at=(exact_seconds(event.start_time), exact_seconds(event.end_time))

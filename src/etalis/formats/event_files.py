@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from etalis.errors import InputError, Problem, Source
+from etalis.errors import EventError, InputError, Problem, Source
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, interval_of, parse_time
 from etalis.formats.terms import to_ground
+from etalis.language.attributes import arrange_terms, refuse_order
 from etalis.language.parser import read_clauses
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
 from etalis.logic.term import Struct, Value, format_value
@@ -56,11 +57,11 @@ class _Stream:
     def _item(self, term: Term, place: Place) -> Item:
         match term:
             case Compound("event", (event,)):
-                name, args = _atom(event)
+                name, args = self._atom(event)
                 moment, self.clock = self.clock, self.clock + TICK
                 return Row(Event.make(name, args, moment, moment), place)
             case Compound("event", (event, stamp)):
-                name, args = _atom(event)
+                name, args = self._atom(event)
                 start, end = interval_of(*self._stamp(stamp), place)
                 self.clock = max(self.clock, end + TICK)
                 return Row(Event.make(name, args, start, end), place)
@@ -69,6 +70,19 @@ class _Stream:
                 return Pause(self.clock - 1, place)
             case _:
                 raise InputError(Problem("E408", _EXPECTED, term.span, _SHAPE))
+
+    def _atom(self, term: Term) -> tuple[str, tuple[Value, ...]]:
+        """Return name and attributes of an event; attributes may be given by name."""
+        name, args = _atom(term)
+        signature = self.reading.schema.get(name, ())
+        try:
+            placed = arrange_terms(name, signature, args)
+            if self.reading.is_by_name(name) and placed == args:
+                raise refuse_order(name, signature)
+        except EventError as error:
+            first = error.problems[0]
+            raise InputError(Problem(first.code, first.message, term.span, first.hint)) from None
+        return name, placed
 
     def _stamp(self, stamp: Term) -> tuple[int, int]:
         match stamp:

@@ -15,7 +15,7 @@ from etalis.errors import EtalisError
 from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_times
 from etalis.formats.row import Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
-from etalis.language.attributes import convert, convert_one
+from etalis.language.attributes import convert, convert_one, declaration_text, find_surplus, place_event, refuse_order
 from etalis.language.spelling import suggest
 from etalis.logic.term import Struct, Value, to_value
 from etalis.temporal.event import Event
@@ -53,7 +53,8 @@ def _event(text: str, records: Records, place: Place) -> Event:
 def _read_record(record: Any, records: Records, place: Place) -> Event:
     match record:
         case Event():
-            return record
+            placed = place_event(record, records.reading.schema.get(record.name, ()))
+            return Event.make(record.name, placed, record.start_time, record.end_time)
         case Mapping():
             return records.from_object({str(key): value for key, value in record.items()}, place)
         case list() | tuple():
@@ -97,6 +98,7 @@ class Records:
         name = _take_name(record, self.reading, place)
         interval = _take_interval(record, self.reading, place)
         if isinstance(record.get("args"), list):
+            _refuse_order(name, self.reading, place)
             args = record.pop("args")
             record.pop("rule", None)
             _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
@@ -120,7 +122,12 @@ class Records:
         declared = self.reading.schema.get(name)
         if declared is not None:
             names = [attribute for attribute, _ in declared]
-            _refuse_unknown(record, names, name, place)
+            surplus, slip = find_surplus(record, names)
+            if slip is not None:
+                hint = f"did you mean {slip[1]}?"
+                raise place.refuse("E406", f"{name} has no attribute {slip[0]}", hint, find(place, slip[0]))
+            if surplus:
+                self.reading.note_ignored(name, surplus)
             missing = [attribute for attribute in names if attribute not in record]
             if missing:
                 hint = "use null for an unknown value"
@@ -135,14 +142,15 @@ class Records:
             return tuple((field, field, "term") for field in fields)
         if not record or self.reading.known:  # of an event that no rule reads nothing is asked
             return tuple((field, field, "term") for field in record)
-        listed = ", ".join(f"{key}: term" for key in record)
-        hint = f'write "args": [...], or declare the event: :- event({name}({listed})).'
+        fitting = declaration_text(name, [(field, "any") for field in record])
+        hint = f'write "args": [...], or declare the event: {fitting}'
         raise place.refuse("E406", f"{name} is not declared, so its attributes have no order", hint)
 
 
 def _from_array(record: Sequence[Any], reading: Reading, place: Place) -> Event:
     if len(record) < 2 or not isinstance(record[0], str):
         raise place.refuse("E403", "expected [name, attribute, ..., time]", _SHAPE)
+    _refuse_order(record[0], reading, place)
     moment = time_of(record[-1], "time", reading, place, find)
     return Event.make(record[0], _in_order(record[0], record[1:-1], reading, place), moment, moment)
 
@@ -153,6 +161,11 @@ def _in_order(name: str, args: Sequence[Any], reading: Reading, place: Place) ->
         return convert(name, reading.schema.get(name, ()), tuple(map(from_json, args)))
     except EtalisError as error:
         raise place.blame(error) from None
+
+
+def _refuse_order(name: str, reading: Reading, place: Place) -> None:
+    if reading.is_by_name(name):
+        raise place.blame(refuse_order(name, reading.schema[name]))
 
 
 def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:

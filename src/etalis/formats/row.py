@@ -8,13 +8,14 @@ Law: a record that cannot be read is an item too, `Bad`, and ends nothing; only 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.seen import Seen
+from etalis.language.attributes import Notes
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
@@ -113,6 +114,16 @@ class Reading:
     unit: str = "s"
     known: Mapping[str, tuple[Signature, ...]] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen, compare=False)
+    notes: Notes = field(default_factory=Notes, compare=False, repr=False)
+
+    def is_by_name(self, event: str) -> bool:
+        """Tell whether the attributes of an event have no order, because only names in patterns imply them."""
+        return any(signature.by_name for signature in self.known.get(event, ()))
+
+    def note_ignored(self, event: str, fields: Collection[str]) -> None:
+        """Say once that fields of rows are ignored; those that no pattern names are nobody's concern."""
+        if not self.is_by_name(event):
+            self.notes.ignored(event, fields)
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:

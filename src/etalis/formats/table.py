@@ -7,7 +7,7 @@ row costs only its cells.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
@@ -30,7 +30,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The columns of one kind of event, in order of its attributes, and the columns that must be empty."""
+    """The columns of one kind of event, in order of its attributes, and the columns that it does not have."""
 
     attributes: tuple[Attribute, ...]
     surplus: tuple[int, ...]
@@ -63,10 +63,8 @@ class Table:
         layout = self.layouts.get(name)
         if layout is None:
             layout = self.layouts[name] = self.layout(name, place)
-        for i in layout.surplus:
-            if cells[i] not in (None, ""):
-                message = f"column {self.columns[i]} is no attribute of {name}"
-                raise place.refuse("E406", message, "leave the cell empty", place.cell(i))
+        if layout.surplus:
+            self._note_surplus(name, layout, cells)
         attributes = layout.attributes
         if not layout.declared:
             while attributes and cells[attributes[-1].column] in (None, ""):
@@ -77,6 +75,13 @@ class Table:
                 self.reading.seen.note_value(name, a.name, value)
         times = [time_of(cells[i], self.columns[i], self.reading, place, self._find) for i in self.time_columns]
         return Event.make(name, args, *interval_of(times[0], times[-1], place))
+
+    def _note_surplus(self, name: str, layout: Layout, cells: Sequence[object]) -> None:
+        """Say once that cells of an event are in columns which are no attributes of it."""
+        filled = [self.columns[i] for i in layout.surplus if cells[i] not in (None, "")]
+        if filled:
+            self.reading.note_ignored(name, filled)
+            self.layouts[name] = replace(layout, surplus=())
 
     def _find(self, place: Place, column: str) -> tuple[int, int] | None:
         return place.cell(self.columns.index(column))

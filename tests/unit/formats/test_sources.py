@@ -10,9 +10,11 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+import etalis
 from etalis.errors import InputError
-from etalis.formats import Bad, Pause, Reading, Row, in_order, read
+from etalis.formats import Bad, Pause, Reading, Row, feed, in_order, raise_bad, read
 from etalis.formats.comma_separated import MOST_LINES
+from etalis.formats.row import reading_of
 from etalis.logic.term import Struct
 from etalis.temporal.event import Event
 
@@ -147,7 +149,6 @@ def test_csv_refuses_with_the_cell_underlined(tmp_path: Path) -> None:
         ('event,at\na,"1\n', "e.csv:2", "not CSV"),
         ("event,at,card\nwithdrawal,1,c\n", "e.csv:2", "no column for amount of withdrawal"),
         ("event,at,x\nwithdrawal,1,c\n", "e.csv:2", "no column for card, amount of withdrawal"),
-        ("event,at,card,amount,x\nwithdrawal,1,c,2,3\n", "e.csv:2:18", "column x is no attribute of withdrawal"),
     ],
 )
 def test_csv_refuses(tmp_path: Path, text: str, place: str, fragment: str) -> None:
@@ -298,3 +299,68 @@ def test_a_line_that_is_not_utf8_is_bad_by_itself(tmp_path: Path) -> None:
     assert events(tmp_path / "e.csv") == ["bad 2 E402", "a [2, 2]"]
     assert "not UTF-8 text: byte 0xff" in wrong(tmp_path / "e.csv")
     assert "    2 | \\xffé,1" in wrong(tmp_path / "e.csv")
+
+
+SURPLUS = {
+    "e.jsonl": """
+        {"event": "withdrawal", "at": 1, "card": "c1", "amount": 2, "region": "eu"}
+        {"event": "withdrawal", "at": 2, "region": "us", "card": "c2", "amount": 3}
+    """,
+    "e.csv": "event,at,region,card,amount\nwithdrawal,1,eu,c1,2\nwithdrawal,2,us,c2,3\n",
+}
+
+
+@pytest.mark.parametrize("name", SURPLUS)
+def test_fields_that_an_event_does_not_declare_are_ignored_and_noted_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    found = events(tmp_path / name, SURPLUS[name])
+    assert found == ["withdrawal(c1, 2.0) [1, 1]", "withdrawal(c2, 3.0) [2, 2]"]
+    assert [record.getMessage() for record in caplog.records] == ["withdrawal has no attribute region: ignored"]
+
+
+IMPLIED = etalis.compile("two(C, A) <- w(card: C) seq w(card: C, amount: A).")
+
+
+def implied(path: Path, text: str) -> list[str]:
+    path.write_text(text, encoding="utf-8")
+    rows = raise_bad(read(path, reading_of(IMPLIED)))
+    return [str(row.event) for row in rows if isinstance(row, Row)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.jsonl", '{"event": "w", "at": 1, "amount": 5, "region": "eu", "card": "007"}\n'),
+        ("e.csv", "event,at,region,amount,card\nw,1,eu,5,007 James\n"),
+        ("e.events", "event(w(amount: 5, card: '007'), [1, 1]).\n"),
+    ],
+)
+def test_attributes_that_patterns_name_are_found_by_name(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, text: str
+) -> None:
+    (found,) = implied(tmp_path / name, text)
+    assert found.startswith("w('007")
+    assert found.endswith(", 5) [1, 1]")
+    assert not caplog.records
+
+
+def test_attributes_that_patterns_name_reach_the_engine(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("event,at,region,amount,card\nw,1,eu,5,c1\nw,2.5,eu,7,c1\n", encoding="utf-8")
+    rows = read(path, reading_of(IMPLIED))
+    assert [str(event) for event in feed(IMPLIED.engine(), rows)] == ["two(c1, 7) [1, 2.5]"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.jsonl", '{"event": "w", "at": 1, "args": ["c1", 5]}\n'),
+        ("e.jsonl", '["w", "c1", 5, 1]\n'),
+        ("e.csv", "event,at,x,y\nw,1,c1,5\n"),
+        ("e.events", "event(w(c1, 5), [1, 1]).\n"),
+    ],
+)
+def test_attributes_that_patterns_name_have_no_order(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(InputError, match=r"have names and no order|no column for card, amount of w"):
+        implied(tmp_path / name, text)
