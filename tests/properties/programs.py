@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from etalis.language import syntax as s
 from etalis.language.bindings import bindings, left_of
+from etalis.language.rules import knowledge_changes, lift
 from etalis.language.traversal import postorder, rewrite
 from etalis.logic.term import Struct, Value, real
 from etalis.temporal.aggregate import FOLDS
@@ -361,3 +362,39 @@ def _events(draw: Draw, shape: Shape) -> Event:
 def policies(shape: Shape = WHOLE) -> st.SearchStrategy[str]:
     """A policy for a whole program."""
     return st.sampled_from(shape.policies)
+
+
+def attribute_names(arity: int) -> tuple[str, ...]:
+    """The names that `by_name` gives to attributes."""
+    return tuple(f"p{place}" for place in range(arity))
+
+
+def by_name(tree: s.Program) -> s.Program:
+    """The same program with its attributes by name, from last to first; events that have an order are declared."""
+    rules = [rule for item in tree.items if isinstance(item, s.Rule) for rule in lift(item)]
+    ordered = {rule.head.name: len(rule.head.args) for rule in rules} | dict(knowledge_changes(tree).keys())
+    declared = [
+        s.EventDeclaration(name, tuple((place, "any") for place in attribute_names(arity)))
+        for name, arity in ordered.items()
+        if arity
+    ]
+    items = [_rule_by_name(item) if isinstance(item, s.Rule) else item for item in tree.items]
+    return s.Program((*declared, *items))
+
+
+def _rule_by_name(rule: s.Rule) -> s.Rule:
+    def change(node: s.Pattern) -> s.Pattern:
+        if isinstance(node, s.SubRule):
+            return replace(node, rule=_rule_by_name(node.rule))
+        return _event_by_name(node) if isinstance(node, s.EventPattern) else node
+
+    head = _event_by_name(rule.head, drops=False)
+    return replace(rule, head=head, pattern=rewrite(rule.pattern, change))
+
+
+def _event_by_name(event: s.EventPattern, *, drops: bool = True) -> s.EventPattern:
+    """Name the attributes of an event; those of no interest are left out, if one is left."""
+    pairs = [(s.Const(name), term) for name, term in zip(attribute_names(len(event.args)), event.args, strict=True)]
+    kept = [(name, term) for name, term in pairs if not (isinstance(term, s.Var) and term.name.startswith("_"))]
+    named = [*reversed(kept or pairs[:1] if drops else pairs)]
+    return replace(event, args=tuple(term for _, term in named), names=tuple(name for name, _ in named))

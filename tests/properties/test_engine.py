@@ -16,12 +16,12 @@ from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.parser import parse
 from etalis.language.printer import print_program
-from etalis.language.rules import event_rules
+from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
 from etalis.logic.term import Value
 from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
-from properties.programs import policies, programs, streams
+from properties.programs import attribute_names, by_name, policies, programs, streams
 
 pytestmark = pytest.mark.property
 
@@ -78,12 +78,28 @@ def reversed_rules(tree: s.Program, stream: list[Event], policy: str, changes: S
     return pushed(s.Program(items), stream, policy, changes)
 
 
+def named(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+    """The attributes by name, in the rules and in the stream; what no rule names is left out."""
+    engine = started(by_name(tree), policy, changes)
+    return [*engine.run(dict_row(x) for x in stream if is_named(engine, x)), *engine.close()]
+
+
+def is_named(engine: Engine, event: Event) -> bool:
+    return not event.args or event.name in engine.program.signatures
+
+
+def dict_row(event: Event) -> dict[str, Any]:
+    fields = zip(attribute_names(len(event.args)), event.args, strict=True)
+    return {"event": event.name, "at": moment(event), **dict(fields)}
+
+
 TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str, Sequence[Change]], list[Event]]] = {
     "pushed": pushed,
     "as rows": as_rows,
     "with parts": with_parts,
     "unshared": unshared,
     "reversed": reversed_rules,
+    "named": named,
 }
 
 
@@ -91,6 +107,15 @@ def is_free_of_order(tree: s.Program) -> bool:
     """Tell whether no two rules have a time point at one moment: those happen in the order of the text (reading 3)."""
     moments = [{p.time for p in postorder(r.pattern) if isinstance(p, s.TimePoint)} for r in event_rules(tree)]
     return sum(map(len, moments)) == len(set().union(*moments))
+
+
+def has_one_arity(tree: s.Program) -> bool:
+    """Tell whether events of one name have one number of attributes, as those have that are named."""
+    kinds = known_events(tree)
+    return len({name for name, _ in kinds}) == len(kinds)
+
+
+NEEDS: Mapping[str, Callable[[s.Program], bool]] = {"reversed": is_free_of_order, "named": has_one_arity}
 
 
 def meaning(text: str, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event] | None:
@@ -112,7 +137,7 @@ def agree(tree: s.Program, stream: list[Event], policy: str, changed: Sequence[C
     note(f"{policy}\n{text}\n{stream}\n{changed}")
     expected = meaning(text, stream, policy, changed)
     for name, treat in TREATMENTS.items():
-        if name == "reversed" and not is_free_of_order(tree):
+        if not NEEDS.get(name, lambda _: True)(tree):
             continue
         try:
             found = treat(tree, stream, policy, changed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from etalis.language.attributes import TYPES
 from etalis.language.operators import PATTERN_WORDS
 from etalis.language.syntax import (
     Aggregate,
@@ -139,9 +140,16 @@ def _is_event(name: str, args: tuple[Term, ...]) -> bool:
     return not (len(args) == 2 and word in PATTERN_WORDS) and not (name.startswith("exceptionAlarm") and len(args) == 2)
 
 
-events = st.builds(EventPattern, plain_names, st.lists(small, max_size=2).map(tuple)).filter(
-    lambda e: _is_event(e.name, e.args)
-)
+def _by_name(name: str, attributes: list[tuple[str, Term]]) -> EventPattern:
+    """Build an event whose attributes are given by name."""
+    return EventPattern(name, tuple(t for _, t in attributes), names=tuple(Const(word) for word, _ in attributes))
+
+
+attributes = st.lists(st.tuples(atoms, small), min_size=1, max_size=2)
+events = st.one_of(
+    st.builds(EventPattern, plain_names, st.lists(small, max_size=2).map(tuple)),
+    st.builds(_by_name, plain_names, attributes),
+).filter(lambda e: _is_event(e.name, e.args))
 bounds = st.one_of(counts.map(Const), st.sampled_from("NM").map(Var))
 
 
@@ -229,9 +237,7 @@ items = st.one_of(
     st.builds(
         EventDeclaration,
         atoms,
-        st.lists(st.tuples(atoms, st.sampled_from(["int", "float", "string", "bool", "time", "term"])), max_size=2).map(
-            tuple
-        ),
+        st.lists(st.tuples(atoms, st.sampled_from(TYPES)), max_size=2).map(tuple),
     ),
     st.builds(Import, indicators, atoms),
     st.builds(Export, indicators),
