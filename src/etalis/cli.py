@@ -23,6 +23,7 @@ from rich.text import Text
 
 import etalis
 from etalis.cli_compare import compare
+from etalis.cli_declare import declare
 from etalis.cli_detect import detect
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_pipeline import app as pipeline_app
@@ -73,6 +74,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(compare)
+app.command()(declare)
 app.command()(detect)
 app.add_typer(pipeline_app, name="pipeline")
 

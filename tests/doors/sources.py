@@ -170,7 +170,7 @@ IN_MEMORY: Mapping[str, Callable[[pa.Table, Path], Any]] = {
     "DuckDB cursor": _cursor,
     "list of dicts": lambda rows, _: rows.to_pylist(),
     "generator of dicts": lambda rows, _: iter(rows.to_pylist()),
-    "list of tuples": lambda rows, _: [("withdrawal", *row[1:], row[0]) for row in zip(*rows.to_pydict().values())],
+    "list of tuples": lambda rows, _: [("withdrawal", *cells, at) for at, *cells in map(dict.values, rows.to_pylist())],
 }
 FILES: Mapping[str, Callable[[pa.Table, Path], str]] = {
     "Parquet by PyArrow": _parquet(pyarrow.parquet.write_table),

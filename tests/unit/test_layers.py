@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "detect": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "spark"},
     "pipeline": MEANING | {"plan", "runtime", "formats", "tables", "spark"},
     "api": MEANING | {"semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
-    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "spark", "pipeline", "api"},
+    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "tables", "spark", "pipeline", "api"},
 }
 API = {"__init__", "__main__", "api", "program"}
 
