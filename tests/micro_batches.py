@@ -16,7 +16,8 @@ from cases import attribute_columns
 from etalis.spark import streaming
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.store import Place
-from etalis.spark.worker import Task, Turn, leave_equal_out, live_shards, mark_time, run_turn
+from etalis.spark.stream.marks import CLOCK, Marking, make_mark, mark_time
+from etalis.spark.worker import Task, Turn, leave_equal_out, live_shards, run_turn
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event
 from spark_shuffle import SPARK_TYPES, column_type, shuffle
@@ -43,15 +44,20 @@ class Stream:
             found.append((tag, event.start_time, event.end_time, rank, *slots))
         return found
 
-    def run(self, number: int, rows: Sequence[Row], *, clock: int | None = None, told: Sequence[str] = ()) -> list[Any]:
-        """Run one micro-batch of all shards of all stages, with other rows that all are told; return the results."""
-        marks = {f"\0{i}": self._latest(rows, frame) for i, frame in enumerate(self.plan.frames)} | {"\0clock": clock}
-        blanks = (None,) * (1 + len(self.plan.slots.types))
-        marked = [(tag, time, time, *blanks) for tag, time in marks.items() if time is not None]
-        marked += [(tag, None, None, *blanks) for tag in told]
+    def run(
+        self, number: int, rows: Sequence[Row], *, clock: int | None = None, told: Sequence[str] = (),
+        now: int | None = None,
+    ) -> list[Any]:  # fmt: skip
+        """Run one micro-batch of all shards of all stages, with other rows that all are told; return the results.
+
+        `now` is the wall clock of the batch, in microseconds.
+        """
+        blanks = (None,) * (3 + len(self.plan.slots.types))
+        marked = [(tag, *blanks) for tag in (*self._marks(rows, clock, now), *told)]
         handed: list[pa.Table] = []
-        for stage, task in zip(self.plan.stages, self.tasks, strict=True):
-            mine = [row for row in rows if len(self.plan.stages) == 1 or row[0] in stage.tags]
+        for place, (stage, task) in enumerate(zip(self.plan.stages, self.tasks, strict=True)):
+            refused = (None, *self.plan.job.made) if place == 0 else ()  # the first sees them
+            mine = [row for row in rows if row[0] in stage.tags or row[0] in refused]
             shards = shuffle([self._table(mine), *handed], stage, self.plan)
             found = []
             for shard, batches in enumerate(shards):
@@ -64,15 +70,24 @@ class Stream:
         merged = leave_equal_out(batches) if self.plan.merged else batches
         return [row for batch in merged for row in batch.to_pylist()]
 
-    def _latest(self, rows: Sequence[Row], frame: Any) -> int | None:
-        own = {layout.tag for layout in frame.layouts}
-        times = pa.RecordBatch.from_arrays([pa.array([row[2] for row in rows if row[0] in own], pa.int64())], ["time"])
-        return next((made["time"][0].as_py() for made in mark_time("", 1, [times])), None)
+    def _marks(self, rows: Sequence[Row], clock: int | None, now: int | None) -> list[str]:
+        """The marks of all sources, of rows in two partitions."""
+        ahead = self.tasks[0].stream.ahead
+        made = [] if clock is None else [make_mark(Marking(CLOCK, 1), [(clock, clock)])]
+        for source, frame in enumerate(self.plan.frames):
+            own = {layout.tag for layout in frame.layouts}
+            times = [row[2] for row in rows if row[0] in own or row[0] is None]
+            for part in (times[::2], times[1::2]):
+                columns = [pa.array(part, pa.int64()), pa.array([now] * len(part), pa.int64())]
+                batch = pa.RecordBatch.from_arrays(columns, ["time", "now"])
+                made += mark_time(Marking(str(source), 1, "us", ahead), [batch])
+        return [tag for mark in made for tag in mark["tag"].to_pylist()]
 
     def _table(self, rows: Sequence[Row]) -> pa.Table:
         types = [pa.string(), pa.int64(), pa.int64(), pa.int32(), *(SPARK_TYPES[t] for t in self.plan.slots.types)]
         names = ["_event", "_start", "_end", "_order", *(f"s{i}" for i in range(len(self.plan.slots.types)))]
-        columns = zip(*rows, strict=True) if rows else [[] for _ in names]
+        padded = [(*row, *[None] * (len(names) - len(row))) for row in rows]
+        columns = zip(*padded, strict=True) if rows else [[] for _ in names]
         table = pa.table([pa.array(list(c), t) for c, t in zip(columns, types, strict=True)], names=names)
         return table if self.plan.frames[0].order else table.drop_columns(["_order"])
 

@@ -96,7 +96,11 @@ def _shard_of(stage: StagePlan, plan: Plan, row: dict[str, Any]) -> int:
     for layout, keys in stage.sharding.keys:
         if layout.tag == row[TAG]:
             values = [row[f"s{places[layout.tag][layout.columns.index(column)]}"] for column, _ in keys]
-            return sum(map(ord, repr([order_key(to_value(v)) for v in values]))) % stage.sharding.shards
+            return (
+                sum(map(ord, repr([v if v != v else order_key(to_value(v)) for v in values]))) % stage.sharding.shards
+            )
+    if row[TAG] is None or row[TAG] in plan.job.made:  # to be refused
+        return 0
     assert row[TAG] == RESULT or row[TAG] in stage.relayed.passing
     return hash(repr(row)) % stage.sharding.shards
 

@@ -34,11 +34,12 @@ _SCALARS = ("floor", "number", "current", "parts", "sequence")
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """Whether a snapshot is of this very program, what was taken from it, and what has no place."""
+    """Whether a snapshot is of this very program, what was taken from it, what has no place, and what it lacks."""
 
     same_program: bool
     taken: tuple[str, ...]
     dropped: tuple[str, ...]
+    new: tuple[str, ...] = ()
 
 
 class Plan:
@@ -109,6 +110,13 @@ def restore_engine(engine: Engine, image: Image) -> Restored:
     return replace(report, dropped=(*report.dropped, *unfit))
 
 
+def compare_program(engine: Engine, image: Image) -> Restored:
+    """Say what a fresh engine would take from a snapshot, without doing it."""
+    book = Book(0, image)
+    plan = Plan(engine)
+    return _compare(plan, book, plan.fingerprint(engine) == dict(book.rows(("scalars",)))["program"])
+
+
 def _refuse_foreign(plan: Plan, book: Book) -> None:
     """Refuse a snapshot of a program that has nothing in common with this one."""
     theirs = {name for section in ("rules", "nodes") for name, _ in book.rows((section,))}
@@ -136,19 +144,31 @@ def _save_stores(plan: Plan, book: Book) -> None:
 
 def _load_stores(plan: Plan, book: Book, same: bool) -> Restored:
     """Give the parts of rules their state; return which ones have it, and what is left over."""
+    for name in _store_names(book):
+        kind, node, part_name, place = name
+        part = plan.parts.get((node, part_name))
+        if part is not None:
+            _load_part(kind, part, int(place), book, name)
+    return _compare(plan, book, same)
+
+
+def _store_names(book: Book) -> list[Name]:
+    return [*book.names("table"), *book.names("fifo"), *book.names("log")]
+
+
+def _compare(plan: Plan, book: Book, same: bool) -> Restored:
+    """Say which parts of rules have state in a snapshot, what is left over, and which parts it does not know."""
     described = dict(book.rows(("nodes",)))
     taken: dict[str, None] = {}
     dropped: dict[str, None] = {}
-    for name in (*book.names("table"), *book.names("fifo"), *book.names("log")):
-        kind, node, part_name, place = name
-        part = plan.parts.get((node, part_name))
-        (dropped if part is None else taken)[described.get(node, "the log of all events")] = None
-        if part is not None:
-            _load_part(kind, part, int(place), book, name)
+    for _, node, part_name, _ in _store_names(book):
+        is_known = (node, part_name) in plan.parts
+        (taken if is_known else dropped)[described.get(node, "the log of all events")] = None
     known = set(map(plan.owner, plan.owners))
     for _, owner in book.names("timers"):
         (taken if owner in known else dropped)[f"deadlines and alarms of {described.get(owner, 'a rule')}"] = None
-    return Restored(same, tuple(taken), tuple(dropped))
+    new = dict.fromkeys(text for key, text in plan.described.items() if plan.entries[key] not in described)
+    return Restored(same, tuple(taken), tuple(dropped), tuple(new))
 
 
 def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None:

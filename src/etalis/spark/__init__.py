@@ -18,8 +18,12 @@ from etalis.spark.mirrors import mirror_frames
 from etalis.spark.refresh import asked_tables, find_tables
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
-from etalis.spark.streaming import Streaming, build_stream, plan_stream, refreshing
+from etalis.spark.stream.ending import end_stream
+from etalis.spark.stream.lateness import USUAL
+from etalis.spark.stream.restart import Restart, check_restart, query_of
+from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.told import pack, tell
+from etalis.spark.worker import stage_program
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
@@ -37,6 +41,8 @@ class SparkProgram:
     def __init__(self, program: Program, spark: Any) -> None:
         self.program = program
         self.spark = spark
+        self.now: Any = None  # a column that says what time it is, in place of Spark's clock
+        self.restart: Restart | None = None  # what the last stream that was planned goes on with
         check_loaded()
         _choose_python(spark)
 
@@ -46,7 +52,8 @@ class SparkProgram:
         envelope: bool = False, knowledge: Mapping[str, Any] | None = None, contributors: bool = False,
         id: str | None = None, memory: int = USUAL_MEMORY, state: str | None = None,  # noqa: A002
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
-        late: str | None = None, refreshed: Any = None,
+        late: str | None = None, refreshed: Any = None, ahead: Any = USUAL, max_rejected: float | None = None,
+        checkpoint: str | None = None, allow_dropped: bool = False, close: bool = False,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
@@ -58,7 +65,10 @@ class SparkProgram:
         options, form = Options(time, event, order, unit, id), Form(select, envelope, contributors)
         if id is not None and not contributors:
             raise refuse("E605", "id names the rows that matches are made of", "give contributors=True as well")
-        streaming = Streaming(state, lateness, reporting, idle, clock, late, refreshed)
+        streaming = Streaming(
+            state, lateness, reporting, idle, clock, late, refreshed, ahead, max_rejected, checkpoint, allow_dropped,
+            close,
+        )  # fmt: skip
         if _is_streaming(frames, streaming):
             if contributors:
                 hint = "leave contributors out, or read a batch: spark.read"
@@ -77,11 +87,18 @@ class SparkProgram:
         knowledge: Mapping[str, Any],
     ) -> Any:  # fmt: skip
         tables = find_tables(knowledge, given.refreshed)
-        plan, tasks = plan_stream(self.program, given, make, shards)
+        query = None if given.checkpoint is None else query_of(given.checkpoint)
+        given = fit_checkpoint(given, query)
+        plan, tasks = plan_stream(self.program, given, make, shards, frames)
         if tables:
             fixed = {name: x for name, x in knowledge.items() if name not in {table.name for table in tables}}
             tasks = refreshing(tasks, pack(tell(self.program, fixed)))
-        return build_stream(frames, plan, tasks, given.clock, tables)
+        self.restart = None
+        if query is not None:
+            self.restart = check_restart(tasks, query, stage_program, allowed=given.allow_dropped)
+        if given.close:
+            end_stream(self.spark, str(given.checkpoint))
+        return build_stream(frames, plan, tasks, Beside(given.clock, tables, given.checkpoint, self.now))
 
     def errors(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
@@ -152,11 +169,9 @@ def _is_streaming(frames: Sequence[Any], given: Streaming) -> bool:
     streams = [frame.isStreaming for frame in frames]
     if any(streams) and not all(streams):
         raise refuse("E601", "some DataFrames are streams, others are not", "read all of them with spark.readStream")
-    if given.is_given and not any(streams):
+    if given.named and not any(streams):
         hint = "leave them out, or read the events with spark.readStream"
-        raise refuse(
-            "E605", "state, lateness, reporting, idle, clock, late and refreshed are for streaming DataFrames", hint
-        )
+        raise refuse("E605", f"{', '.join(given.named)} are for streaming DataFrames", hint)
     return any(streams)
 
 

@@ -6,6 +6,7 @@ program finds its attributes again by the names of their columns.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -44,3 +45,30 @@ def _fit_tag(rows: Any, tag: str, before: dict[str, int], now: dict[str, int], s
             name = START if wanted.name == END else ""
         columns.append(rows[name].cast(wanted.type) if name else pa.nulls(rows.num_rows, wanted.type))
     return pa.table(columns, schema=schema)
+
+
+def waiting_rows(held: Any, layouts: Layouts) -> list[str]:
+    """Say which rows wait that a changed program has no place for."""
+    if held is None or not held.num_rows:
+        return []
+    known = {tag for tag, _ in layouts}
+    counts = Counter(tag for tag in held[TAG].to_pylist() if tag not in known)
+    return [f"{count} rows of {tag} that wait" for tag, count in sorted(counts.items())]
+
+
+def write_held(held: Any) -> bytes:
+    """Return rows that wait as bytes."""
+    if held is None:
+        return b""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, held.schema) as writer:
+        writer.write_table(held)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def read_held(data: bytes) -> Any:
+    """Return rows that wait; None if none ever did."""
+    if not data:
+        return None
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return reader.read_all()

@@ -24,6 +24,7 @@ from etalis.language.flags import Settings
 from etalis.language.parser import parse
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
+from etalis.runtime.snapshot_names import digest
 from etalis.spark.feed import Feed, Rows
 from etalis.spark.told import NOTHING, Facts, Told
 from etalis.spark.way import is_over_columns, run_columns
@@ -49,6 +50,11 @@ class Job:
     told: Told = NOTHING
     memory: int = USUAL_MEMORY * MEGABYTE
     over_columns: bool = True  # where rules qualify
+
+    @property
+    def fingerprint(self) -> str:
+        """What the rules are called: equal for equal rules under equal settings."""
+        return digest((self.text, self.settings))
 
 
 def load(job: Job) -> Program:

@@ -18,7 +18,8 @@ from etalis.runtime.state import BEGINNING
 from etalis.spark import wire
 from etalis.spark.shard import BATCH
 from etalis.spark.stage import Relayed, Steps, Writer, in_microseconds
-from etalis.spark.step import Letters, Shard, Stream, admit, hold
+from etalis.spark.stream.admission import Shard, Stream, admit, hold
+from etalis.spark.stream.letters import Letters
 from etalis.spark.wire import STEP
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter
 
@@ -37,9 +38,11 @@ def run_stage_batch(
         return
     schema = wire.schema_of(parts[0].schema, stage.job.output)
     received, derived = _divide(pa.Table.from_batches(parts))
-    rows, end, reached = admit(shard, stream, received, letters)
+    admitted = admit(shard, stream, received, letters)
+    if shard.ended:
+        return
     sorter = Sorter("us", stage.job.memory)
-    for part in (_widened(hold(shard, stream, rows, end, reached), parts[0].schema), derived):
+    for part in (_widened(hold(shard, stream, admitted), parts[0].schema), derived):
         for batch in part.combine_chunks().to_batches():
             for timed in in_microseconds(batch, stage.job.unit):
                 sorter.add(timed)
@@ -48,8 +51,11 @@ def run_stage_batch(
         writer.add(relay.take(step))
         if len(writer) >= BATCH:
             yield from writer.batches()
-    if reached > BEGINNING:
-        writer.add(relay.advance(reached))
+    if admitted.ends:
+        writer.add(relay.close())
+        shard.ended = True
+    elif admitted.reached > BEGINNING:
+        writer.add(relay.advance(admitted.reached))
     yield from writer.batches()
 
 

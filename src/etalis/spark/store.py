@@ -110,22 +110,39 @@ class Store:
 
         Events that rules have begun to read since are written down as well.
         """
-        path, query = f"{self.folder}/{place.query}/{place.stage}/manifest.json", place.query
-        found = read_whole(self.files, path)
-        if found is None and batch > 0:
-            raise _missing(
-                f"{self.root} has no state of {place.stage} of query {query}, which has come to batch {batch}"
-            )
-        before = {} if found is None else json.loads(found)
+        before = self.compare(place.query, place.stage, manifest)
+        if not before and batch > 0:
+            message = f"{self.root} has no state of {place.stage} of query {place.query}"
+            raise _missing(f"{message}, which has come to batch {batch}")
+        now = {name: {**before.get(name, {}), **x} if isinstance(x, dict) else x for name, x in manifest.items()}
+        if now != before:
+            write_whole(self.files, self._manifest(place.query, place.stage), json.dumps(now, indent=1).encode())
+
+    def compare(self, query: str, stage: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
+        """Return how a stage was parted, nothing if it is new; refuse to go on if it was parted in another way."""
+        before = self.manifest(query, stage)
         for name, was in before.items():
             if not _agrees(was, manifest[name]):
                 shown = f"{name} {_shown(was)}, now it would be {_shown(manifest[name])}"
                 hint = "go on as it was, or begin anew with another checkpointLocation"
                 message = f"the state of query {query} was kept with {shown}"
                 raise SnapshotError(Problem("E622", message, hint=hint))
-        now = {name: {**before.get(name, {}), **x} if isinstance(x, dict) else x for name, x in manifest.items()}
-        if now != before:
-            write_whole(self.files, path, json.dumps(now, indent=1).encode())
+        return before
+
+    def manifest(self, query: str, stage: str) -> dict[str, Any]:
+        """Return what must not change while a query lives; nothing of a stage that it does not have."""
+        found = read_whole(self.files, self._manifest(query, stage))
+        return {} if found is None else dict(json.loads(found))
+
+    def latest(self, place: Place) -> int | None:
+        """Return the last batch of a shard; None if it has none."""
+        folder = fs.FileSelector(self._folder(place), allow_not_found=True)
+        names = [info.base_name for info in self.files.get_file_info(folder)]
+        found = [int(name.removesuffix(_SUFFIX)) for name in names if name.removesuffix(_SUFFIX).isdecimal()]
+        return max(found, default=None)
+
+    def _manifest(self, query: str, stage: str) -> str:
+        return f"{self.folder}/{query}/{stage}/manifest.json"
 
     def _open(self, place: Place, batch: int) -> Any:
         try:

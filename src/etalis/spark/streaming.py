@@ -7,7 +7,7 @@ each knows within the batch how far all sources have come. So nothing waits for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -20,12 +20,16 @@ from etalis.spark.durations import to_duration
 from etalis.spark.moments import time_column
 from etalis.spark.refresh import Table, write_tables
 from etalis.spark.staging import StagePlan
-from etalis.spark.step import CLOCK, VERSION, Stream
-from etalis.spark.store import open_folder
+from etalis.spark.store import Store, open_folder
+from etalis.spark.stream.admission import Stream
+from etalis.spark.stream.ending import end_tag, read_ends
+from etalis.spark.stream.lateness import USUAL, find_ahead, find_lateness
+from etalis.spark.stream.marks import CLOCK, VERSION, Ahead, Marking, mark_time
+from etalis.spark.stream.rejected import read_bound
 from etalis.spark.told import Told
-from etalis.spark.worker import Task, leave_equal_out, mark_time, run_stream
+from etalis.spark.worker import Task, leave_equal_out, run_stream
 from etalis.tables.schema import refuse
-from etalis.tables.sorting import END, START, TAG
+from etalis.tables.sorting import TAG
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -47,29 +51,31 @@ class Streaming:
     clock: Any = None
     late: str | None = None
     refreshed: Any = None
+    ahead: Any = USUAL
+    max_rejected: Any = None
+    checkpoint: str | None = None
+    allow_dropped: bool = False
+    close: bool = False
 
     @property
-    def is_given(self) -> bool:
-        return any(getattr(self, each.name) is not None for each in fields(self))
+    def named(self) -> list[str]:
+        """What the caller says that means nothing of a batch."""
+        return [x.name for x in fields(self) if x.name != "ahead" and getattr(self, x.name) != x.default]
 
 
-def stream_settings(program: Program, given: Streaming) -> tuple[Settings, int]:
-    """Return the settings of the engines of a stream, and the lateness in microseconds."""
+def stream_settings(program: Program, given: Streaming) -> Settings:
+    """Return the settings of the engines of a stream."""
     own = program.settings
     reporting = given.reporting or own.reporting
     if reporting not in REPORTING:
         raise refuse("E605", f"reporting is {reporting!r}", f"one of {', '.join(REPORTING)}")
-    lateness = own.lateness or 0 if given.lateness is None else to_duration("lateness", given.lateness)
-    if lateness >= UNBOUNDED:
-        hint = 'say how late rows may be: lateness="10 minutes", or the flag ooo_window'
-        raise refuse("E605", "out_of_order is on, but nothing says how late rows may be", hint)
     if reporting == "on_watermark":
-        return replace(own, lateness=None, reporting=reporting), lateness
+        return replace(own, lateness=None, reporting=reporting)
     settings = replace(own, lateness=UNBOUNDED, reporting=reporting)
     refused = tuple(refuse_effects(program.tree, settings))
     if refused:
         raise ProgramError(*refused)
-    return settings, lateness
+    return settings
 
 
 def _one_shard(asked: int | None) -> int:
@@ -81,18 +87,33 @@ def _one_shard(asked: int | None) -> int:
 
 
 def plan_stream(
-    program: Program, given: Streaming, make: Callable[..., Plan], shards: int | None
+    program: Program, given: Streaming, make: Callable[..., Plan], shards: int | None, frames: Sequence[Any] = ()
 ) -> tuple[Plan, tuple[Task, ...]]:
     """Decide how a program runs over streams; `make` plans it for a number of shards as it plans batches.
 
     What may be taken back is not handed from stage to stage, nor merged: such a program runs in one stage.
     """
-    settings, lateness = stream_settings(program, given)
+    settings = stream_settings(program, given)
     plan = make(shards, staged=not settings.corrects)
     if plan.merged and settings.corrects:
         plan = make(_one_shard(shards), staged=False)
     plan = replace(plan, job=replace(plan.job, settings=replace(settings, policy=plan.job.settings.policy)))
+    lateness = find_lateness(program.settings, given.lateness, frames, plan.frames)
     return plan, stream_tasks(plan, given, lateness)
+
+
+def fit_checkpoint(given: Streaming, query: str | None) -> Streaming:
+    """Return what is said about a stream as it fits the query that its checkpoint has, if any.
+
+    One that was begun without naming its checkpoint has no source that tells its end, and gets none later.
+    """
+    before = Store(given.state).manifest(query, "stage-1") if query is not None and given.state is not None else {}
+    if given.checkpoint is not None and not before.get("end", not before):
+        given = replace(given, checkpoint=None)
+    if given.close and given.checkpoint is None:
+        hint = "begin it with checkpoint=, the folder that is its checkpointLocation"
+        raise refuse("E605", "a stream is closed by a file beside its checkpoint, and none was named", hint)
+    return given
 
 
 def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...]:
@@ -103,16 +124,25 @@ def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...
     idle = None if given.idle is None else to_duration("idle", given.idle)
     arrives = plan.job.settings.reporting == "on_arrival"
     layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
-    stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives)
+    ahead = find_ahead(plan.job.settings, given.ahead, plan.frames)
+    stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives, ahead=ahead)
     late = given.late or f"{given.state.rstrip('/')}/late"
     for folder in (given.state, late):
         open_folder(folder)  # what cannot be opened is refused here, not by the first task
+    bound = read_bound(given.max_rejected)
     tasks = []
     for number, stage in enumerate(plan.stages):
         columns = plan.job.output.ddl if stage.relayed.is_last else wire_columns(plan)
         mine = _staged(stream, plan, number) if len(plan.stages) > 1 else stream
-        tasks.append(Task(mine, f"stage-{number + 1}", given.state, late, _manifest(plan, number), columns))
+        manifest = {**_manifest(plan, number), **_sources_beside(given)}
+        task = Task(mine, f"stage-{number + 1}", given.state, late, manifest, columns)
+        tasks.append(replace(task, bound=bound, allow_dropped=given.allow_dropped))
     return tuple(tasks)
+
+
+def _sources_beside(given: Streaming) -> dict[str, bool]:
+    """Return which other sources a query has: Spark refuses to go on from a checkpoint that has more or fewer."""
+    return {"clock": given.clock is not None, "refreshed": bool(given.refreshed), "end": given.checkpoint is not None}
 
 
 def refreshing(tasks: Sequence[Task], told: Told) -> tuple[Task, ...]:
@@ -153,26 +183,45 @@ def _keep_empty_batches(spark: Any) -> None:
         spark.conf.set(_EXCLUDED, ",".join([*excluded, _PROPAGATE_EMPTY]))
 
 
-def build_stream(
-    frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], clock: Any, tables: Sequence[Table] = ()
-) -> Any:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a stream reads beside its events: a clock, tables of facts, the end, and a column that tells the time."""
+
+    clock: Any = None
+    tables: Sequence[Table] = ()
+    checkpoint: str | None = None
+    now: Any = None
+
+
+def build_stream(frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], beside: Beside) -> Any:
     """Put the plan together: a streaming DataFrame that runs every shard of every stage of every micro-batch."""
     from pyspark.sql import functions as f
 
     spark = frames[0].sparkSession
     _keep_empty_batches(spark)
-    versions = _versions(spark, tables, tasks[0].root) if tables else None
+    others = list(_other_tags(spark, beside, tasks[0].root))
     df: Any = None
     for stage, task in zip(plan.stages, tasks, strict=True):
         rows = [df, received(frames, plan, stage, is_first=df is None)]
         parts = [_placed(part, plan, stage) for part in rows if part is not None]
-        parts += _all_marks(frames, plan, stage.sharding.shards, clock, parts[0].schema)
-        if versions is not None:
-            parts.append(_told_versions(versions, stage.sharding.shards, parts[0].schema))
+        schema, shards = parts[0].schema, stage.sharding.shards
+        parts += _all_marks(frames, plan, shards, beside, task.stream.ahead, schema)
+        parts += [_tagged(tags, shards, schema) for tags in others]
         united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
-        shuffled = united.repartitionById(stage.sharding.shards, f.col(SHARD)).drop(SHARD)
+        shuffled = united.repartitionById(shards, f.col(SHARD)).drop(SHARD)
         df = shuffled.mapInArrow(partial(run_stream, task), task.ddl)
     return _merge(df, plan)
+
+
+def _other_tags(spark: Any, beside: Beside, root: str) -> Iterator[Any]:
+    """Yield streams of tags that go to all shards: versions of facts, and the end."""
+    from pyspark.sql import functions as f
+
+    if beside.tables:
+        versions = _versions(spark, beside.tables, root)
+        yield versions.select(f.concat(f.lit(VERSION), f.col(versions.columns[0])).alias(TAG))
+    if beside.checkpoint is not None:
+        yield read_ends(spark, beside.checkpoint).select(f.lit(end_tag()).alias(TAG))
 
 
 def _placed(rows: Any, plan: Plan, stage: StagePlan) -> Any:
@@ -192,26 +241,45 @@ def _merge(df: Any, plan: Plan) -> Any:
     return df
 
 
-def _all_marks(frames: Sequence[Any], plan: Plan, shards: int, clock: Any, schema: Any) -> list[Any]:
+def _all_marks(
+    frames: Sequence[Any], plan: Plan, shards: int, beside: Beside, ahead: Ahead | None, schema: Any
+) -> list[Any]:
     """Return the marks of all sources for the shards of a stage."""
     sources = [(df, frame.times[-1], str(i)) for i, (df, frame) in enumerate(zip(frames, plan.frames, strict=True))]
-    if clock is not None:
-        sources.append((clock, _clock_column(clock, plan), CLOCK))
-    return [_marks(df, column, source, plan, shards, schema) for df, column, source in sources]
+    if beside.clock is not None:
+        sources.append((beside.clock, _clock_column(beside.clock, plan), CLOCK))
+    moment = time_transport(plan.frames)
+    return [
+        _marks(df, column, moment, Marking(source, shards, plan.job.unit, ahead), beside.now, schema)
+        for df, column, source in sources
+    ]
 
 
-def _marks(df: Any, column: str, source: str, plan: Plan, shards: int, schema: Any) -> Any:
+def _marks(df: Any, column: str, moment: str, marking: Marking, now: Any, schema: Any) -> Any:
     """Return the marks of one source as rows among the others."""
     from pyspark.sql import functions as f
 
-    moment = time_transport(plan.frames)
-    times = df.select(time_column(df, column, moment).alias("time"))
-    run = partial(mark_time, source, shards)
-    marks = times.mapInArrow(run, f"tag string, time {moment}, shard int")
-    given = {TAG: f.col("tag"), START: f.col("time"), END: f.col("time"), SHARD: f.col("shard")}
-    return marks.select(
-        *(given.get(field.name, f.lit(None)).cast(field.dataType).alias(field.name) for field in schema)
-    )
+    times = [time_column(df, column, moment).alias("time")]
+    if marking.ahead is not None and marking.ahead.of_clock:
+        # Of a micro-batch Spark notes it with the offsets, so that a batch that is run again sees the same.
+        times.append((f.current_timestamp() if now is None else now).alias("now"))
+    marks = df.select(*times).mapInArrow(partial(mark_time, marking), "tag string, shard int")
+    return _among(marks, {TAG: f.col("tag"), SHARD: f.col("shard")}, schema)
+
+
+def _among(rows: Any, columns: Mapping[str, Any], schema: Any) -> Any:
+    """Return rows in the columns of the others, null where there is nothing to say."""
+    from pyspark.sql import functions as f
+
+    return rows.select(*(columns.get(x.name, f.lit(None)).cast(x.dataType).alias(x.name) for x in schema))
+
+
+def _tagged(tags: Any, shards: int, schema: Any) -> Any:
+    """Return tags as rows among the others, one for each shard of a stage."""
+    from pyspark.sql import functions as f
+
+    every = tags.select(TAG, f.explode(f.sequence(f.lit(0), f.lit(shards - 1))).alias(SHARD))
+    return _among(every, {TAG: f.col(TAG), SHARD: f.col(SHARD)}, schema)
 
 
 def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
@@ -220,18 +288,6 @@ def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
 
     spark.dataSource.register(FactsSource)
     return spark.readStream.format(FORMAT).option("tables", write_tables(tables)).option("root", root).load()
-
-
-def _told_versions(versions: Any, shards: int, schema: Any) -> Any:
-    """Return versions of facts as rows among the others, one for each shard of a stage."""
-    from pyspark.sql import functions as f
-
-    tag = f.concat(f.lit(VERSION), f.col(versions.columns[0]))
-    every = f.explode(f.sequence(f.lit(0), f.lit(shards - 1)))
-    found = versions.select(tag.alias(TAG), every.alias(SHARD))
-    return found.select(
-        *((f.col(x.name) if x.name in (TAG, SHARD) else f.lit(None)).cast(x.dataType).alias(x.name) for x in schema)
-    )
 
 
 def _clock_column(clock: Any, plan: Plan) -> str:

@@ -11,34 +11,37 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyarrow import parquet
 
 from etalis.errors import Problem, SnapshotError
+from etalis.runtime.engine import Engine
 from etalis.runtime.order import Watermark
 from etalis.runtime.program import Program
+from etalis.runtime.state import BEGINNING
+from etalis.spark.held import read_held, write_held
 from etalis.spark.refresh import read_version
 from etalis.spark.shard import load, log_error, rare_collections
 from etalis.spark.stage_step import run_stage_batch
-from etalis.spark.step import VERSION, Letters, Shard, Stream, describe_letters, run_batch
-from etalis.spark.store import Place, Store, Version, open_folder, write_whole
+from etalis.spark.step import run_batch
+from etalis.spark.store import Place, Store, Version
+from etalis.spark.stream.admission import Shard, Stream
+from etalis.spark.stream.letters import LATE, Letters, append_letters, describe_letters
+from etalis.spark.stream.marks import VERSION
+from etalis.spark.stream.rejected import Bound, check_rejected
+from etalis.spark.stream.restart import changes_of, refuse_dropped
 from etalis.spark.told import add_facts
 from etalis.tables.output import distinct, encode
-from etalis.tables.sorting import NO_EVENT, TAG
+from etalis.tables.sorting import TAG
 from etalis.temporal.event import Event
+from etalis.temporal.interval import MICROSECONDS
 
 LIVE = 4  # shards that a worker process keeps as they are, to spare reading them again
 BATCH_PROPERTY, QUERY_PROPERTY = "streaming.sql.batchId", "sql.streaming.queryId"
-LETTERS = pa.schema(
-    [
-        ("event", pa.string()), ("args", pa.string()), ("start", pa.float64()), ("end", pa.float64()),
-        ("reason", pa.string()), ("batch", pa.int64()),
-    ]
-)  # fmt: skip
 _LOG = logging.getLogger("etalis.spark")
 
 
@@ -53,6 +56,8 @@ class Task:
     manifest: Mapping[str, Any]
     columns: str  # of what is handed on, as Spark takes them
     refreshes: bool = False  # whether batches tell the version of facts that they see
+    bound: Bound | None = None  # on the rows that are rejected
+    allow_dropped: bool = False  # whether changed rules may drop what waits
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -104,15 +109,30 @@ def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
     shard = _open_shard(store, task, turn)
     shard.facts = version
     letters: list[Letters] = []
+    taken = shard.counts["rows"]
     with rare_collections():
         for made in _results(shard, task, batches, letters):
             shard.counts["made"] += made.num_rows
             yield made
     if letters:
-        write_letters(task, turn, letters)
-    checksum = store.save(turn.place, turn.batch, _version(shard, turn))
+        _write_letters(shard, task, turn, letters)
+        rows = shard.counts["rows"] - taken
+        check_rejected(task.bound, partial(_headers, store, turn), letters, rows, task.late)
+    checksum = store.save(turn.place, turn.batch, _version(shard, turn, task.stream.job.fingerprint))
     live_shards().put((task.root, turn.place), Live(turn.batch, checksum, task.stream, shard))
     store.prune(turn.place, turn.batch)
+
+
+def _write_letters(shard: Shard, task: Task, turn: Turn, letters: Sequence[Letters]) -> None:
+    """Write the dead letters of a batch, in the place of any from an attempt before."""
+    job = task.stream.job
+    table = describe_letters(letters, job.rows, job.unit, turn.batch)
+    shard.letters = append_letters(task.late, turn.place, shard.letters, table, turn.batch)
+
+
+def _headers(store: Store, turn: Turn) -> list[dict[str, Any]]:
+    """Return what all shards of the query had noted before a batch."""
+    return [header for _, header, _ in store.headers(turn.place.query, turn.batch - 1)] if turn.batch else []
 
 
 def _seen_version(store: Store, turn: Turn, batches: Iterable[Any]) -> tuple[str, list[Any]]:
@@ -173,46 +193,63 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = _program(stream).engine(on_error=log_error)
+        engine = stage_program(stream).engine(on_error=log_error)
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
         return live.shard
-    return _restore(stream, store.load(turn.place, before), turn)
+    return _restore(task, store.load(turn.place, before), turn)
 
 
-def _program(stream: Stream) -> Program:
+def stage_program(stream: Stream) -> Program:
     """Return the program of a shard: all rules, or those of its stage."""
     program = load(stream.job)
     return program if stream.stage is None else program.taking(stream.stage.rules)
 
 
-def _restore(stream: Stream, version: Version, turn: Turn) -> Shard:
-    engine = _program(stream).restore(version.snapshot, on_error=log_error)
-    if engine.restored is not None and engine.restored.dropped:
-        _LOG.warning("%s: the changed rules have no place for %s", turn.place, ", ".join(engine.restored.dropped))
-    header = version.header
+def _restore(task: Task, version: Version, turn: Turn) -> Shard:
+    """Return the shard of a version; refuse to lose what waits, unless that is allowed."""
+    stream, header = task.stream, version.header
+    dropped = changes_of(version, stream, stage_program).dropped
+    if dropped:
+        refuse_dropped(str(turn.place), dropped, allowed=task.allow_dropped)
+    engine = _restore_engine(stage_program(stream), version)
+    shard = Shard(engine, _read_watermark(stream, header), header["began"], read_held(version.held))
+    shard.layouts = tuple(
+        (tag, tuple((column, slot) for column, slot in columns)) for tag, columns in header["layouts"]
+    )
+    shard.counts = dict(header["counts"])
+    shard.causes = dict(header.get("causes", {LATE: shard.counts["late"]}))
+    shard.ended = header.get("ended", False)
+    number, size = header.get("letters", (0, 0))
+    shard.letters = (number, size)
+    return shard
+
+
+def _restore_engine(program: Program, version: Version) -> Engine:
+    """Return an engine that goes on from a version; a fresh one, in time, if no rule is the same."""
+    try:
+        return program.restore(version.snapshot, on_error=log_error)
+    except SnapshotError as error:
+        if error.code != "E425":
+            raise
+    engine = program.engine(on_error=log_error)
+    if version.header["reached"] > BEGINNING:
+        engine.advance(to=Fraction(version.header["reached"], MICROSECONDS))
+    return engine
+
+
+def _read_watermark(stream: Stream, header: Mapping[str, Any]) -> Watermark:
     watermark = Watermark(stream.lateness, range(stream.sources))
     watermark.reached = header["reached"]
     watermark.latest.update(enumerate(header["latest"]))
     watermark.idle.update(header["idle"])
-    held = None
-    if version.held:
-        with pa.ipc.open_stream(pa.py_buffer(version.held)) as reader:
-            held = reader.read_all()
-    layouts = tuple((tag, tuple((column, slot) for column, slot in columns)) for tag, columns in header["layouts"])
-    return Shard(engine, watermark, header["began"], held, layouts, dict(header["counts"]))
+    return watermark
 
 
-def _version(shard: Shard, turn: Turn) -> Version:
+def _version(shard: Shard, turn: Turn, program: str) -> Version:
     """Return the shard as it is after a batch."""
     mark = shard.watermark
-    held = b""
-    if shard.held is not None:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, shard.held.schema) as writer:
-            writer.write_table(shard.held)
-        held = sink.getvalue().to_pybytes()
     header = {
         "batch": turn.batch,
         "reached": mark.reached,
@@ -221,10 +258,14 @@ def _version(shard: Shard, turn: Turn) -> Version:
         "began": shard.began,
         "layouts": shard.layouts,
         "counts": shard.counts,
+        "causes": shard.causes,
+        "letters": shard.letters,
+        "ended": shard.ended,
         "facts": shard.facts,
+        "program": program,
         "held": 0 if shard.held is None else shard.held.num_rows,
     }
-    return Version(header, held, shard.engine.snapshot())
+    return Version(header, write_held(shard.held), shard.engine.snapshot())
 
 
 # shards that live on
@@ -267,22 +308,6 @@ def live_shards() -> LiveShards:
     return LiveShards()
 
 
-# what comes too late
-
-
-def write_letters(task: Task, turn: Turn, letters: Sequence[Letters]) -> None:
-    """Write the dead letters of a batch as one file, in the place of any from an attempt before."""
-    found = describe_letters(letters, task.stream)
-    rows = sorted(found, key=lambda row: (row["end"] or 0.0, row["event"] or "", row["args"]))
-    table = pa.Table.from_pylist([{**row, "batch": turn.batch} for row in rows], schema=LETTERS)
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink)
-    files, folder = open_folder(task.late)
-    place = turn.place
-    name = f"{place.query}-{place.stage}-{place.shard}-{turn.batch}.parquet"
-    write_whole(files, f"{folder}/{name}", sink.getvalue().to_pybytes())
-
-
 # rows beside those of the engine
 
 
@@ -296,19 +321,3 @@ def leave_equal_out(batches: Iterable[Any]) -> Iterator[Any]:
             fresh.append(key not in seen)
             seen.add(key)
         yield batch.filter(pa.array(fresh, pa.bool_()))
-
-
-def mark_time(source: str, shards: int, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield one mark per shard: how far a source has come, by its only column."""
-    latest = None
-    for batch in batches:
-        column = batch.column(0)
-        if pa.types.is_floating(column.type):
-            column = column.filter(pc.fill_null(pc.is_finite(column), False))
-        largest = pc.max(column)
-        if largest.is_valid and (latest is None or largest.as_py() > latest.as_py()):
-            latest = largest
-    if latest is not None:
-        tags = pa.repeat(pa.scalar(NO_EVENT + source), shards)
-        columns = [tags, pa.repeat(latest, shards), pa.array(range(shards), pa.int32())]
-        yield pa.RecordBatch.from_arrays(columns, names=["tag", "time", "shard"])

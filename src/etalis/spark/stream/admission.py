@@ -1,0 +1,200 @@
+"""Which rows of a micro-batch are taken, and when: marks move the watermark, what cannot be taken is a dead letter.
+
+Rows wait as Arrow rows, not as events, until the watermark passes their end. Law: which rows are refused, and why,
+depends on the state before the batch, its marks and the row alone; so all shards and stages agree, and a batch that is
+run again refuses the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from etalis.runtime.engine import Engine
+from etalis.runtime.order import Watermark
+from etalis.runtime.state import BEGINNING
+from etalis.spark.held import Layouts, fit_rows
+from etalis.spark.shard import Job
+from etalis.spark.stage import Relayed
+from etalis.spark.stream.letters import Cause, Letters
+from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
+from etalis.spark.way import parts_of
+from etalis.tables.refusals import find_refused
+from etalis.tables.sorting import END, START, TAG
+from etalis.temporal.columns import read_times
+from etalis.temporal.interval import to_seconds
+
+_EARLIEST, _LATEST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """What a shard of a stream needs to know beside its job: sources, and in microseconds how late and how idle.
+
+    `layouts` says which columns rows of each tag came from, so that rows that wait fit a changed program. With `stage`
+    it is one stage of several; `told` are the tags of rows that it counts, and tells if they cannot be taken: the first
+    stage to read a row does; None for all.
+    """
+
+    job: Job
+    layouts: Layouts
+    sources: int
+    lateness: int
+    idle: int | None
+    arrives: bool
+    told: frozenset[str] | None = None
+    stage: Relayed | None = None
+    ahead: Ahead | None = None
+
+
+@dataclass(slots=True)
+class Shard:
+    """What one shard knows between batches; `began` is the first moment that any source told."""
+
+    engine: Engine
+    watermark: Watermark
+    began: int | None = None
+    held: Any = None  # rows that are not settled, None before the first ones
+    layouts: Layouts = ()
+    counts: dict[str, int] = field(default_factory=lambda: {"rows": 0, "late": 0, "made": 0})
+    causes: dict[Cause, int] = field(default_factory=dict)  # of the dead letters
+    facts: str | None = None  # the version that it sees, where facts are refreshed
+    ended: bool = False  # whether all that was owed has been reported
+    letters: tuple[int, int] = (0, 0)  # which file of dead letters it writes, and its size
+
+    @property
+    def latest(self) -> int | None:
+        """The latest time of any source."""
+        return max((end for end in self.watermark.latest.values() if end > BEGINNING), default=None)
+
+    def follow(self, marks: Mapping[str, int], stream: Stream) -> int:
+        """Note how far the sources have come; return the watermark."""
+        mark = self.watermark
+        told = {source: marks[str(source)] for source in range(stream.sources) if str(source) in marks}
+        clock = marks.get(CLOCK)
+        if clock is not None:  # it speaks for all
+            told = {source: max(clock, told.get(source, clock)) for source in range(stream.sources)}
+        if told and self.began is None:
+            self.began = min(told.values())
+        mark.idle -= told.keys()
+        for number, end in told.items():
+            mark.see(number, end)
+        if stream.idle is not None and self.began is not None:
+            newest = max(mark.latest.values())
+            quiet = [s for s, end in mark.latest.items() if newest - max(end, self.began) > stream.idle]
+            for source in quiet:
+                mark.rest(source)
+        return mark.reached
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The rows of a batch that are taken, their ends, the watermark, and whether the stream ends with them."""
+
+    rows: Any
+    end: Any
+    reached: int
+    ends: bool = False
+
+
+def admit(shard: Shard, stream: Stream, table: Any, letters: list[Letters]) -> Admitted:
+    """Let marks move the watermark, and put aside the rows that cannot be taken."""
+    table = pa.table(table.columns, names=table.column_names)  # columns of Spark say whether they may be null
+    rows, told = split_marks(table)
+    marks = read_marks(told, stream.ahead, shard.latest)
+    before = shard.watermark.reached
+    reached = shard.follow(marks.latest, stream)
+    rows = _refuse_wrong(rows, stream, letters)
+    rows, end = _refuse_misplaced(rows, stream, before, marks, shard.ended, letters)
+    shard.counts["rows"] += rows.num_rows if stream.told is None else _count(rows[TAG], stream.told)
+    for letter in letters:
+        shard.counts["late"] += len(letter.reasons)
+        shard.causes[letter.cause] = shard.causes.get(letter.cause, 0) + len(letter.reasons)
+    return Admitted(rows, end, reached, marks.ends and not shard.ended)
+
+
+def _count(tags: Any, told: frozenset[str]) -> int:
+    """Return how many rows are counted here, and not by an earlier stage."""
+    return int(pc.sum(pc.is_in(tags, pa.array(sorted(told), pa.string()))).as_py() or 0)
+
+
+def _last(rows: Any) -> str:
+    return END if END in rows.column_names else START
+
+
+def _refuse_wrong(rows: Any, stream: Stream, letters: list[Letters]) -> Any:
+    """Put aside rows without event or time, or with values of a wrong type; return the others."""
+    job = stream.job
+    parts = parts_of(job)
+    wrong = find_refused(rows, (START, _last(rows)), job.unit, parts, TAG, job.made)
+    if not len(wrong):
+        return rows
+    found = rows.take(pa.array(wrong.rows))
+    causes = np.array(_causes(found, job.unit, {part.tag for part in parts}))
+    for cause in dict.fromkeys(causes.tolist()):
+        mine = causes == cause
+        reasons = [reason for reason, is_mine in zip(wrong.reasons, mine, strict=True) if is_mine]
+        _tell(Letters(found.filter(pa.array(mine)), reasons, cause), stream, letters)
+    return rows.filter(wrong.others(rows.num_rows))
+
+
+def _causes(rows: Any, unit: str, known: set[str]) -> list[Cause]:
+    """Say of rows that are refused what it is that is wrong: the event, the time, or a value."""
+    start, end = read_times(rows[START], unit), read_times(rows[_last(rows)], unit)
+    wrong = start.micros > end.micros
+    for times in (start, end):
+        wrong = wrong if times.bad is None else wrong | times.bad
+    pairs = zip(rows[TAG].to_pylist(), wrong.tolist(), strict=True)
+    return ["event" if tag not in known else "time" if is_wrong else "value" for tag, is_wrong in pairs]
+
+
+def _refuse_misplaced(
+    rows: Any, stream: Stream, before: int, marks: Marks, ended: bool, letters: list[Letters]
+) -> tuple[Any, Any]:
+    """Put aside rows that come too late or too early; return the others and their ends."""
+    end = read_times(rows[_last(rows)], stream.job.unit).micros
+    limit = marks.limit
+    ahead = np.zeros(len(end), bool) if limit is None else end > limit
+    late = (np.ones(len(end), bool) if ended else end <= max(before, _EARLIEST)) & ~ahead
+    if ahead.any() and limit is not None:
+        most = f"but rows of this batch may end at {to_seconds(limit)} at the latest"
+        _tell(_misplaced(rows, end, ahead, most, "ahead"), stream, letters)
+    if late.any():
+        settled = "the stream has ended" if ended else f"the stream is settled up to {to_seconds(before)}"
+        _tell(_misplaced(rows, end, late, f"but {settled}", "late"), stream, letters)
+    taken = ~(ahead | late)
+    return (rows, end) if taken.all() else (rows.filter(pa.array(taken)), end[taken])
+
+
+def _misplaced(rows: Any, end: Any, which: Any, why: str, cause: Cause) -> Letters:
+    reasons = [f"it ends at {to_seconds(time)}, {why}" for time in end[which].tolist()]
+    return Letters(rows.filter(pa.array(which)), reasons, cause)
+
+
+def _tell(found: Letters, stream: Stream, letters: list[Letters]) -> None:
+    """Add rows to the dead letters, but for those that another stage tells."""
+    if stream.told is None:
+        letters.append(found)
+        return
+    known = {tag for tag, _ in stream.layouts}  # only the first stage is given rows of others
+    told = [tag not in known or tag in stream.told for tag in found.rows[TAG].to_pylist()]
+    if any(told):
+        reasons = [reason for reason, mine in zip(found.reasons, told, strict=True) if mine]
+        letters.append(Letters(found.rows.filter(pa.array(told)), reasons, found.cause))
+
+
+def hold(shard: Shard, stream: Stream, admitted: Admitted) -> Any:
+    """Hold rows until the watermark passes them; return those that it has passed, at the end of the stream all."""
+    rows, end = admitted.rows, admitted.end
+    if shard.held is not None and shard.held.num_rows:
+        held = fit_rows(shard.held, shard.layouts, rows.schema, stream.layouts)
+        end = np.concatenate([read_times(held[_last(rows)], stream.job.unit).micros, end])
+        rows = pa.concat_tables([held, rows])
+    settled = end <= (_LATEST if admitted.ends else max(admitted.reached, _EARLIEST))
+    shard.held, shard.layouts = rows.filter(pa.array(~settled)).combine_chunks(), stream.layouts
+    return rows if settled.all() else rows.filter(pa.array(settled))
