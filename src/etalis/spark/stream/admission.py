@@ -8,7 +8,7 @@ run again refuses the same rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -130,7 +130,8 @@ def _last(rows: Any) -> str:
 def _refuse_wrong(rows: Any, stream: Stream, letters: list[Letters]) -> Any:
     """Put aside rows without event or time, or with values of a wrong type; return the others."""
     job = stream.job
-    parts = parts_of(job)
+    columns = {tag: {f"s{slot}": name for name, slot in places} for tag, places in stream.layouts}
+    parts = [replace(x, names=tuple(columns[x.tag][name] for name in x.columns)) for x in parts_of(job)]
     wrong = find_refused(rows, (START, _last(rows)), job.unit, parts, TAG, job.made)
     if not len(wrong):
         return rows
