@@ -1,4 +1,4 @@
-"""`etalis pipeline check | run | status`: pipelines on Spark from a TOML file (docs/pipeline.md)."""
+"""`etalis pipeline check | run | drain | status`: pipelines on Spark from a TOML file (docs/pipeline.md)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Run programs on Spark from a file.", no_args_is_help=True, rich_markup_mode=None)
 
 PipelineFile = Annotated[Path, typer.Argument(help="TOML file of a pipeline.", exists=True, dir_okay=False)]
+CAUSES = {
+    "late": "too late",
+    "ahead": "too far ahead",
+    "event": "no event",
+    "time": "no time",
+    "value": "a wrong value",
+}
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON object.")]
 
 
@@ -59,6 +66,22 @@ def run(
         print(describe(figures), file=sys.stderr)
         if figures.state == "stopped" and not checked.pipeline.run.is_stream:
             raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+@app.command()
+def drain(
+    pipeline: PipelineFile,
+    *,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+) -> None:
+    """End a stream that is stopped: take the rows that are there, then report all that is owed."""
+    from etalis.pipeline import drain_pipeline
+
+    with reporting():
+        checked = _check(pipeline)
+        with _Display(quiet) as display:
+            figures = drain_pipeline(checked, show=display.show)
+        print(describe(figures), file=sys.stderr)
 
 
 @app.command()
@@ -118,6 +141,8 @@ def _status_lines(figures: Figures, state: str, now: float) -> Iterator[str]:
     if figures.batch is not None:
         yield f"last batch: {figures.batch}, {figures.batch_seconds:.1f} s, {figures.rows_per_second:,.0f} rows/s"
     yield f"rows: {figures.rows:,} taken, {figures.held:,} held, {figures.late:,} dead letters"
+    for cause, number in sorted(figures.causes.items()):
+        yield f"  {CAUSES.get(cause, cause)}: {number:,}"
     yield f"matches: {figures.matched:,}"
     for rule, number in sorted(figures.matches.items()):
         yield f"  {rule}: {number:,}"

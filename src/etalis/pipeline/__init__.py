@@ -1,4 +1,4 @@
-"""Pipelines from a file: `etalis pipeline check | run | status pipeline.toml` (docs/pipeline.md).
+"""Pipelines from a file: `etalis pipeline check | run | drain | status pipeline.toml` (docs/pipeline.md).
 
 A TOML file says where events come from, which program finds complex events in them, and where those go. Everything that
 can be known is checked before Spark starts, all problems at once.
@@ -7,7 +7,7 @@ can be known is checked before Spark starts, all problems at once.
 from __future__ import annotations
 
 from etalis.pipeline.check import Checked, check_pipeline
-from etalis.pipeline.run import run_pipeline, status_path
+from etalis.pipeline.run import drain_pipeline, run_pipeline, status_path
 from etalis.pipeline.spec import Pipeline, read_pipeline
 
-__all__ = ["Checked", "Pipeline", "check_pipeline", "read_pipeline", "run_pipeline", "status_path"]
+__all__ = ["Checked", "Pipeline", "check_pipeline", "drain_pipeline", "read_pipeline", "run_pipeline", "status_path"]

@@ -15,7 +15,7 @@ from etalis.errors import EtalisError, InputError, Problem
 from etalis.pipeline.assemble import assemble
 from etalis.pipeline.columns import AT, END, EVENT, ORDER, START, Arranger, SchemaError, data_files, known_columns
 from etalis.pipeline.places import Path as Key
-from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, SinkPart, SourcePart, read_draft
+from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
 from etalis.runtime.program import Program
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.kinds import kinds_received
@@ -26,7 +26,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "kafka": ("servers", "topic"),
 }  # fmt: skip
 _STREAM_ONLY = ("rate", "socket")
-_ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint")
+_ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint", "ahead", "max_rejected", "allow_dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +123,9 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
     run = pipeline.run
     if not run.is_stream:
         hint = 'leave it out, or say trigger = "available_now" or trigger = "10 seconds" in [run]'
+        usual = RunPart()
         for name in _ENDLESS:
-            if getattr(run, name):
+            if getattr(run, name) != getattr(usual, name):
                 yield pipeline.problem("E705", f"{name} is for streams, and this runs once", ("run", name), hint)
         if pipeline.dead_letters is not None:
             message = "dead letters are for streams, and this runs once"

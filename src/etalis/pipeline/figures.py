@@ -44,6 +44,7 @@ class Figures:
     latest: float | None = None  # the latest time of a row
     watermark: float | None = None
     error: str | None = None
+    causes: Mapping[str, int] = field(default_factory=dict)  # of dead letters
 
     @property
     def is_running(self) -> bool:
@@ -123,6 +124,13 @@ _METRICS: Mapping[str, tuple[str, str, Callable[[Figures], float | None]]] = {
 }
 
 
+# metric: (what it is, by what it is counted, the counts)
+_COUNTS: Mapping[str, tuple[str, str, Callable[[Figures], Mapping[str, int]]]] = {
+    "etalis_matches_total": ("complex events found, by rule", "rule", lambda f: f.matches),
+    "etalis_dead_letters_by_cause_total": ("rows that could not be taken, by cause", "cause", lambda f: f.causes),
+}
+
+
 def to_prometheus(figures: Figures) -> str:
     """Return figures in the text format of Prometheus."""
     label = f'pipeline="{_escaped(figures.pipeline)}"'
@@ -131,9 +139,10 @@ def to_prometheus(figures: Figures) -> str:
         value = value_of(figures)
         if value is not None:
             lines += [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}", f"{name}{{{label}}} {_number(value)}"]
-    lines += ["# HELP etalis_matches_total complex events found, by rule", "# TYPE etalis_matches_total counter"]
-    for rule, count in sorted(figures.matches.items()):
-        lines.append(f'etalis_matches_total{{{label},rule="{_escaped(rule)}"}} {count}')
+    for name, (meaning, by, counts_of) in _COUNTS.items():
+        lines += [f"# HELP {name} {meaning}", f"# TYPE {name} counter"]
+        counts = sorted(counts_of(figures).items())
+        lines += [f'{name}{{{label},{by}="{_escaped(value)}"}} {count}' for value, count in counts]
     return "\n".join(lines) + "\n"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time as clock
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -97,9 +98,13 @@ def shard_figures(root: str, query: str, batch: int) -> dict[str, Any]:
     first = [header for stage, header, _ in headers if stage == _FIRST_STAGE]
     latest = [time for header in first for time in header["latest"] if abs(time) < _FAR]
     reached = [header["reached"] for header in first if abs(header["reached"]) < _FAR]
+    causes: Counter[str] = Counter()
+    for _, header, _ in headers:
+        causes.update(header.get("causes", {}))
     return {
         "rows": sum(header["counts"]["rows"] for _, header, _ in headers),
         "late": sum(header["counts"]["late"] for _, header, _ in headers),
+        "causes": dict(causes),
         "held": sum(header["held"] for header in first),
         "state_bytes": sum(size for _, _, size in headers),
         "latest": max(latest) / MICROSECONDS if latest else None,

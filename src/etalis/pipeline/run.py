@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,14 @@ from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.startup import active_session, check_pyspark, session
+from etalis.spark.store import Store
+from etalis.spark.stream.restart import query_of
 from etalis.spark.told import Columns
 from etalis.tables.schema import Given
 
 STATE = "etalis-state"
 LATE = "etalis-late"
+_TRIES = 5  # to drain a stream to which rows come
 _WAIT = 1  # seconds between two looks whether a stream is to stop
 
 
@@ -57,23 +60,41 @@ def run_pipeline(checked: Checked, *, spark: Any = None, show: Callable[[Figures
 
     Without a session it uses the one that there is, or starts one and stops it again.
     """
+    return _in_session(checked, spark, show, run_stream if checked.pipeline.run.is_stream else run_once)
+
+
+def drain_pipeline(
+    checked: Checked, *, spark: Any = None, show: Callable[[Figures], object] = lambda _: None
+) -> Figures:
+    """Take all rows that are there, then end the stream: its sinks get what it owes; return its figures."""
+    pipeline = checked.pipeline
+    if not pipeline.run.is_stream:
+        message, hint = "this pipeline runs once, and owes nothing when it has", "run it: etalis pipeline run"
+        raise InputError(pipeline.problem("E705", message, ("run",), hint))
+    run = replace(pipeline.run, trigger=AVAILABLE_NOW)
+    return _in_session(replace(checked, pipeline=replace(pipeline, run=run)), spark, show, drain_stream)
+
+
+def _in_session(
+    checked: Checked, spark: Any, show: Callable[[Figures], object], work: Callable[[Setup], bool]
+) -> Figures:
     check_pyspark()
     given = spark or active_session()
     used = given or _start(checked.pipeline)
     try:
-        return _run(checked, used, show)
+        return _run(checked, used, show, work)
     finally:
         if given is None:
             used.stop()
 
 
-def _run(checked: Checked, spark: Any, show: Callable[[Figures], object]) -> Figures:
+def _run(checked: Checked, spark: Any, show: Callable[[Figures], object], work: Callable[[Setup], bool]) -> Figures:
     progress = Progress(checked.pipeline, status_path(checked.pipeline), show)
     rules = tuple(dict.fromkeys(h.label for h in checked.program.plans()))
     setup = Setup(spark, checked, progress, rules)
     try:
         progress.tell()
-        finished = run_stream(setup) if checked.pipeline.run.is_stream else run_once(setup)
+        finished = work(setup)
     except KeyboardInterrupt:
         finished = False
     except Exception as error:
@@ -172,12 +193,26 @@ def _targets(setup: Setup, frames: dict[str | None, Any]) -> list[Target]:
 # as a stream
 
 
-def run_stream(setup: Setup) -> bool:
+def drain_stream(setup: Setup) -> bool:
+    """Run a query over all that is there, then end its stream; return whether it came to its end."""
+    state = f"{str(setup.pipeline.run.checkpoint).rstrip('/')}/{STATE}"
+    for _ in range(_TRIES):
+        if not run_stream(setup) or not run_stream(setup, close=True):
+            return False
+        query = query_of(str(setup.pipeline.run.checkpoint))
+        if query is not None and Store(state).has_ended(query):
+            return True
+    hint = "stop what writes to the sources, then drain again"
+    raise InputError(Problem("E713", "rows keep coming, and a stream ends when none come any more", hint=hint))
+
+
+def run_stream(setup: Setup, *, close: bool = False) -> bool:
     """Run a query until it ends or is told to stop; return whether it came to its end."""
     checkpoint = str(setup.pipeline.run.checkpoint).rstrip("/")
     state = f"{checkpoint}/{STATE}"
     frames = load_events(setup.spark, setup.checked)
-    results = _detect(setup, frames, **_streaming(setup.pipeline, state), clock=_clock(setup))
+    streaming = _streaming(setup.pipeline, state) | {"checkpoint": checkpoint, "close": close}
+    results = _detect(setup, frames, **streaming, clock=_clock(setup))
     targets = _targets(setup, frames)
     writer = _writer(setup, observe_rules(results, setup.rules), targets).option("checkpointLocation", checkpoint)
     listener = make_listener(setup.progress, state, setup.rules)
@@ -199,7 +234,8 @@ def _streaming(pipeline: Pipeline, state: str) -> dict[str, Any]:
     tables = [table for table in pipeline.knowledge if not table.is_fixed]
     knowledge = {table.name: Columns(table.path, table.columns or None) for table in tables}
     refreshed = {table.name: table.refreshed for table in tables} or None
-    told = {"knowledge": knowledge, "refreshed": refreshed, "reporting": run.reporting}
+    told = {"knowledge": knowledge, "refreshed": refreshed, "reporting": run.reporting, "ahead": run.ahead}
+    told |= {"max_rejected": run.max_rejected, "allow_dropped": run.allow_dropped}
     return {**told, "state": state, "lateness": run.lateness, "idle": run.idle, "late": late}
 
 

@@ -19,6 +19,8 @@ from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
 from etalis.spark.durations import to_duration
 from etalis.spark.refresh import BATCH
+from etalis.spark.stream.lateness import NONE, USUAL
+from etalis.spark.stream.rejected import read_bound
 from etalis.spark.streaming import REPORTING
 from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
@@ -107,6 +109,9 @@ class RunPart:
     clock: bool = False
     unit: str = "s"
     shards: int | None = None
+    ahead: Any = USUAL
+    max_rejected: int | float | None = None
+    allow_dropped: bool = False
 
     @property
     def is_stream(self) -> bool:
@@ -226,6 +231,19 @@ def _duration(value: Any, _: Path) -> Any:
     return value
 
 
+def _ahead(value: Any, folder: Path) -> Any:
+    return value if value == NONE else _duration(value, folder)
+
+
+def _bound(value: Any, _: Path) -> int | float:
+    try:
+        read_bound(value)
+    except InputError:
+        raise ValueError from None
+    assert isinstance(value, int | float)
+    return value
+
+
 def _trigger(value: Any, folder: Path) -> str:
     text = _text(value, folder)
     if text not in (ONCE, AVAILABLE_NOW):
@@ -281,6 +299,8 @@ _RUN = {
     "trigger": Kind('"once", "available_now", or a text such as "10 seconds"', _trigger), "checkpoint": PLACE,
     "lateness": DURATION, "reporting": _one_of(*REPORTING), "idle": DURATION, "clock": YES_NO,
     "unit": _one_of(*UNITS), "shards": COUNT,
+    "ahead": Kind('seconds, a text such as "10 minutes", or "none"', _ahead),
+    "max_rejected": Kind("a number of rows, or a share of all such as 0.01", _bound), "allow_dropped": YES_NO,
 }  # fmt: skip
 SECTIONS: Mapping[str, tuple[type, bool, Mapping[str, Kind]]] = {
     "program": (ProgramPart, False, {"files": PLACES, "policy": _one_of(*POLICIES), "flags": FLAGS}),

@@ -141,6 +141,12 @@ class Store:
         found = [int(name.removesuffix(_SUFFIX)) for name in names if name.removesuffix(_SUFFIX).isdecimal()]
         return max(found, default=None)
 
+    def has_ended(self, query: str) -> bool:
+        """Tell whether a query has reported all that it owes, and takes nothing more."""
+        place = Place(query, "stage-1", 0)
+        batch = self.latest(place)
+        return batch is not None and bool(self.header(place, batch).get("ended"))
+
     def _manifest(self, query: str, stage: str) -> str:
         return f"{self.folder}/{query}/{stage}/manifest.json"
 

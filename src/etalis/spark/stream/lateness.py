@@ -62,7 +62,8 @@ def _planned(jdf: Any) -> Iterator[tuple[str, int]]:
         node = waiting.pop()
         if node.nodeName() == "EventTimeWatermark":
             delay = node.delay()
-            yield node.eventTime().name(), (delay.days * 86_400_000) + delay.microseconds // 1000
+            days, rest = delay.extractAsPeriod().getDays(), delay.extractAsDuration().toMillis()
+            yield node.eventTime().name(), days * 86_400_000 + rest
         children = node.children()
         waiting += [children.apply(i) for i in range(children.size())]
 
