@@ -143,10 +143,13 @@ def test_a_row_too_far_ahead_of_the_latest_moves_nothing(tmp_path: Path, shards:
     stream.run(1, [row("b", 28, k=3.0), row("a", 500, k=5.0)])
     found = stream.run(2, [row("a", 38, k=6.0), row("a", 49, k=7.0)])
     assert sorted((r["event"], r["args"]) for r in found if r["event"] == "d") == [("d", "[3, 1.0, 1.0]")]
+    flagged = make(tmp_path / "flag", f":- set_flag(max_ahead, 10). {TEXT}", shards=shards)
+    assert flagged.tasks[0].stream.ahead == stream.tasks[0].stream.ahead
+    assert flagged.tasks[0].stream.job.settings.max_ahead is None  # a shard alone would see gaps that are none
     assert [(cause, args, reason) for cause, _, args, reason, _ in found_letters(tmp_path)] == [
-        ("ahead", "[4.0, 1.0]", "it ends at 40, but rows of this batch may end at 28 at the latest"),
-        ("ahead", "[5.0, 1.0]", "it ends at 500, but rows of this batch may end at 38 at the latest"),
-        ("ahead", "[7.0, 1.0]", "it ends at 49, but rows of this batch may end at 48 at the latest"),
+        ("ahead", "[4.0, 1.0]", "it ends at 40, more than 10 s after the latest time, 18"),
+        ("ahead", "[5.0, 1.0]", "it ends at 500, more than 10 s after the latest time, 28"),
+        ("ahead", "[7.0, 1.0]", "it ends at 49, more than 10 s after the latest time, 38"),
     ]
 
 

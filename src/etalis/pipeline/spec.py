@@ -19,7 +19,7 @@ from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
 from etalis.spark.durations import to_duration
 from etalis.spark.refresh import BATCH
-from etalis.spark.stream.lateness import NONE, USUAL
+from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.rejected import read_bound
 from etalis.spark.streaming import REPORTING
 from etalis.tables.schema import refuse
@@ -109,7 +109,7 @@ class RunPart:
     clock: bool = False
     unit: str = "s"
     shards: int | None = None
-    ahead: Any = USUAL
+    ahead: Any = None
     max_rejected: int | float | None = None
     allow_dropped: bool = False
 

@@ -19,7 +19,6 @@ from etalis.spark.refresh import asked_tables, find_tables
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.stream.ending import end_stream
-from etalis.spark.stream.lateness import USUAL
 from etalis.spark.stream.restart import Restart, check_restart, query_of
 from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.told import pack, tell
@@ -52,7 +51,7 @@ class SparkProgram:
         envelope: bool = False, knowledge: Mapping[str, Any] | None = None, contributors: bool = False,
         id: str | None = None, memory: int = USUAL_MEMORY, state: str | None = None,  # noqa: A002
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
-        late: str | None = None, refreshed: Any = None, ahead: Any = USUAL, max_rejected: float | None = None,
+        late: str | None = None, refreshed: Any = None, ahead: Any = None, max_rejected: float | None = None,
         checkpoint: str | None = None, allow_dropped: bool = False, close: bool = False,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.

@@ -23,7 +23,7 @@ from etalis.spark.staging import StagePlan
 from etalis.spark.store import Store, open_folder
 from etalis.spark.stream.admission import Stream
 from etalis.spark.stream.ending import end_tag, read_ends
-from etalis.spark.stream.lateness import USUAL, find_ahead, find_lateness
+from etalis.spark.stream.lateness import find_ahead, find_lateness
 from etalis.spark.stream.marks import CLOCK, VERSION, Ahead, Marking, mark_time
 from etalis.spark.stream.rejected import read_bound
 from etalis.spark.told import Told
@@ -51,7 +51,7 @@ class Streaming:
     clock: Any = None
     late: str | None = None
     refreshed: Any = None
-    ahead: Any = USUAL
+    ahead: Any = None
     max_rejected: Any = None
     checkpoint: str | None = None
     allow_dropped: bool = False
@@ -64,8 +64,8 @@ class Streaming:
 
 
 def stream_settings(program: Program, given: Streaming) -> Settings:
-    """Return the settings of the engines of a stream."""
-    own = program.settings
+    """Return the settings of the engines of a stream; what comes too late or too early does not reach them."""
+    own = replace(program.settings, max_ahead=None)
     reporting = given.reporting or own.reporting
     if reporting not in REPORTING:
         raise refuse("E605", f"reporting is {reporting!r}", f"one of {', '.join(REPORTING)}")
@@ -99,7 +99,8 @@ def plan_stream(
         plan = make(_one_shard(shards), staged=False)
     plan = replace(plan, job=replace(plan.job, settings=replace(settings, policy=plan.job.settings.policy)))
     lateness = find_lateness(program.settings, given.lateness, frames, plan.frames)
-    return plan, stream_tasks(plan, given, lateness)
+    ahead = find_ahead(program.settings, given.ahead, plan.frames)
+    return plan, stream_tasks(plan, given, lateness, ahead)
 
 
 def fit_checkpoint(given: Streaming, query: str | None) -> Streaming:
@@ -116,7 +117,7 @@ def fit_checkpoint(given: Streaming, query: str | None) -> Streaming:
     return given
 
 
-def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...]:
+def stream_tasks(plan: Plan, given: Streaming, lateness: int, ahead: Ahead | None = None) -> tuple[Task, ...]:
     """Return what the shards of a stream need to know, stage by stage."""
     if given.state is None:
         hint = 'say where the shards keep what they know: state="folder", one that all workers share'
@@ -124,7 +125,6 @@ def stream_tasks(plan: Plan, given: Streaming, lateness: int) -> tuple[Task, ...
     idle = None if given.idle is None else to_duration("idle", given.idle)
     arrives = plan.job.settings.reporting == "on_arrival"
     layouts = tuple((x.tag, tuple(zip(x.columns, places, strict=True))) for x, places in plan.slots.places)
-    ahead = find_ahead(plan.job.settings, given.ahead, plan.frames)
     stream = Stream(plan.job, layouts, len(plan.frames), lateness, idle, arrives, ahead=ahead)
     late = given.late or f"{given.state.rstrip('/')}/late"
     for folder in (given.state, late):

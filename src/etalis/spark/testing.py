@@ -34,12 +34,13 @@ from etalis.tables.output import END, START
 from etalis.tables.parts import Kind
 from etalis.tables.schema import refuse
 from etalis.temporal.event import Event, sort_key
+from etalis.temporal.interval import LATEST
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
 
 _START, _END, _RANK, _NUMBER = "_start", "_end", "_rank", "_number"
-_CLOSED = 1 << 61  # microseconds: a time that settles everything
+_CLOSED = LATEST  # a time that settles everything
 _DECLARED: Mapping[str, pa.DataType] = {
     "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "bool": pa.string(), "time": pa.float64(),
 }  # fmt: skip

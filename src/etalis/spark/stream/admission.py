@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from etalis.runtime.ahead import describe_ahead
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import Watermark
 from etalis.runtime.state import BEGINNING
@@ -162,19 +163,17 @@ def _refuse_misplaced(
     limit = marks.limit
     ahead = np.zeros(len(end), bool) if limit is None else end > limit
     late = (np.ones(len(end), bool) if ended else end <= max(before, _EARLIEST)) & ~ahead
-    if ahead.any() and limit is not None:
-        most = f"but rows of this batch may end at {to_seconds(limit)} at the latest"
-        _tell(_misplaced(rows, end, ahead, most, "ahead"), stream, letters)
+    if stream.ahead is not None and limit is not None and ahead.any():
+        most = stream.ahead.most
+        wall = limit - most if stream.ahead.of_clock else None
+        reasons = [describe_ahead(time, limit - most, most, wall) for time in end[ahead].tolist()]
+        _tell(Letters(rows.filter(pa.array(ahead)), reasons, "ahead"), stream, letters)
     if late.any():
         settled = "the stream has ended" if ended else f"the stream is settled up to {to_seconds(before)}"
-        _tell(_misplaced(rows, end, late, f"but {settled}", "late"), stream, letters)
+        reasons = [f"it ends at {to_seconds(time)}, but {settled}" for time in end[late].tolist()]
+        _tell(Letters(rows.filter(pa.array(late)), reasons, "late"), stream, letters)
     taken = ~(ahead | late)
     return (rows, end) if taken.all() else (rows.filter(pa.array(taken)), end[taken])
-
-
-def _misplaced(rows: Any, end: Any, which: Any, why: str, cause: Cause) -> Letters:
-    reasons = [f"it ends at {to_seconds(time)}, {why}" for time in end[which].tolist()]
-    return Letters(rows.filter(pa.array(which)), reasons, cause)
 
 
 def _tell(found: Letters, stream: Stream, letters: list[Letters]) -> None:

@@ -12,7 +12,6 @@ from etalis.spark.stream.marks import Ahead
 from etalis.tables.column_types import MOMENTS
 from etalis.tables.schema import Frame, refuse
 
-USUAL = "usual"  # the bound that holds where the caller says nothing
 NONE = "none"
 HOUR = 3600 * 10**6
 _DELAY = "spark.watermarkDelayMs"  # where Spark notes the delay of `withWatermark`, with the column
@@ -71,9 +70,8 @@ def _planned(jdf: Any) -> Iterator[tuple[str, int]]:
 def find_ahead(settings: Settings, given: Any, plans: Sequence[Frame]) -> Ahead | None:
     """Return how far ahead rows may be: as given, else by the flag, else of time stamps an hour past the wall clock."""
     is_stamped = all(column_type in MOMENTS for frame in plans for column_type in frame.time_types)
-    if given != USUAL:
-        return None if given in (None, NONE) else Ahead(to_duration("ahead", given), of_clock=is_stamped)
-    flag = getattr(settings, "max_ahead", None)
-    if flag is not None:
-        return Ahead(flag, of_clock=False)
+    if given is not None:
+        return None if given in (NONE, -1) else Ahead(to_duration("ahead", given), of_clock=is_stamped)
+    if settings.max_ahead is not None:
+        return Ahead(settings.max_ahead, of_clock=False)
     return Ahead(HOUR, of_clock=True) if is_stamped else None
