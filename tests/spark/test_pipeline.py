@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from etalis.errors import InputError
-from etalis.pipeline import check_pipeline, run_pipeline
+from etalis.pipeline import check_pipeline, drain_pipeline, run_pipeline
 from etalis.pipeline.figures import Figures, read_figures
 
 pytestmark = pytest.mark.spark
@@ -241,3 +241,30 @@ def test_a_batch_of_kafka_takes_fair_shares() -> None:
     assert share({"0": (0, 30), "1": (5, 15)}, 20) == {"0": 15, "1": 10}
     assert share({"0": (0, 30), "1": (5, 15)}, 40) == {"0": 30, "1": 15}
     assert share({"0": (0, 1_000), "1": (7, 8)}, 1) == {"0": 1, "1": 8}
+
+
+def test_drain(spark: Any, folder: Path) -> None:
+    """Rows that wait and absences that are not due reach all sinks once; figures say why rows were not taken."""
+    (folder / "p.etalis").write_text(PROGRAM + "alone rule: alone(X) <- a(X, K) seq (not b(_, K) within 60).\n")
+    text = source(format="json", path="in", schema=SCHEMA) + "options = { maxFilesPerTrigger = 1 }\n"
+    text += '[[sink]]\nformat = "parquet"\npath = "all"\n[[sink]]\nformat = "json"\npath = "alone"\nevent = "alone"\n'
+    text += (
+        '[run]\ntrigger = "0 seconds"\ncheckpoint = "state"\nlateness = "5 minutes"\nahead = 500\nmax_rejected = 0.5\n'
+    )
+    rows = [{"type": "a", "ts": 24, "x": 24, "k": "k9"}, {"type": "a", "ts": 9_000, "x": 0, "k": "k9"}]
+    rows += [{"type": "a", "ts": 5_000_000_000_000, "x": 0, "k": ""}, {"type": None, "ts": 9, "x": 0, "k": ""}]
+    (folder / "in" / "2.json").write_text("\n".join(map(json.dumps, rows)) + "\n")
+    (folder / "p.toml").write_text(HEAD + text)
+    checked = check_pipeline(folder / "p.toml")
+    for _ in range(2):
+        figures = drain_pipeline(checked, spark=spark)
+        assert (figures.state, figures.rows, figures.held) == ("finished", 25, 0)
+        assert figures.causes == {"ahead": 1, "event": 1, "time": 1}
+        found = spark.read.parquet(str(folder / "all"))
+        assert pairs(found.where("event = 'pair'").collect()) == EXPECTED
+        assert [row.X for row in spark.read.json(str(folder / "alone")).collect()] == [24]
+    text = source(format="json", path="in", schema=SCHEMA) + '[[sink]]\nformat = "console"\n'
+    (folder / "p.toml").write_text(HEAD + text)
+    once = check_pipeline(folder / "p.toml")
+    with pytest.raises(InputError, match=r"E705: this pipeline runs once"):
+        drain_pipeline(once, spark=spark)

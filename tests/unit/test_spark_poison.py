@@ -18,7 +18,7 @@ from etalis.spark.stream import letters as letter_files
 from etalis.spark.stream.ending import end_tag
 from etalis.spark.stream.marks import Ahead, Marking, mark_time, read_marks
 from etalis.spark.stream.rejected import FEW
-from etalis.spark.stream.restart import check_restart
+from etalis.spark.stream.restart import check_restart, warn_of_restart
 from etalis.spark.streaming import Streaming, plan_stream
 from etalis.spark.worker import live_shards, stage_program
 from etalis.tables.schema import Given, Options
@@ -297,7 +297,11 @@ def test_the_same_rules_go_on_in_silence(tmp_path: Path) -> None:
     assert check_restart(again.tasks, "another", stage_program) is None
 
 
-def test_one_more_stage_is_refused_before_the_query_starts(tmp_path: Path) -> None:
+def test_one_more_stage_is_refused_before_the_query_starts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     make(tmp_path).run(0, [row("a", 1)])
+    warn_of_restart(make(tmp_path).tasks)
+    assert not caplog.text
+    warn_of_restart(make(tmp_path, STAGED).tasks)
+    assert "if this goes on with the checkpoint of query query, it will fail: error E622" in caplog.text
     with pytest.raises(SnapshotError, match=r"E622.*was kept with stages 1, now it would be 3"):
         check_restart(make(tmp_path, STAGED).tasks, "query", stage_program)

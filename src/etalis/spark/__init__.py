@@ -19,7 +19,7 @@ from etalis.spark.refresh import asked_tables, find_tables
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.stream.ending import end_stream
-from etalis.spark.stream.restart import Restart, check_restart, query_of
+from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
 from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.told import pack, tell
 from etalis.spark.worker import stage_program
@@ -93,7 +93,9 @@ class SparkProgram:
             fixed = {name: x for name, x in knowledge.items() if name not in {table.name for table in tables}}
             tasks = refreshing(tasks, pack(tell(self.program, fixed)))
         self.restart = None
-        if query is not None:
+        if query is None:
+            warn_of_restart(tasks)
+        else:
             self.restart = check_restart(tasks, query, stage_program, allowed=given.allow_dropped)
         if given.close:
             end_stream(self.spark, str(given.checkpoint))

@@ -134,6 +134,12 @@ class Store:
         found = read_whole(self.files, self._manifest(query, stage))
         return {} if found is None else dict(json.loads(found))
 
+    def queries(self) -> list[str]:
+        """Return the queries that have kept state here."""
+        found = self.files.get_file_info(fs.FileSelector(self.folder, allow_not_found=True))
+        folders = [info.base_name for info in found if info.type == fs.FileType.Directory]
+        return [name for name in folders if self.manifest(name, "stage-1")]
+
     def latest(self, place: Place) -> int | None:
         """Return the last batch of a shard; None if it has none."""
         folder = fs.FileSelector(self._folder(place), allow_not_found=True)

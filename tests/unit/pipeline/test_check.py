@@ -168,6 +168,13 @@ def test_what_does_not_fit(folder: Path, old: str, new: str, problem: str) -> No
     ("text", "problem"),
     [
         (GOOD + '[run]\nlateness = "1 minute"\n', "17 E705: lateness is for streams, and this runs once"),
+        (GOOD + '[run]\nahead = "1 minute"\n', "17 E705: ahead is for streams, and this runs once"),
+        (GOOD + "[run]\nmax_rejected = 0\n", "17 E705: max_rejected is for streams, and this runs once"),
+        (
+            STREAM + "max_rejected = 1.5\n",
+            "20 E704: max_rejected is a number of rows, or a share of all such as 0.01, not",
+        ),
+        (STREAM + 'ahead = "soon"\n', '20 E704: ahead is seconds, a text such as "10 minutes", or "none", not'),
         (
             STREAM.replace("10 seconds", "available_now") + "clock = true\n",
             "20 E705: a clock has no end, and available_now",

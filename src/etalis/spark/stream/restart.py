@@ -90,6 +90,18 @@ def check_restart(
     return restart
 
 
+def warn_of_restart(tasks: Sequence[Task]) -> None:
+    """Say in the log what will not fit if the only query of a folder goes on: its checkpoint was not named."""
+    store = Store(tasks[0].root)
+    queries = store.queries()
+    if len(queries) == 1:
+        try:
+            for task in tasks:
+                store.compare(queries[0], task.stage, task.manifest)
+        except SnapshotError as error:
+            _LOG.warning("if this goes on with the checkpoint of query %s, it will fail: %s", queries[0], error)
+
+
 def _read(store: Store, place: Place, batch: int, stream: Stream) -> Version:
     """Return the version of a batch, without its state if the same program has left it."""
     header = store.header(place, batch)
