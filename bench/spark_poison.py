@@ -79,7 +79,7 @@ BAD: dict[str, tuple[Callable[[Row], Row], str, str]] = {
     "the year 2090": (lambda row: replace(row, ts=row.ts + 67 * YEAR), "ahead", "it ends at 38"),
 }  # fmt: skip
 FAR = (lambda row: replace(row, ts=row.ts + 129_000 * YEAR), "time", "its time lies")
-Letter = tuple[float | None, str | None, str]  # start, card, cause
+Letter = tuple[float | None, str, str]  # start, card, cause
 
 
 @dataclass(frozen=True)
@@ -128,9 +128,8 @@ def _spoil(chance: random.Random, row: Row, batch: int, made: Poisoned) -> Row:
 def _note(bad: tuple[Callable[[Row], Row], str, str], row: Row, made: Poisoned) -> Row:
     spoil, cause, reason = bad
     spoilt = spoil(row)
-    is_read = spoilt.event in ("withdrawal", "confirmed")  # of other events the attributes are not known
     start = None if spoilt.ts is None else round(spoilt.ts / SECOND, 5)
-    made.letters[start, spoilt.card if is_read else None, cause] = reason
+    made.letters[start, spoilt.card, cause] = reason
     return spoilt
 
 
@@ -216,8 +215,7 @@ def run(folder: Path, moments: list[int], close: bool) -> None:
 def found_letters(folder: Path) -> Iterator[tuple[Letter, str]]:
     for row in pq.read_table(folder / "state" / "late").to_pylist():
         start_time = None if row["start"] is None else round(row["start"], 5)
-        args = json.loads(row["args"])
-        yield (start_time, args[0] if args else None, row["cause"]), row["reason"]
+        yield (start_time, json.loads(row["args"])[0], row["cause"]), row["reason"]
 
 
 def check(stream: Poisoned, folder: Path) -> str:

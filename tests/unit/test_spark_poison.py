@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +22,7 @@ from etalis.spark.stream.ending import end_tag
 from etalis.spark.stream.marks import Ahead, Marking, mark_time, read_marks
 from etalis.spark.stream.rejected import FEW
 from etalis.spark.stream.restart import check_restart, warn_of_restart
-from etalis.spark.streaming import Streaming, plan_stream
+from etalis.spark.streaming import Streaming, fit_checkpoint, plan_stream
 from etalis.spark.worker import live_shards, stage_program
 from etalis.tables.schema import Given, Options
 from micro_batches import Stream
@@ -154,10 +157,6 @@ def test_a_row_too_far_ahead_of_the_latest_moves_nothing(tmp_path: Path, shards:
 
 
 def test_marks_of_parts_come_to_what_a_mark_of_all_comes_to() -> None:
-    import random
-
-    import pyarrow as pa
-
     chance = random.Random(5)
     for _ in range(300):
         gap, before = chance.randrange(1, 8), chance.choice((None, chance.randrange(60)))
@@ -165,7 +164,7 @@ def test_marks_of_parts_come_to_what_a_mark_of_all_comes_to() -> None:
         ahead = Ahead(gap, of_clock=False)
         parts = [times[i::3] for i in range(3)]
         marking = Marking("0", 1, "us", ahead)
-        made = [mark for part in parts for mark in mark_time(marking, [_times(pa, part[::2]), _times(pa, part[1::2])])]
+        made = [mark for part in parts for mark in mark_time(marking, [_times(part[::2]), _times(part[1::2])])]
         marks = read_marks([mark["tag"][0].as_py()[1:] for mark in made], ahead, before)
         reached = before
         for time in sorted(times):
@@ -177,7 +176,7 @@ def test_marks_of_parts_come_to_what_a_mark_of_all_comes_to() -> None:
         assert marks.latest.get("0") == max((t for t in times if t <= reached), default=None)
 
 
-def _times(pa: Any, times: list[int]) -> Any:
+def _times(times: list[int]) -> Any:
     return pa.RecordBatch.from_arrays([pa.array(times, pa.int64())], ["time"])
 
 
@@ -195,8 +194,6 @@ def test_a_row_past_the_wall_clock_moves_nothing(tmp_path: Path) -> None:
 
 
 def _replace(task: Any, ahead: Ahead) -> Any:
-    from dataclasses import replace
-
     return replace(task, stream=replace(task.stream, ahead=ahead))
 
 
@@ -255,6 +252,16 @@ def test_the_end_on_arrival(tmp_path: Path) -> None:
     assert stream.run(0, [row("a", 1)]) == []
     assert [(r["op"], r["event"]) for r in stream.run(1, [], told=[end_tag()])] == [("+", "q")]
     assert stream.run(2, [row("a", 100)]) == []
+
+
+def test_a_query_that_was_begun_without_its_checkpoint_cannot_be_closed(tmp_path: Path) -> None:
+    """It has no source that tells its end, and Spark would refuse one more."""
+    given = Streaming(state=str(tmp_path), checkpoint="c")
+    assert fit_checkpoint(given, None).checkpoint == fit_checkpoint(given, "query").checkpoint == "c"
+    make(tmp_path).run(0, [row("a", 1)])
+    assert fit_checkpoint(given, "query").checkpoint is None
+    with pytest.raises(InputError, match=r"E605: a stream is closed by a file beside its checkpoint"):
+        fit_checkpoint(replace(given, close=True), "query")
 
 
 # changed rules

@@ -59,7 +59,7 @@ def _describe(letter: Letters, known: dict[str, Rows], unit: str) -> Iterator[di
     last = END if END in table.column_names else START
     times = zip(_seconds(table[START], unit), _seconds(table[last], unit), strict=True)
     for row, (tag, (start, end)) in enumerate(zip(table[TAG].to_pylist(), times, strict=True)):
-        slots = known[tag].slots if tag in known else ()
+        slots = known[tag].slots if tag in known else [i for i in sorted(cells) if cells[i][row] is not None]
         args = json.dumps([_plain(cells[i][row]) for i in slots], ensure_ascii=False, default=str)
         name = known[tag].name if tag in known else tag
         reason = letter.reasons[row]
