@@ -105,6 +105,32 @@ def test_a_row_that_cannot_be_taken_is_a_dead_letter_and_moves_nothing(tmp_path:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_poison_changes_nothing_for_clean_rows(tmp_path: Path, seed: int) -> None:
+    """Whatever the batches, shards, retries and restarts: the matches of the clean rows, and each bad row once."""
+    chance = random.Random(seed)
+    stream = make(tmp_path, chance.choice((TEXT, STAGED)), shards=chance.choice((1, 3)), lateness=1000, ahead=50)
+    times = [chance.randrange(60) * SECOND for _ in range(30)]
+    clean = [(chance.choice("ab"), t, t, n, float(chance.randrange(3)), float(n)) for n, t in enumerate(times)]
+    bad = [chance.choice(BAD) for _ in range(12)] + [row("a", 10_000)]
+    rows = [*clean, *bad]
+    chance.shuffle(rows)
+    cuts = sorted(chance.sample(range(len(rows)), 3))
+    found: list[Any] = []
+    parts = [rows[low:high] for low, high in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
+    for number, part in enumerate(parts):
+        if chance.randrange(2):
+            stream.run(number, part)
+            live_shards.cache_clear()
+        found += stream.run(number, part)
+    found += stream.run(len(parts), [], told=[end_tag()])
+    engine = stage_program(replace(stream.tasks[0].stream, stage=None)).engine()
+    events = [(r[0], int(r[4]), r[5], r[1] // SECOND) for r in sorted(clean, key=lambda r: (r[1], r[3]))]
+    wanted = [*engine.run(events), *engine.close()]
+    assert sorted(r["match_id"] for r in found) == sorted(event.id for event in wanted)
+    assert len(found_letters(tmp_path)) == len(bad)
+
+
 def test_a_bad_row_on_arrival_is_a_dead_letter(tmp_path: Path) -> None:
     stream = make(tmp_path, reporting="on_arrival", lateness=60, shards=1)
     found = stream.run(0, [*BAD, row("a", 1), row("b", 3)])
