@@ -16,6 +16,7 @@ import pytest
 import etalis
 from etalis.errors import InputError, SnapshotError
 from etalis.spark.batch import Form, plan_detection
+from etalis.spark.feed import Rows
 from etalis.spark.store import Store
 from etalis.spark.stream import letters as letter_files
 from etalis.spark.stream.ending import end_tag
@@ -338,3 +339,18 @@ def test_one_more_stage_is_refused_before_the_query_starts(tmp_path: Path, caplo
     assert "if this goes on with the checkpoint of query query, it will fail: error E622" in caplog.text
     with pytest.raises(SnapshotError, match=r"E622.*was kept with stages 1, now it would be 3"):
         check_restart(make(tmp_path, STAGED).tasks, "query", stage_program)
+
+
+def test_dead_letters_show_times_as_far_as_they_are_some() -> None:
+    far = (131_000 - 1970) * 31_556_952
+    for column, wanted in (
+        (pa.array(["2026-05-01T12:00:00Z", "soon", None, "1e99"]), [1777636800.0, None, None, None]),
+        (pa.array([1.5, math.nan, None, float(far)]), [1.5, None, None, float(far)]),
+        (pa.array([1, far * SECOND, None, 2], pa.timestamp("us", "UTC")), [1e-6, float(far), None, 2e-6]),
+    ):
+        rows = pa.table({"_event": ["a"] * 4, "_start": column, "s0": [1, 2, 3, 4]})
+        letters = letter_files.Letters(rows, ["why"] * 4, "time")
+        known = [Rows("a", "a", (0,), ("int",))]
+        found = letter_files.describe_letters([letters], known, "s", 7).sort_by("args")
+        assert found["start"].to_pylist() == wanted
+        assert found["args"].to_pylist() == ["[1]", "[2]", "[3]", "[4]"]

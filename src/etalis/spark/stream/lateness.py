@@ -9,7 +9,7 @@ from typing import Any
 from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.durations import to_duration
 from etalis.spark.stream.marks import Ahead
-from etalis.tables.column_types import MOMENTS
+from etalis.tables.column_types import MOMENTS, STRINGS
 from etalis.tables.schema import Frame, refuse
 
 NONE = "none"
@@ -69,7 +69,8 @@ def _planned(jdf: Any) -> Iterator[tuple[str, int]]:
 
 def find_ahead(settings: Settings, given: Any, plans: Sequence[Frame]) -> Ahead | None:
     """Return how far ahead rows may be: as given, else by the flag, else of time stamps an hour past the wall clock."""
-    is_stamped = all(column_type in MOMENTS for frame in plans for column_type in frame.time_types)
+    stamps = (*MOMENTS, *STRINGS)
+    is_stamped = all(column_type in stamps for frame in plans for column_type in frame.time_types)
     if given is not None:
         return None if given in (NONE, -1) else Ahead(to_duration("ahead", given), of_clock=is_stamped)
     if settings.max_ahead is not None:

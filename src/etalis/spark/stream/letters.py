@@ -23,6 +23,7 @@ from etalis.logic.columns import to_list
 from etalis.spark.feed import Rows
 from etalis.spark.store import Place, open_folder, read_whole, write_whole
 from etalis.tables.sorting import END, START, TAG
+from etalis.temporal.columns import read_times
 from etalis.temporal.interval import MICROSECONDS
 
 Cause: TypeAlias = Literal["late", "ahead", "event", "time", "value"]
@@ -78,10 +79,20 @@ def _plain(value: Any) -> Any:
 
 
 def _seconds(column: Any, unit: str) -> list[float | None]:
-    """Return times as they are, also those that lie outside the years that there are."""
-    scale = float(UNITS[column.type.unit if pa.types.is_timestamp(column.type) else unit])
-    numbers = column.cast(pa.int64()).to_pylist() if pa.types.is_timestamp(column.type) else column.to_pylist()
-    return [None if n is None or not math.isfinite(n) else n * scale / MICROSECONDS for n in numbers]
+    """Return times as they are, numbers also where they lie outside the years that there are."""
+    times = read_times(column, unit)
+    known = [time / MICROSECONDS for time in times.micros.tolist()]
+    if times.bad is None:
+        return known
+    if pa.types.is_timestamp(column.type):
+        column, unit = column.cast(pa.int64()), column.type.unit
+    cells = zip(known, times.bad.tolist(), column.to_pylist(), strict=True)
+    return [_far(cell, unit) if is_bad else time for time, is_bad, cell in cells]
+
+
+def _far(cell: Any, unit: str) -> float | None:
+    is_number = isinstance(cell, int | float) and math.isfinite(cell)
+    return float(cell * UNITS[unit] / MICROSECONDS) if is_number else None
 
 
 def append_letters(folder: str, place: Place, at: tuple[int, int], table: Any, batch: int) -> tuple[int, int]:
