@@ -39,7 +39,8 @@ class Stream:
         found = []
         for rank, event in events:
             tag = f"{event.name}/{len(event.args)}"
-            cells = dict(zip(places[tag], event.args, strict=True))
+            values = [None if value == "null" else value for value in event.args]
+            cells = dict(zip(places[tag], values, strict=True))
             slots = [cells.get(i) for i in range(len(self.plan.slots.types))]
             found.append((tag, event.start_time, event.end_time, rank, *slots))
         return found
@@ -70,10 +71,14 @@ class Stream:
         merged = leave_equal_out(batches) if self.plan.merged else batches
         return [row for batch in merged for row in batch.to_pylist()]
 
+    def clock_mark(self, time: int) -> str:
+        """The mark of a clock."""
+        return str(make_mark(Marking(CLOCK, 1), [(time, time)])["tag"][0])
+
     def _marks(self, rows: Sequence[Row], clock: int | None, now: int | None) -> list[str]:
         """The marks of all sources, of rows in two partitions."""
         ahead = self.tasks[0].stream.ahead
-        made = [] if clock is None else [make_mark(Marking(CLOCK, 1), [(clock, clock)])]
+        made: list[Any] = []
         for source, frame in enumerate(self.plan.frames):
             own = {layout.tag for layout in frame.layouts}
             times = [row[2] for row in rows if row[0] in own or row[0] is None]
@@ -81,7 +86,8 @@ class Stream:
                 columns = [pa.array(part, pa.int64()), pa.array([now] * len(part), pa.int64())]
                 batch = pa.RecordBatch.from_arrays(columns, ["time", "now"])
                 made += mark_time(Marking(str(source), 1, "us", ahead), [batch])
-        return [tag for mark in made for tag in mark["tag"].to_pylist()]
+        clocks = [] if clock is None else [self.clock_mark(clock)]
+        return [*clocks, *(tag for mark in made for tag in mark["tag"].to_pylist())]
 
     def _table(self, rows: Sequence[Row]) -> pa.Table:
         types = [pa.string(), pa.int64(), pa.int64(), pa.int32(), *(SPARK_TYPES[t] for t in self.plan.slots.types)]

@@ -87,7 +87,7 @@ def rows_of(run: int, case: Case, stream: Stream, chance: random.Random) -> list
         slots = [float(v) if isinstance(v, float) else v for v in row[4:]]
         cells = dict(zip([*FIXED, *columns_of(stream)], [*row[:4], *slots], strict=True))
         chance.choice(batches).append({"run": run, **cells})
-    end = {"run": run, "_event": "\0clock", "_start": END_OF_TIME, "_end": END_OF_TIME}
+    end = {"run": run, "_event": stream.clock_mark(END_OF_TIME)}
     return [*batches, [end]]
 
 
