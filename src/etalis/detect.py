@@ -9,12 +9,12 @@ order in the table.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -23,10 +23,15 @@ import pyarrow.compute as pc
 from etalis.errors import InputError, Problem
 from etalis.language.flags import with_ahead
 from etalis.logic.columns import in_one
+from etalis.plan.keys import show
+from etalis.runtime.state import BEGINNING
 from etalis.spark.batch import Form, Intake, plan_intake, plan_output
+from etalis.spark.told import tell
 from etalis.tables.door import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.knowledge_types import engine_answers
+from etalis.tables.merging import Pieces, merge, order_of, within
 from etalis.tables.output import Output, in_utc
+from etalis.tables.parts import JSON, Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sources import Source, open_source, prefetch
@@ -36,9 +41,10 @@ from etalis.tables.unfinished import Unfinished
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, Input
     from etalis.errors import ConditionError
+    from etalis.formats.row import Bad
     from etalis.plan.types import Types
     from etalis.runtime.engine import Engine
-    from etalis.runtime.order import DeadLetter
+    from etalis.runtime.order import DeadLetter, DeadLetters
     from etalis.runtime.program import Program
     from etalis.tables.intake import Told
     from etalis.temporal.event import Event
@@ -50,26 +56,28 @@ _LOG = logging.getLogger("etalis.columns")
 
 def detect(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", policy: str | None = None, select: str | None = None, envelope: bool = False,
-    match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
+    order: str | None = None, unit: str = "s", policy: str | None = None, select: str | None = None,
+    envelope: bool = False, match_id: bool = False, knowledge: Mapping[str, Any] | None = None,
+    batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     on_error: Callable[[ConditionError], object] | None = None,
     on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
-    """Return the complex events in a table of events; with more than one of `threads`, it is read in another one."""
-    options, form = Options(time, event, None, unit), Form(select, envelope, match_id=match_id)
-    table = open_source(source, batch, threads, program, options)
-    plan = _plan(program, table, options, policy)
+    """Return the complex events in a table of events, or in one table per event.
+
+    With more than one of `threads`, tables are read in another one.
+    """
+    program = tell(program, knowledge or {})
+    options, form = Options(time, event, order, unit), Form(select, envelope, match_id=match_id)
+    plan = _plan(program, _open(source, batch, threads, program, options), options, policy)
     columns = _columns()
     made = columns.ColumnRun(
         program, plan.types, policy=policy, on_error=on_error, on_dead_letter=on_dead_letter,
-        only_points=len(set(plan.frame.times)) == 1,
+        only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames),
     )  # fmt: skip
     run = _Run(plan, form, columns.warned(made))
-    door = Door(plan.frame, plan.reading_unit, plan.made, with_ahead(program.settings, ahead).max_ahead)
-    table = table if run.run.in_any_order else table.in_time(batch, options)
-    arrived = door.arriving(_scan(table, plan, known=not run.run.in_any_order))
+    feed = _Feed(plan, with_ahead(program.settings, ahead).max_ahead)
     parts: list[pa.RecordBatch] = []
-    _take_all(run, arrived if run.run.in_any_order else in_order(arrived), threads, progress, parts, door, table)
+    _take_all(run, feed, feed.whole(run, options, batch), threads, progress, parts)
     parts.extend(run.close())
     dead = run.run.engine._dead
     if dead.count and on_dead_letter is None:
@@ -81,27 +89,24 @@ def detect(
 
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", select: str | None = None, envelope: bool = False, match_id: bool = False, batch: int = BATCH,
-    threads: int = 2, progress: bool | Tell = False, ahead: float | timedelta | None = None,
+    order: str | None = None, unit: str = "s", select: str | None = None, envelope: bool = False,
+    match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
+    ahead: float | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
-    """Return the complex events that the rows of a table cause in an engine, which then goes on from there."""
+    """Return the complex events that the rows of tables cause in an engine, which then goes on from there."""
     engine.unfinished = None
     program, rules = engine.program, engine._rules
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
-    options, form = Options(time, event, None, unit), Form(select, envelope, match_id=match_id)
-    table = open_source(source, batch, threads, program, options)
-    plan = _plan(program, table, options, rules.settings.policy)
+    options, form = Options(time, event, order, unit), Form(select, envelope, match_id=match_id)
+    plan = _plan(program, _open(source, batch, threads, program, options), options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
-    bound = with_ahead(rules.settings, ahead).max_ahead
-    door = Door(plan.frame, plan.reading_unit, plan.made, bound, latest_of(engine))
-    arrived = door.arriving(_scan(table, plan, known=False))
+    feed = _Feed(plan, with_ahead(rules.settings, ahead).max_ahead, latest_of(engine))
     parts: list[pa.RecordBatch] = []
     try:
         run.run.load()
-        ordered = arrived if run.run.in_any_order else map(in_time, arrived)
-        _take_all(run, ordered, threads, progress, parts, door, table)
+        _take_all(run, feed, feed.going_on(run), threads, progress, parts)
     except BaseException as error:
         found = pa.Table.from_batches(parts, schema=run.results.schema)
         engine.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
@@ -113,23 +118,23 @@ def detect_on(
 
 
 def _take_all(
-    run: _Run, given: Iterable[Arrived], threads: int, progress: bool | Tell, parts: list[pa.RecordBatch],
-    door: Door, table: Source,
+    run: _Run, feed: _Feed, batches: Iterable[Input], threads: int, progress: bool | Tell,
+    parts: list[pa.RecordBatch],
 ) -> None:  # fmt: skip
     """Take batches of rows, and add what they cause to the parts; tell how far it is."""
     rows = matches = 0
-    batches = map(run.read, given)
+    dead = run.run.engine._dead
     with following(progress) as tell:
         for batch in run.gathered(prefetch(batches) if threads > 1 else batches):
             for part in run.take(batch):
                 parts.append(part)
                 matches += part.num_rows
             rows += len(batch.end)
-            door.hand_on(run.run.engine._dead)
+            feed.hand_on(dead)
             tell(rows, matches)
-    door.hand_on(run.run.engine._dead)
-    for bad in () if table.rows is None else table.rows.bad:
-        run.run.engine._dead.add("", (), None, None, str(bad.problem).splitlines()[0])
+    feed.hand_on(dead)
+    for bad in feed.unread():
+        dead.add("", (), None, None, str(bad.problem).splitlines()[0])
 
 
 def explain(
@@ -138,7 +143,7 @@ def explain(
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
     options = Options(time, event, None, unit)
-    plan = _plan(program, open_source(source, BATCH, 1, program, options), options, policy)
+    plan = _plan(program, _open(source, BATCH, 1, program, options), options, policy)
     run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
     found: str = run.choice.describe()
     return found
@@ -155,45 +160,120 @@ def _columns() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is decided before rows are read: the parts that columns play, and the names of what rules make."""
+    """What is decided before rows are read: the parts that columns play in each table, and names of what rules make."""
 
     program: Program
-    schema: pa.Schema
+    tables: tuple[Source, ...]
     unit: str
-    reading_unit: str
     intake: Intake
-
-    @property
-    def frame(self) -> Frame:
-        return self.intake.frames[0]
 
     @property
     def made(self) -> tuple[str, ...]:
         return self.intake.made
 
+    def parts(self, frame: Frame) -> list[Part]:
+        """Return how rows of a frame become events; a kind that comes in several types is a term."""
+        found = []
+        for part in (layout.part for layout in frame.layouts):
+            pairs = zip(part.types, self.types[part.kind], strict=True)
+            found.append(replace(part, types=tuple(t if t in (known, JSON) else known for t, known in pairs)))
+        return found
+
     def output(self, form: Form, engine: Engine) -> Output:
         """Return the columns of the results; types of what facts bind are those of what an engine knows."""
         output = plan_output(self.program, self.intake, form, self.unit, answers=engine_answers(engine))
-        return replace(in_utc(output), nested=nested_types(self.schema))
+        return replace(in_utc(output), nested=nested_types(*(table.schema for table in self.tables)))
 
     @property
     def types(self) -> Types:
         """The types of what comes in."""
-        return {layout.kind: layout.attribute_types for layout in self.frame.layouts}
+        return self.intake.received
 
 
-def _plan(program: Program, table: Source, options: Options, policy: str | None) -> _Plan:
-    if table.rows is not None:
-        intake = plan_intake(program, [], options, policy, [table.rows.frame()])
-        return _Plan(program, table.schema, options.unit, "us", intake)
-    given = Given({field.name: type_name(field.type) for field in table.schema})
-    return _Plan(program, table.schema, options.unit, options.unit, plan_intake(program, [given], options, policy))
+Tables: TypeAlias = Mapping[str | None, Source]  # one of all events, or one per event
 
 
-def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
+def _open(source: Any, batch: int, threads: int, program: Program, options: Options) -> Tables:
+    """Open the table, or the tables by the names of their events."""
+    if not isinstance(source, Mapping):
+        return {None: open_source(source, batch, threads, program, options)}
+    if not source:
+        raise InputError(Problem("E605", "no table is given", hint='give one, or {"event": table, ...}'))
+    if options.event is not None:
+        hint = "leave it out: the keys of the tables do"
+        raise InputError(Problem("E605", f"event={options.event!r} names the event of several tables", hint=hint))
+    own = {str(name): replace(options, event=str(name)) for name in source}
+    return {name: open_source(source[name], batch, threads, program, own[name]) for name in own}
+
+
+def _plan(program: Program, tables: Tables, options: Options, policy: str | None) -> _Plan:
+    given: list[Given | Frame] = []
+    for name, table in tables.items():
+        if table.rows is None:
+            given.append(Given({field.name: type_name(field.type) for field in table.schema}, name))
+        else:
+            if options.order is not None:
+                hint = "leave it out: rows of text and of Python keep their order"
+                raise InputError(Problem("E605", f"order={options.order!r} orders tables that have columns", hint=hint))
+            frame = table.rows.frame()
+            mine = tuple(x for x in frame.layouts if name in (None, x.kind[0], show(x.kind)))
+            given.append(replace(frame, layouts=mine))
+    return _Plan(program, tuple(tables.values()), options.unit, plan_intake(program, given, options, policy))
+
+
+class _Feed:
+    """The rows of all tables as batches over columns."""
+
+    def __init__(self, plan: _Plan, ahead: int | None, latest: int = BEGINNING) -> None:
+        self.plan = plan
+        self.ahead = ahead
+        self.latest = latest
+        self.orders = [frame.order for frame in plan.intake.frames]
+        self.is_merged = len(self.orders) > 1 or self.orders[0] is not None
+        bound = None if self.is_merged else ahead
+        self.doors = [
+            Door(frame, plan.unit if table.rows is None else "us", plan.made, bound, latest)
+            for table, frame in zip(plan.tables, plan.intake.frames, strict=True)
+        ]
+
+    def whole(self, run: _Run, options: Options, batch: int) -> Iterator[Input]:
+        """Yield all rows of a stream; in order, unless a program takes one table in any order."""
+        if run.run.in_any_order and not self.is_merged:
+            return map(run.read, *self._arriving(known=False))
+        tables = [table.in_time(batch, options) for table in self.plan.tables]
+        ordered = [in_order(rows) for rows in self._arriving(tables, known=not run.run.in_any_order)]
+        return self._merged(run, ordered) if self.is_merged else map(run.read, *ordered)
+
+    def going_on(self, run: _Run) -> Iterator[Input]:
+        """Yield rows for an engine that goes on: of one table as they come, each batch in order."""
+        arriving = self._arriving(known=False)
+        if self.is_merged:
+            return self._merged(run, [in_order(rows) for rows in arriving])
+        return map(run.read, arriving[0] if run.run.in_any_order else map(in_time, arriving[0]))
+
+    def _arriving(self, tables: Sequence[Source] | None = None, *, known: bool) -> list[Iterator[Arrived]]:
+        opened = zip(self.plan.tables if tables is None else tables, self.doors, strict=True)
+        return [door.arriving(_scan(table, door.frame, self.plan, known=known)) for table, door in opened]
+
+    def _merged(self, run: _Run, ordered: Sequence[Iterable[Arrived]]) -> Iterator[Input]:
+        for pieces in within(merge(ordered), self.doors, self.ahead, self.latest):
+            yield run.read_pieces(pieces, order_of(pieces, self.orders))
+
+    def hand_on(self, dead: DeadLetters) -> None:
+        """Make dead letters of what was refused since the last time."""
+        for door in self.doors:
+            door.hand_on(dead)
+
+    def unread(self) -> Iterator[Bad]:
+        """Yield the records that could not be read."""
+        for table in self.plan.tables:
+            yield from () if table.rows is None else table.rows.bad
+
+
+def _scan(table: Source, frame: Frame, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
     """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
-    frame = plan.frame
     needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
+    needed += [] if frame.order is None else [frame.order]
     if frame.event is None:
         return table.scan(list(dict.fromkeys(needed)), None)
     tags = [*(layout.tag for layout in frame.layouts), *plan.made]
@@ -203,15 +283,14 @@ def _scan(table: Source, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch
 
 
 class _Run:
-    """A program over the batches of one source."""
+    """A program over the batches of its sources."""
 
     def __init__(self, plan: _Plan, form: Form, run: ColumnRun) -> None:
         from etalis.tables import results
 
-        self.frame = plan.frame
+        self.readers = [(frame, plan.parts(frame)) for frame in plan.intake.frames]
         self.output = plan.output(form, run.engine)
         self.run = run
-        self.parts = [layout.part for layout in self.frame.layouts]
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
         self.results = results.Results(self.output, run.choice.heads, ids=form.match_id)
 
@@ -262,20 +341,28 @@ class _Run:
                 yield from self._made(piece)
         yield from self.results.of_events(list(self.run.close()))
 
-    def read(self, rows: Arrived) -> Input:
-        """Return rows as a batch over columns."""
+    def read(self, rows: Arrived, number: int = 0) -> Input:
+        """Return rows of one of the tables as a batch over columns."""
         from etalis.tables.intake import read_batch
 
-        return read_batch(rows.table, rows.start, rows.end, self.parts, self._told(rows.table))
+        frame, parts = self.readers[number]
+        return read_batch(rows.table, rows.start, rows.end, parts, _told(rows.table, frame, parts))
 
-    def _told(self, table: pa.Table) -> Told | None:
-        """Return of which part each row is; None if all are one event."""
-        from etalis.tables.intake import Told
+    def read_pieces(self, pieces: Pieces, order: Any) -> Input:
+        """Return rows of all tables as a batch over columns, in some order."""
+        from etalis.columnar.batches import arrange, below
 
-        if self.frame.event is None:
-            return None
-        column = in_one(table[self.frame.event])
-        coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        tags = {part.tag: number for number, part in enumerate(self.parts)}
-        names = coded.dictionary.to_pylist()
-        return Told(coded.indices.to_numpy(), np.array([tags.get(name, -1) for name in names], np.int64))
+        return arrange(below([self.read(rows, i) for i, rows in enumerate(pieces) if len(rows.end)]), order)
+
+
+def _told(table: pa.Table, frame: Frame, parts: Sequence[Part]) -> Told | None:
+    """Return of which part each row is; None if all are one event."""
+    from etalis.tables.intake import Told
+
+    if frame.event is None:
+        return None
+    column = in_one(table[frame.event])
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    tags = {part.tag: number for number, part in enumerate(parts)}
+    names = coded.dictionary.to_pylist()
+    return Told(coded.indices.to_numpy(), np.array([tags.get(name, -1) for name in names], np.int64))

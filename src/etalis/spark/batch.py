@@ -163,10 +163,8 @@ def plan_detection(
     return Plan(frames, slots, plans, job, stages.has_time_points)
 
 
-def plan_intake(
-    program: Program, given: Sequence[Given], options: Options, policy: str | None, frames: Sequence[Frame] = ()
-) -> Intake:
-    """Decide which columns become which events, or refuse what does not fit; of some `frames` that is decided."""
+def plan_intake(program: Program, given: Sequence[Given | Frame], options: Options, policy: str | None) -> Intake:
+    """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
     unplanned = find_unplanned(program.tree)
     if unplanned is not None:
         hint = "write the rules into the program's text, and report events that rules make"
@@ -174,7 +172,7 @@ def plan_intake(
     settings, heads = program.settings_under(policy), program.plans(policy)
     known = _signatures(heads, program)
     made = tuple(s.kind[0] for s in known if s.made)
-    return Intake(settings, heads, tuple(frames or read_frames(given, known, options)), made)
+    return Intake(settings, heads, read_frames(given, known, options), made)
 
 
 def plan_output(

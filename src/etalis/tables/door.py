@@ -70,7 +70,7 @@ class Door:
             came = pa.Table.from_batches([batch])
             found = screen(came, self.frame.times, self.unit, self.parts, self.frame.event, self.made)
             if found.refused:
-                self._refuse(came, found.refused)
+                self.refuse(came, found.refused)
             rows = self._within(Arrived(found.table, found.start, found.end))
             if len(rows.end):
                 yield rows
@@ -91,14 +91,14 @@ class Door:
             self.latest = max(self.latest, int(rows.end.max()))
             return rows
         found = list(find_ahead(rows.end.tolist(), self.latest, self.ahead))
-        self._refuse(rows.table, Refused(np.array([row for row, _ in found]), tuple(reason for _, reason in found)))
+        self.refuse(rows.table, Refused(np.array([row for row, _ in found]), tuple(reason for _, reason in found)))
         keep = np.ones(len(rows.end), bool)
         keep[[row for row, _ in found]] = False
         kept = Arrived(rows.table.filter(pa.array(keep)), rows.start[keep], rows.end[keep])
         self.latest = max(self.latest, int(kept.end.max())) if len(kept.end) else self.latest
         return kept
 
-    def _refuse(self, table: Any, refused: Refused) -> None:
+    def refuse(self, table: Any, refused: Refused) -> None:
         """Note rows that cannot be taken, as far as they can be told."""
         rows = table.take(pa.array(refused.rows))
         moments = [self._moments(rows, name) for name in (self.frame.times[0], self.frame.times[-1])]

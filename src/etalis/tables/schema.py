@@ -111,11 +111,11 @@ class Frame:
     id: str | None = None
 
 
-def read_frames(given: Sequence[Given], known: Sequence[Signature], options: Options) -> tuple[Frame, ...]:
+def read_frames(given: Sequence[Given | Frame], known: Sequence[Signature], options: Options) -> tuple[Frame, ...]:
     """Find the part of every column of every frame, or refuse what is missing or wrong."""
     if options.unit not in UNITS:
         raise refuse("E605", f"unknown unit of time {options.unit!r}", f"one of {', '.join(UNITS)}")
-    frames = tuple(_read_frame(each, known, options) for each in given)
+    frames = tuple(x if isinstance(x, Frame) else _read_frame(x, known, options) for x in given)
     if len({frame.time_types[0] in NUMBERS for frame in frames}) > 1:
         hint = "convert the numbers: timestamp_seconds(...)"
         raise refuse("E603", "some DataFrames have time stamps, others numbers as time", hint)

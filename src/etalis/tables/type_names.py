@@ -37,7 +37,7 @@ def type_name(kind: pa.DataType) -> str:
     return _NAMES.get(str(kind), str(kind))
 
 
-def nested_types(schema: pa.Schema) -> tuple[tuple[str, pa.DataType], ...]:
+def nested_types(*schemas: pa.Schema) -> tuple[tuple[str, pa.DataType], ...]:
     """Return the types of columns of lists, structs and maps, each with its name."""
-    names = ((nested(type_name(field.type)), field.type) for field in schema)
+    names = ((nested(type_name(field.type)), field.type) for schema in schemas for field in schema)
     return tuple({name: kind for name, kind in names if name is not None}.items())
