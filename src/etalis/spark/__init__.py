@@ -14,15 +14,19 @@ from typing import TYPE_CHECKING, Any
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.describe import describe
+from etalis.spark.durations import to_duration
 from etalis.spark.mirrors import mirror_frames
 from etalis.spark.refresh import asked_tables, find_tables
+from etalis.spark.rejecting import Rejecting, find_rejected, leave_out, reject
 from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.startup import check_loaded, session
 from etalis.spark.stream.ending import end_stream
+from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
 from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.told import pack, tell
 from etalis.spark.worker import stage_program
+from etalis.tables.output import ID
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
@@ -52,7 +56,8 @@ class SparkProgram:
         id: str | None = None, memory: int = USUAL_MEMORY, state: str | None = None,  # noqa: A002
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
         late: str | None = None, refreshed: Any = None, ahead: Any = None, max_rejected: float | None = None,
-        checkpoint: str | None = None, allow_dropped: bool = False, close: bool = False,
+        rejected: str | None = None, match_id: bool = True, checkpoint: str | None = None, allow_dropped: bool = False,
+        close: bool = False,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
@@ -64,22 +69,32 @@ class SparkProgram:
         options, form = Options(time, event, order, unit, id), Form(select, envelope, contributors)
         if id is not None and not contributors:
             raise refuse("E605", "id names the rows that matches are made of", "give contributors=True as well")
+        is_stream = any(frame.isStreaming for frame in frames)
         streaming = Streaming(
-            state, lateness, reporting, idle, clock, late, refreshed, ahead, max_rejected, checkpoint, allow_dropped,
-            close,
+            state, lateness, reporting, idle, clock, late, refreshed, ahead if is_stream else None,
+            max_rejected if is_stream else None, checkpoint, allow_dropped, close,
         )  # fmt: skip
         if _is_streaming(frames, streaming):
+            if rejected is not None:
+                raise refuse("E605", "rejected is for batches", 'a stream has dead letters: late="folder"')
             if contributors:
                 hint = "leave contributors out, or read a batch: spark.read"
                 raise refuse("E605", "a stream does not tell what its matches are made of", hint)
             known = mirror_frames(self.spark, knowledge or {}, refreshed)
             tables = asked_tables(known, refreshed)
             make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables)
-            return self._detect_stream(frames, streaming, make, shards, known)
+            return _with_id(self._detect_stream(frames, streaming, make, shards, known), match_id)
         plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True, memory=memory)
+        plan = reject(frames, plan, Rejecting(rejected, max_rejected, self._ahead(ahead)))
         if len(plan.stages) > 1:
-            return finish(build_stages(frames, plan), plan)
-        return finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan)
+            return _with_id(finish(build_stages(frames, plan), plan), match_id)
+        return _with_id(finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan), match_id)
+
+    def _ahead(self, given: Any) -> int | None:
+        """Return how far ahead of the rows before it a row of a batch may be: as given, else by the flag."""
+        if given is None:
+            return self.program.settings.max_ahead
+        return None if given in (NONE, -1) else to_duration("ahead", given)
 
     def _detect_stream(
         self, frames: list[Any], given: Streaming, make: Callable[..., Plan], shards: int | None,
@@ -112,7 +127,18 @@ class SparkProgram:
             raise refuse("E601", "errors of a stream are told as it runs", "they go to the log of the workers")
         options = Options(time, event, order, unit)
         plan = self._plan(given, options, Form(envelope=True), policy, shards, knowledge=knowledge)
-        return build(self.spark, frames, plan, run_errors, ERROR_COLUMNS)
+        return build(self.spark, frames, leave_out(plan), run_errors, ERROR_COLUMNS)
+
+    def rejected(
+        self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, unit: str = "s",
+        ahead: Any = None,
+    ) -> Any:  # fmt: skip
+        """Return a DataFrame of the rows that `detect` cannot take: event, args, start, end, reason, cause, raw."""
+        frames, given = _frames(df)
+        if _is_streaming(frames, Streaming()):
+            raise refuse("E601", "rows that a stream rejects are told as it runs", 'they go to a folder: late="folder"')
+        plan = self._plan(given, Options(time, event, None, unit), Form(envelope=True), None, 1)
+        return find_rejected(frames, plan, self._ahead(ahead))
 
     def explain(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
@@ -151,6 +177,10 @@ class SparkProgram:
             program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged, memory=memory,
             refreshed=refreshed,
         )  # fmt: skip
+
+
+def _with_id(df: Any, match_id: bool) -> Any:
+    return df if match_id else df.drop(ID)
 
 
 def _frames(df: Any) -> tuple[list[Any], list[Given]]:

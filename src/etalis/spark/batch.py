@@ -348,10 +348,13 @@ def received(frames: Sequence[Any], plan: Plan, stage: StagePlan, *, is_first: b
     return reduce(lambda a, b: a.unionByName(b), found) if found else None
 
 
-def project(df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = None, *, is_first: bool = True) -> Any:
+def project(
+    df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = None, *, is_first: bool = True, whole: Any = None
+) -> Any:
     """Select what the engine needs of one frame, under the names that all frames share: rows of some tags, or all.
 
-    None if the frame has none of these; the first to read it also takes the rows that are to be refused.
+    None if the frame has none of these; the first to read it also takes the rows that are to be refused. A column of
+    `whole` rows goes along.
     """
     from pyspark.sql import functions as f
 
@@ -374,7 +377,7 @@ def project(df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = No
     for i, slot_type in enumerate(plan.slots.types):
         value = f.col(quoted(sources[i])) if i in sources else f.lit(None)
         columns.append(value.cast(slot_type).alias(f"s{i}"))
-    return df.select(*columns)
+    return df.select(*columns, *([] if whole is None else [whole]))
 
 
 def _sources(layouts: Sequence[Layout], slots: Slots) -> dict[int, str]:

@@ -26,6 +26,7 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.runtime.snapshot_names import digest
 from etalis.spark.feed import Feed, Rows
+from etalis.spark.rejections import Rejects, naming_remedy, screened
 from etalis.spark.told import NOTHING, Facts, Told
 from etalis.spark.way import is_over_columns, run_columns
 from etalis.tables.output import Output, encode
@@ -50,6 +51,7 @@ class Job:
     told: Told = NOTHING
     memory: int = USUAL_MEMORY * MEGABYTE
     over_columns: bool = True  # where rules qualify
+    rejects: Rejects | None = None  # without it a row that cannot be taken is an error
 
     @property
     def fingerprint(self) -> str:
@@ -80,18 +82,22 @@ def _load(text: str, settings: Settings, facts: Facts | None) -> Program:
 
 def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard and yield its complex events; errors of conditions go to the log."""
-    program = load(job)
-    with rare_collections():
-        run = run_columns(job, program, log_error)
-        if run is not None and is_over_columns(job, run):
-            from etalis.spark.columns import ColumnShard
+    with rare_collections(), naming_remedy(job):
+        yield from _run_shard(job, screened(job, batches))
 
-            yield from ColumnShard(job, run).results(sort_rows(batches, job.unit, job.memory))
-            return
-        engine = program.engine(on_error=log_error, parts=job.output.contributors)
-        ids: list[str] | None = [] if job.output.contributors else None
-        for part in run_rows(engine, job, batches, ids=ids):
-            yield encode(part, job.output, ids or ())
+
+def _run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
+    program = load(job)
+    run = run_columns(job, program, log_error)
+    if run is not None and is_over_columns(job, run):
+        from etalis.spark.columns import ColumnShard
+
+        yield from ColumnShard(job, run).results(sort_rows(batches, job.unit, job.memory))
+        return
+    engine = program.engine(on_error=log_error, parts=job.output.contributors)
+    ids: list[str] | None = [] if job.output.contributors else None
+    for part in run_rows(engine, job, batches, ids=ids):
+        yield encode(part, job.output, ids or ())
 
 
 @contextmanager
@@ -118,7 +124,7 @@ def run_errors(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     problems: list[Problem] = []
     engine = load(job).engine(on_error=lambda error: problems.extend(error.problems))
     with rare_collections():
-        for _ in run_rows(engine, job, batches):
+        for _ in run_rows(engine, job, screened(job, batches)):
             if len(problems) >= BATCH:
                 yield _report(problems)
                 problems.clear()

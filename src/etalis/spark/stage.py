@@ -22,6 +22,7 @@ from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
 from etalis.spark import wire
 from etalis.spark.feed import Feed
+from etalis.spark.rejections import naming_remedy, screened
 from etalis.spark.shard import BATCH, Job, load, log_error, naming_rows, rare_collections
 from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
@@ -50,6 +51,11 @@ class Relayed:
 
 def run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
     """Run one shard of one stage; errors of conditions go to the log."""
+    with naming_remedy(relayed.job):
+        yield from _run_stage(relayed, screened(relayed.job, batches))
+
+
+def _run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
     job = relayed.job
     sorter = Sorter("us", job.memory)
     schema: Any = None

@@ -8,7 +8,7 @@ run again refuses the same rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,12 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.order import Watermark
 from etalis.runtime.state import BEGINNING
 from etalis.spark.held import Layouts, fit_rows
+from etalis.spark.screening import last_column, leave_to_others, refuse_wrong
 from etalis.spark.shard import Job
 from etalis.spark.stage import Relayed
 from etalis.spark.stream.letters import Cause, Letters
 from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
-from etalis.spark.way import parts_of
-from etalis.tables.refusals import find_refused
-from etalis.tables.sorting import END, START, TAG
+from etalis.tables.sorting import TAG
 from etalis.temporal.columns import read_times
 from etalis.temporal.interval import to_seconds
 
@@ -124,42 +123,19 @@ def _count(tags: Any, told: frozenset[str]) -> int:
     return int(pc.sum(pc.is_in(tags, pa.array(sorted(told), pa.string()))).as_py() or 0)
 
 
-def _last(rows: Any) -> str:
-    return END if END in rows.column_names else START
-
-
 def _refuse_wrong(rows: Any, stream: Stream, letters: list[Letters]) -> Any:
     """Put aside rows without event or time, or with values of a wrong type; return the others."""
-    job = stream.job
-    columns = {tag: {f"s{slot}": name for name, slot in places} for tag, places in stream.layouts}
-    parts = [replace(x, names=tuple(columns[x.tag][name] for name in x.columns)) for x in parts_of(job)]
-    wrong = find_refused(rows, (START, _last(rows)), job.unit, parts, TAG, job.made)
-    if not len(wrong):
-        return rows
-    found = rows.take(pa.array(wrong.rows))
-    causes = np.array(_causes(found, job.unit, {part.tag for part in parts}))
-    for cause in dict.fromkeys(causes.tolist()):
-        mine = causes == cause
-        reasons = [reason for reason, is_mine in zip(wrong.reasons, mine, strict=True) if is_mine]
-        _tell(Letters(found.filter(pa.array(mine)), reasons, cause), stream, letters)
-    return rows.filter(wrong.others(rows.num_rows))
-
-
-def _causes(rows: Any, unit: str, known: set[str]) -> list[Cause]:
-    """Say of rows that are refused what it is that is wrong: the event, the time, or a value."""
-    start, end = read_times(rows[START], unit), read_times(rows[_last(rows)], unit)
-    wrong = start.micros > end.micros
-    for times in (start, end):
-        wrong = wrong if times.bad is None else wrong | times.bad
-    pairs = zip(rows[TAG].to_pylist(), wrong.tolist(), strict=True)
-    return ["event" if tag not in known else "time" if is_wrong else "value" for tag, is_wrong in pairs]
+    kept, wrong = refuse_wrong(rows, stream.job, stream.layouts)
+    for found in wrong:
+        _tell(found, stream, letters)
+    return kept
 
 
 def _refuse_misplaced(
     rows: Any, stream: Stream, before: int, marks: Marks, ended: bool, letters: list[Letters]
 ) -> tuple[Any, Any]:
     """Put aside rows that come too late or too early; return the others and their ends."""
-    end = read_times(rows[_last(rows)], stream.job.unit).micros
+    end = read_times(rows[last_column(rows)], stream.job.unit).micros
     limit = marks.limit
     ahead = np.zeros(len(end), bool) if limit is None else end > limit
     late = (np.ones(len(end), bool) if ended else end <= max(before, _EARLIEST)) & ~ahead
@@ -178,14 +154,8 @@ def _refuse_misplaced(
 
 def _tell(found: Letters, stream: Stream, letters: list[Letters]) -> None:
     """Add rows to the dead letters, but for those that another stage tells."""
-    if stream.told is None:
-        letters.append(found)
-        return
-    known = {tag for tag, _ in stream.layouts}  # only the first stage is given rows of others
-    told = [tag not in known or tag in stream.told for tag in found.rows[TAG].to_pylist()]
-    if any(told):
-        reasons = [reason for reason, mine in zip(found.reasons, told, strict=True) if mine]
-        letters.append(Letters(found.rows.filter(pa.array(told)), reasons, found.cause))
+    mine = leave_to_others(found, stream.told, stream.layouts)
+    letters += [] if mine is None else [mine]
 
 
 def hold(shard: Shard, stream: Stream, admitted: Admitted) -> Any:
@@ -193,7 +163,7 @@ def hold(shard: Shard, stream: Stream, admitted: Admitted) -> Any:
     rows, end = admitted.rows, admitted.end
     if shard.held is not None and shard.held.num_rows:
         held = fit_rows(shard.held, shard.layouts, rows.schema, stream.layouts)
-        end = np.concatenate([read_times(held[_last(rows)], stream.job.unit).micros, end])
+        end = np.concatenate([read_times(held[last_column(rows)], stream.job.unit).micros, end])
         rows = pa.concat_tables([held, rows])
     settled = end <= (_LATEST if admitted.ends else max(admitted.reached, _EARLIEST))
     shard.held, shard.layouts = rows.filter(pa.array(~settled)).combine_chunks(), stream.layouts

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -49,32 +49,33 @@ class Letters:
 def describe_letters(letters: Sequence[Letters], rows: Sequence[Rows], unit: str, batch: int) -> Any:
     """Return rows that were not taken as a table: event, attributes as JSON, times in seconds, and why."""
     known = {each.tag: each for each in rows}
-    found = [row for letter in letters for row in _describe(letter, known, unit)]
+    found = [row for letter in letters for row in describe_rows(letter, known, unit)]
     found.sort(key=lambda row: (row["end"] or 0.0, row["event"] or "", row["args"], row["reason"]))
     return pa.Table.from_pylist([{**row, "batch": batch} for row in found], schema=LETTERS)
 
 
-def _describe(letter: Letters, known: dict[str, Rows], unit: str) -> Iterator[dict[str, Any]]:
+def describe_rows(letter: Letters, known: Mapping[str, Rows], unit: str) -> Iterator[dict[str, Any]]:
+    """Yield rows that were not taken as plain data, in their order."""
     table = letter.rows
     cells = {int(name[1:]): to_list(table[name]) for name in table.column_names if name[0] == "s"}
     last = END if END in table.column_names else START
     times = zip(_seconds(table[START], unit), _seconds(table[last], unit), strict=True)
     for row, (tag, (start, end)) in enumerate(zip(table[TAG].to_pylist(), times, strict=True)):
         slots = known[tag].slots if tag in known else [i for i in sorted(cells) if cells[i][row] is not None]
-        args = json.dumps([_plain(cells[i][row]) for i in slots], ensure_ascii=False, default=str)
+        args = json.dumps([plain(cells[i][row]) for i in slots], ensure_ascii=False, default=str)
         name = known[tag].name if tag in known else tag
         reason = letter.reasons[row]
         yield {"event": name, "args": args, "start": start, "end": end, "reason": reason, "cause": letter.cause}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a cell as JSON can write it: not a number, and what is infinite, as text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(float(value))
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, dict):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     return value
 
 
