@@ -64,7 +64,12 @@ def test_facts_that_arrive_reach_their_readers(spark: Any) -> None:
 
 def test_no_rows_but_time_points(spark: Any) -> None:
     df = spark.createDataFrame([], SCHEMA)
-    found = etalis.compile("e <- 30. d(X) <- 30 seq a(X).").on(spark).detect(df, time="ts", event="type").collect()
+    found = (
+        etalis.compile(":- event(a(card: string)). e <- 30. d(X) <- 30 seq a(X).")
+        .on(spark)
+        .detect(df, time="ts", event="type")
+        .collect()
+    )
     assert [(row.event, row.start, row.end) for row in found] == [("e", 30, 30)]
 
 
@@ -89,7 +94,8 @@ def test_forms(spark: Any) -> None:
 
 def test_one_frame_per_event_of_any_types(spark: Any) -> None:
     """Keys that are equal meet, whatever their columns are; time stamps with and without zone agree."""
-    text = ":- event(pay(who: float, at: time)). :- event(ship(who: float, flag: bool)). d(X, T) <- pay(X, T) seq ship(X, Flag) where Flag = true."
+    text = ":- event(pay(who: float, at: time)). :- event(ship(who: float, flag: bool)).\n"
+    text += "d(X, T) <- pay(X, T) seq ship(X, Flag) where Flag = true."
     moment = datetime(2026, 3, 1, 11, tzinfo=UTC)
     local = datetime(2026, 3, 1, 11, 0, 30)  # half a minute later: without a zone it is UTC
     pays = spark.createDataFrame([(1, moment, moment), (2, moment, None)], "who int, ts timestamp, at timestamp")
