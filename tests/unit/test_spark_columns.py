@@ -132,7 +132,10 @@ def test_heads_without_key_are_merged() -> None:
     [
         ("d <- a(X).", "int", "bigint"),
         ("d <- a(X).", "double", "double"),
-        ("d <- a(X).", "timestamp_ntz", "timestamp"),
+        ("d <- a(X).", "timestamp_ntz", "timestamp_ntz"),
+        ("d <- a(X).", "date", "timestamp_ntz"),
+        ("d <- a(X).", "string", "timestamp"),
+        ("d <- a(X).", "decimal(20,3)", "double"),
         ("d <- a(X) seq (not b within 2.5).", "int", "double"),
         ("d <- a(X) seq (not b within 2).", "int", "bigint"),
         ("exceptionAlarm(d, 3) <- a(X).", "int", "bigint"),
@@ -170,9 +173,14 @@ REFUSED: dict[str, tuple[tuple[str, dict[str, str], dict[str, Any]], str]] = {
         ("d <- a(X, Y).", {"event": "string", "ts": "int", "x": "int"}, {}),
         "E602: the DataFrame: a/2 reads 2 attributes, there is 1 column: x",
     ),
-    "text as time": (
-        (PROGRAM, COLUMNS | {"ts": "string"}, {}),
-        "E603: the column ts of type string cannot tell the time",
+    "a truth value as time": (
+        (PROGRAM, COLUMNS | {"ts": "boolean"}, {}),
+        "E603: the column ts of type boolean cannot tell the time",
+    ),
+    "digits behind the point": (
+        ("d <- a(X, Y).", {"ts": "int", "x": "int", "y": "decimal(9,2)"}, {}),
+        "E603: the column y of type decimal(9,2) cannot be an attribute of a\n"
+        "  hint: declare what becomes of its digits: float (the nearest one), string, or int (whole ones only)",
     ),
     "numbers as names": (
         (PROGRAM, COLUMNS | {"type": "int"}, {}),
