@@ -28,6 +28,7 @@ from etalis.cli_report import (
     reporting,
 )
 from etalis.errors import ConditionError, InputError, Problem
+from etalis.logic.term import format_value, to_value
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
@@ -160,8 +161,20 @@ def _write_arrow(found: Any, to: Path) -> None:
 def _write_csv(found: Any, to: Path) -> None:
     import pyarrow.csv
 
-    types = [f.with_type(f.type.value_type) if pyarrow.types.is_dictionary(f.type) else f for f in found.schema]
-    pyarrow.csv.write_csv(found.cast(pyarrow.schema(types)), to)
+    columns = {f.name: _plain_column(found[f.name]) for f in found.schema}
+    pyarrow.csv.write_csv(pyarrow.table(columns), to)
+
+
+def _plain_column(column: Any) -> Any:
+    """Return a column as one that CSV can hold: lists, structs and maps as program text."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    if not pa.types.is_nested(column.type):
+        return column
+    cells = [None if cell is None else format_value(to_value(cell)) for cell in column.to_pylist()]
+    return pa.array(cells, pa.string())
 
 
 def _write_lines(found: Any, to: Path) -> None:

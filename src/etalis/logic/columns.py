@@ -55,6 +55,30 @@ def _plain_dictionary(array: Any) -> Any:
     return pa.DictionaryArray.from_arrays(array.indices.cast(pa.int32()), plain(array.dictionary))
 
 
+def without_views(kind: Any) -> Any:
+    """Return a type without views of text and lists, of which Arrow can take no rows.
+
+    >>> without_views(pa.struct([("a", pa.list_(pa.string_view()))]))
+    StructType(struct<a: list<item: string>>)
+    """
+    types = pa.types
+    if types.is_string_view(kind):
+        return pa.string()
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(without_views(field.type)) for field in kind])
+    if types.is_map(kind):
+        return pa.map_(without_views(kind.key_type), without_views(kind.item_type))
+    for is_one, make in ((types.is_list, pa.list_), (types.is_large_list, pa.large_list)):
+        if is_one(kind):
+            return make(kind.value_field.with_type(without_views(kind.value_type)))
+    return kind
+
+
+def schema_without_views(schema: Any) -> Any:
+    """Return a schema without views of text and lists."""
+    return pa.schema([field.with_type(without_views(field.type)) for field in schema])
+
+
 def to_list(column: Any) -> list[Any]:
     """Return the cells of a column; a refusal if one is a moment outside the years 1 to 9999."""
     array = in_one(column)

@@ -287,10 +287,11 @@ class Program:
         """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.
 
         The source is a file (Parquet or a folder of it, Arrow, CSV, JSON lines) or a table of Arrow, pandas, Polars or
-        DuckDB. `time`, `event` and `unit` say how columns are read, `select` or `envelope` the form of the results,
-        `policy` the consumption policy, `batch` how many rows are taken at a time. `progress=True` shows on a terminal
-        how far it is, a function is called with the rows and matches so far. `on_error` and `on_dead_letter` are those
-        of `engine`.
+        DuckDB, or one per event: `{"login": table1, "payment": table2}`. `time`, `event`, `order` and `unit` say how
+        columns are read, `select`, `envelope` and `match_id` the form of the results, `knowledge` which tables of facts
+        are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time.
+        `progress=True` shows on a terminal how far it is, a function is called with the rows and matches so far.
+        `on_error` and `on_dead_letter` are those of `engine`.
         """
         # Tables stand above the runtime, so they are found by name when they are asked for.
         return import_module("etalis.detect").detect(self, source, **options)

@@ -24,6 +24,7 @@ from etalis.formats.comma_separated import open_csv
 from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
+from etalis.logic.columns import schema_without_views
 from etalis.logic.files import File, find_files, reading_file
 from etalis.tables.blocks import Block, blocks_of
 from etalis.tables.csv_blocks import csv_blocks
@@ -92,7 +93,8 @@ def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
         return _open_frame(source, batch)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
-        return Source(reader.schema, lambda columns, _: _filled((part.select(columns) for part in reader), batch))
+        schema = schema_without_views(reader.schema)
+        return Source(schema, lambda columns, _: _filled((x.cast(schema).select(columns) for x in reader), batch))
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
         source = _executed(*source)
     if hasattr(source, "description") and hasattr(source, "fetchmany"):
@@ -136,7 +138,7 @@ def _open_frame(source: Any, batch: int) -> Source | Blocks:
             return _open_records(_records_of(source))
         raise _refused("the table", error) from None
 
-    return _in_memory(table, batch)
+    return _in_memory(table.cast(schema_without_views(table.schema)), batch)
 
 
 def _in_memory(table: pa.Table, batch: int) -> Source:

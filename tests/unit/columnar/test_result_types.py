@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import etalis
 from etalis.errors import EventError
@@ -136,3 +141,47 @@ def test_two_nested_types_are_text() -> None:
     mixed = etalis.compile(":- event(a(x: term)). :- event(b(y: term)). " + text)
     table = pa.table({"event": ["a", "b"], "at": [1, 2], "x": [[1], None], "y": [None, ["k"]]})
     assert mixed.detect(table, time="at")["X"].to_pylist() == ["[1]", "[k]"]
+
+
+ROUND = """
+:- event(a(n: int, f: float, s: string, b: bool, t: time, l: term, m: term)).
+d(N, F, S, B, T, L, M) <- a(N, F, S, B, T, L, M).
+"""
+MADE = """
+:- event(d(n: int, f: float, s: string, b: bool, t: time, l: term, m: term)).
+again(N, F, S, B, T, L, M) <- d(N, F, S, B, T, L, M).
+"""
+
+
+def _through_parquet(table: pa.Table, tmp_path: Path) -> Any:
+    parquet.write_table(table, tmp_path / "found.parquet")
+    return tmp_path / "found.parquet"
+
+
+@pytest.mark.parametrize(
+    "carry",
+    [
+        lambda table, _: table,
+        _through_parquet,
+        lambda table, _: table.to_pandas(),
+        lambda table, _: table.to_pandas(types_mapper=pd.ArrowDtype),
+        lambda table, _: pl.from_arrow(table),
+        lambda table, _: duckdb.from_arrow(table),
+    ],
+    ids=["arrow", "parquet", "pandas", "pandas of Arrow", "polars", "duckdb"],
+)
+def test_results_can_be_fed_in_again(carry: Any, tmp_path: Path) -> None:
+    """What comes back has the values that it had, whatever held it in between."""
+    later = datetime(2026, 3, 29, 2, 30, 0, 123456, tzinfo=UTC)
+    table = pa.table({
+        "at": pa.array([1, 2], pa.int64()), "n": [1, None], "f": [0.1, None], "s": ["it's", None], "b": [True, None],
+        "t": pa.array([later, None], pa.timestamp("us", "UTC")),
+        "l": pa.array([[1, 2], None], pa.list_(pa.int32())),
+        "m": pa.array([{"x": 1, "y": "k"}, None], pa.struct([("x", pa.int64()), ("y", pa.string())])),
+    })  # fmt: skip
+    found = etalis.compile(ROUND).detect(table, time="at")
+    renamed = found.rename_columns([name.lower() if len(name) == 1 else name for name in found.column_names])
+    again = etalis.compile(MADE).detect(carry(renamed, tmp_path), time=("start", "end"), event="event")
+    names = ["N", "F", "S", "B", "T", "L", "M"]
+    assert again.select(names).to_pylist() == found.select(names).to_pylist()
+    assert [str(again.schema.field(n).type) for n in names[:5]] == [str(found.schema.field(n).type) for n in names[:5]]
