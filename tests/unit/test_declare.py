@@ -23,7 +23,9 @@ def test_files(tmp_path: Path) -> None:
     )
     found = CliRunner().invoke(app, ["declare", str(path), "--event", "w"])
     assert found.exit_code == 0, found.output
-    assert found.stdout == ":- event(w(card: string, 'My col': string, n: float, ok: bool, day: time, mixed: string)).\n"
+    assert (
+        found.stdout == ":- event(w(card: string, 'My col': string, n: float, ok: bool, day: time, mixed: string)).\n"
+    )
     assert etalis.compile(found.stdout + "d <- w('My col': x).").detect(path, event="w").num_rows == 1
 
 
