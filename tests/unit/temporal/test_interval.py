@@ -42,7 +42,7 @@ ALIKE: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("moment", ALIKE, ids=repr)
+@pytest.mark.parametrize("moment", ALIKE, ids=lambda x: type(x).__name__)
 def test_a_moment_is_one_moment_in_every_type(moment: Any) -> None:
     assert to_time(moment) == NEW_YEAR * 1_000_000
 
@@ -72,7 +72,7 @@ def test_what_is_finer_is_rounded_to_the_even_microsecond(nanoseconds: int, roun
     *(float("nan"), float("inf"), Decimal("nan"), Decimal("-inf"), Decimal("1e9999"), 1j, b"1", time(1), object()),
     *(np.datetime64("NaT"), np.timedelta64(1, "Y"), np.timedelta64(1), pd.NaT, pd.NA, pa.scalar(None), np.ma.masked),
     *([1], (1, 2), {}, np.array([1, 2]), pa.array([1])),
-], ids=repr)  # fmt: skip
+], ids=lambda x: type(x).__name__)  # fmt: skip
 def test_what_is_no_time_is_refused_in_a_sentence(moment: Any) -> None:
     with pytest.raises(ValueError, match=r"is not a time|is missing"):
         to_time(moment)
