@@ -19,7 +19,7 @@ from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.formats.terms import read_cell_term
 from etalis.language.attributes import convert_one
-from etalis.logic.columns import to_list
+from etalis.logic.columns import to_objects
 from etalis.logic.files import File
 from etalis.logic.term import Value, format_value, to_value
 from etalis.temporal.event import Event
@@ -51,7 +51,7 @@ def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Re
     table = open_table(names, reading, source, _read_cell)
     number = 0
     for batch in batches:
-        columns = [to_list(column) for column in batch.columns]
+        columns = [to_objects(column) for column in batch.columns]
         for cells in zip(*columns, strict=True):
             number += 1
             yield read_row(table.event, cells, place=Place(source, number))

@@ -79,6 +79,17 @@ def schema_without_views(schema: Any) -> Any:
     return pa.schema([field.with_type(without_views(field.type)) for field in schema])
 
 
+def to_objects(column: Any) -> list[Any]:
+    """Return the cells of a column as Python objects; moments as those of NumPy, which can be of any unit and year."""
+    array = in_one(column)
+    if not (pa.types.is_timestamp(array.type) or pa.types.is_date(array.type)):
+        return to_list(array)
+    if pa.types.is_date64(array.type):
+        array = array.cast(pa.timestamp("ms"))
+    moments = list(array.to_numpy(zero_copy_only=False))
+    return [t if valid else None for t, valid in zip(moments, array.is_valid().to_pylist(), strict=True)]
+
+
 def to_list(column: Any) -> list[Any]:
     """Return the cells of a column; a refusal if one is a moment outside the years 1 to 9999."""
     array = in_one(column)
