@@ -26,7 +26,7 @@ from etalis.runtime.folding import Slider as TheirSlider
 from etalis.runtime.operators import Values, rank
 from etalis.runtime.state import State
 
-_NOTHING = real(-0.0)  # added to a float, it leaves it as it is
+_NOTHING = real(0.0)  # added to a float, it leaves it as it is
 
 
 @dataclass(frozen=True, slots=True)

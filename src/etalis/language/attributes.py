@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from types import UnionType
 from typing import Any
+from uuid import UUID
 
 from etalis.errors import EventError, Problem
 from etalis.language.spelling import nearest, suggest
-from etalis.logic.scalars import show, to_python
-from etalis.logic.term import Struct, Value, format_atom, format_value, real, to_value
+from etalis.logic.scalars import is_numpy_time, show, to_python
+from etalis.logic.term import MAX_DIGITS, Real, Struct, Value, format_atom, format_value, real, to_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, TimeRangeError, to_time
 
 _LOG = logging.getLogger("etalis")
 
 Signature = tuple[tuple[str, str], ...]  # (attribute, type) of a declared event
+PLAIN = frozenset((int, str, float, bool, type(None), Real, Struct, list, tuple, dict))
 
 
 def to_int(value: Value) -> Value:
@@ -72,10 +79,24 @@ def _attribute_text(name: str) -> str:
     return text if text[0] == "'" or text[0].isalnum() else f"({text})"
 
 
+def guess_type(given: Any) -> str:
+    """Return the type that an attribute with this value would be declared with.
+
+    >>> guess_type(True), guess_type(2.5), guess_type([1])
+    ('bool', 'float', 'term')
+    """
+    kinds: tuple[tuple[str, type | UnionType], ...] = (
+        ("bool", bool), ("int", int), ("float", float | Decimal), ("string", str | UUID), ("time", date),
+    )  # fmt: skip
+    plain = to_python(given)
+    return next((name for name, kind in kinds if isinstance(plain, kind)), "time" if is_numpy_time(plain) else "term")
+
+
 def arrange(name: str, signature: Signature, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
     """Put named attributes into their places, behind those that are given by position."""
     if not signature:
-        hint = f"declare the attributes: `:- event({name}(attribute: type, ...)).`, or give them by position"
+        declared = [*(("attribute", guess_type(x)) for x in args), *((a, guess_type(x)) for a, x in named.items())]
+        hint = f"declare the attributes: `{declaration_text(name, declared)}`, or give them by position"
         raise EventError(Problem("E302", f"{name} has no declared attributes, so none can be given by name", hint=hint))
     places = [attribute for attribute, _ in signature]
     for given in named:
@@ -151,6 +172,29 @@ class Notes:
             _LOG.warning("%s has no %s %s: ignored", event, noun, ", ".join(fields))
 
 
+def exact_to_int(number: Decimal | Fraction) -> int:
+    if isinstance(number, Fraction):
+        is_whole = number.denominator == 1
+    else:
+        is_whole = number.is_finite() and number.adjusted() <= MAX_DIGITS and number == number.to_integral_value()
+    if not is_whole:
+        raise TypeError
+    return int(number)
+
+
+def exact_to_float(number: Decimal | Fraction) -> float:
+    nearest = float(number)
+    if math.isinf(nearest) and not (isinstance(number, Decimal) and number.is_infinite()):
+        raise OverflowError
+    return nearest
+
+
+# what a Decimal or a Fraction is as an attribute of a declared type; others take it as if it were not declared
+EXACT: Mapping[str, Callable[[Decimal | Fraction], Any]] = {
+    "int": exact_to_int, "float": exact_to_float, "string": str,
+}  # fmt: skip
+
+
 def convert(name: str, signature: Signature, args: tuple[Any, ...]) -> tuple[Value, ...]:
     """Turn attributes into values, of their declared types where there are some."""
     if not signature:
@@ -165,16 +209,20 @@ def convert_one(name: str, attribute: str, kind: str, given: Any) -> Value:
     """Turn one attribute into a value of its declared type; null passes everywhere."""
     if kind == "time":
         return time_value(name, attribute, given)
-    value = to_value(given)
-    if value == "null":
-        return value
     try:
-        return CONVERSIONS[kind](value)
-    except TypeError:
-        shown = format_value(value)
+        if type(given) not in PLAIN:
+            given = to_python(given)
+            if isinstance(given, Decimal) and given.is_nan():
+                given = math.nan
+            if isinstance(given, Decimal | Fraction) and kind in EXACT:
+                given = EXACT[kind](given)
+        value = to_value(given)
+        return value if value == "null" else CONVERSIONS[kind](value)
+    except (TypeError, OverflowError):
         hint = f"the event is declared with {attribute}: {kind}"
+        found = show(given) if isinstance(given, Decimal | Fraction) else format_value(to_value(given))
         raise EventError(
-            Problem("E305", f"{name}: {attribute} should be of type {kind}, not {shown}", hint=hint)
+            Problem("E305", f"{name}: {attribute} should be of type {kind}, not {found}", hint=hint)
         ) from None
 
 

@@ -1,7 +1,8 @@
 """Cells of tables and typed literals as values: times and durations are numbers of seconds (language.md section 2).
 
 A date is its midnight, a time of day the seconds since midnight, a date and time without a zone is in UTC; whole
-seconds are integers. A decimal number is a float, a UUID its text; lists and structs are converted inside.
+seconds are integers. A decimal number is the nearest float, since facts have no declared types, one without fractional
+digits an integer; lists and structs are converted inside.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
+from etalis.errors import EventError, Problem
 from etalis.logic.scalars import is_numpy_time, to_python
-from etalis.logic.term import Value, real, to_value
+from etalis.logic.term import MAX_DEPTH, Value, real, to_value
 from etalis.logic.unify import Term, from_value
-from etalis.temporal.interval import MICROSECONDS, to_time
+from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_time
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -39,25 +40,30 @@ def to_term(cell: object) -> Term:
     >>> to_term(date(1970, 1, 2)), to_term([True, timedelta(milliseconds=500)])
     (86400, ('[|]', 'true', ('[|]', 0.5, ())))
     """
-    return from_value(to_value(_simplify(cell)))
+    try:
+        return from_value(to_value(_simplify(cell, 0)))
+    except ValueError as error:
+        raise EventError(Problem("E301", str(error), hint="give seconds, or a date and time")) from None
 
 
-def _simplify(cell: Any) -> Any:
+def _simplify(cell: Any, depth: int) -> Any:
     """Return a cell without the types that only tables have; what it leaves alone, `to_value` takes or refuses."""
     cell = to_python(cell)
     if is_numpy_time(cell):
         return seconds(to_time(cell))
     match cell:
-        case datetime() | date() | timedelta():
+        case datetime() | date():
             return seconds(to_time(cell))
+        case timedelta():
+            return seconds(to_microseconds(cell))
         case time():
             return seconds(to_time(datetime.combine(date(1970, 1, 1), cell.replace(tzinfo=None))))
-        case UUID():
-            return str(cell)
-        case list() | tuple():
-            return [_simplify(item) for item in cell]
-        case dict():
-            return {key: _simplify(item) for key, item in cell.items()}
+        case Decimal() if cell.is_finite() and int(cell.as_tuple().exponent) < 0:
+            return float(cell)
+        case list() | tuple() if depth <= MAX_DEPTH:
+            return [_simplify(item, depth + 1) for item in cell]
+        case dict() if depth <= MAX_DEPTH:
+            return {key: _simplify(item, depth + 1) for key, item in cell.items()}
     return cell
 
 

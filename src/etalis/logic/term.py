@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from enum import Enum
 from fractions import Fraction
+from operator import is_
 from typing import Any, TypeAlias
+from uuid import UUID
 
 from etalis.errors import EventError, Problem
+from etalis.logic.scalars import is_numpy_time, show, to_python
 
 Value: TypeAlias = Any  # str | int | float | tuple[Value, ...] | Struct
 
 MAX_DEPTH = 200
+MAX_DIGITS = 4_300  # that a Decimal may have as an integer, as many as Python reads
 
 
 class Real(float):
@@ -49,14 +55,18 @@ class Rational(Fraction):
 
 
 class Struct:
-    """A ground compound term `name(arg, ...)`, hashed once."""
+    """A ground compound term `name(arg, ...)`, hashed once; what a host puts into it, the rim converts."""
 
     __slots__ = ("args", "hash", "name")
 
     def __init__(self, name: str, args: Iterable[Value]) -> None:
         self.name = name
         self.args = tuple(args)
-        self.hash = hash((name, self.args))
+        try:
+            self.hash = hash((name, self.args))
+        except TypeError:  # lists, dictionaries and arrays are values, but not hashed as they come
+            self.args = tuple(map(to_value, self.args))
+            self.hash = hash((name, self.args))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -70,63 +80,97 @@ class Struct:
         return self.hash
 
     def __repr__(self) -> str:
-        return format_value(self)
+        try:
+            return format_value(to_value(self))
+        except EventError:
+            return f"Struct({self.name!r}, {self.args!r})"
 
 
 def real(number: float) -> float:
-    """Return a float as the engine holds it.
+    """Return a float as the engine holds it: integral ones apart from integers, and no negative zero.
 
-    >>> real(2.0) == 2, real(2.0) == 2.0, real(2.5)
-    (False, True, 2.5)
+    >>> real(2.0) == 2, real(2.0) == 2.0, real(2.5), real(-0.0)
+    (False, True, 2.5, 0.0)
     """
-    return Real(number) if number.is_integer() else number
+    return Real(number + 0.0) if number.is_integer() else number
 
 
 def to_value(x: object, depth: int = 0) -> Value:
-    """Turn a Python object into a value, or refuse it.
+    """Turn a Python object into a value, or refuse it, by one rule at any depth.
 
-    >>> to_value([1, "a", True, None])
-    (1, 'a', 'true', 'null')
+    >>> to_value([1, "a", True, None, Struct("f", [2.5, False])])
+    (1, 'a', 'true', 'null', f(2.5,false))
     """
     kind = type(x)
-    if kind is int or kind is str:
-        return x
-    if kind is Struct or kind is Real:
+    if kind is int or kind is str or kind is Real:
         return x
     if isinstance(x, float):
         if math.isnan(x):
             raise _refuse("NaN is not a value", "leave the event out, or send None for a missing number")
-        return real(float(x))
+        return real(float.__float__(x))
     if x is None:
         return "null"
-    if isinstance(x, bool):
+    if kind is bool:
         return "true" if x else "false"
     if depth > MAX_DEPTH:
         raise _refuse(f"a term nested deeper than {MAX_DEPTH} levels", "flatten the attribute before it is pushed")
+    if isinstance(x, Struct):
+        return _from_struct(x, depth + 1)
     if isinstance(x, list | tuple):
-        return tuple(to_value(item, depth + 1) for item in x)
+        return tuple([to_value(item, depth + 1) for item in x])
     if isinstance(x, dict):
-        return tuple(Struct("-", (str(k), to_value(v, depth + 1))) for k, v in x.items())
-    return _from_other(x)
+        return tuple([Struct("-", (to_value(k, depth + 1), to_value(v, depth + 1))) for k, v in x.items()])
+    return _from_other(x, depth)
 
 
-def _from_other(x: object) -> Value:
-    """Turn the less common scalar types (NumPy, Decimal, Fraction, str subclasses) into values."""
+def _from_struct(x: Struct, depth: int) -> Value:
+    """Return a term whose arguments are values: itself if they are, as in all terms that the engine made."""
+    if type(x.name) is not str:
+        raise _refuse(f"{show(x.name)} is not the name of a term", "a name is a text")
+    args = [to_value(arg, depth) for arg in x.args]
+    if x.name == "[|]" and len(args) == 2 and isinstance(args[1], tuple):
+        return (args[0], *args[1])  # the list it stands for
+    return x if all(map(is_, args, x.args)) else Struct(x.name, args)
+
+
+def _from_other(x: object, depth: int) -> Value:
+    """Turn the less common types into values: subclasses, exact numbers, other libraries' scalars and arrays."""
     if isinstance(x, int):
-        return int(x)
+        return int.__int__(x)
     if isinstance(x, str):
-        return str(x)
+        return str.__str__(x)  # of an Enum, too, whose own str() is its name
     if isinstance(x, Decimal | Fraction):
-        return to_value(float(x))
-    item = getattr(x, "item", None)
-    if callable(item) and not isinstance(x, type):
-        plain = item()
-        if type(plain) is not type(x):
-            return to_value(plain)
-    raise _refuse(
-        f"a value of type {type(x).__name__} cannot be an attribute",
-        "use str, int, float, bool, None, or lists of these",
-    )
+        return _from_exact(x)
+    if isinstance(x, UUID):
+        return str(x)
+    plain = to_python(x)
+    if plain is not x:
+        return to_value(plain, depth)
+    raise _refuse(f"a value of type {type(x).__name__} cannot be an attribute", _remedy(x))
+
+
+def _from_exact(x: Decimal | Fraction) -> Value:
+    """Return a number without fractional digits; what others should become is for the program to say."""
+    if isinstance(x, Fraction) and x.denominator == 1:
+        return x.numerator
+    if isinstance(x, Decimal):
+        if x.is_nan():
+            return to_value(math.nan)
+        if x.is_finite() and int(x.as_tuple().exponent) >= 0 and x.adjusted() <= MAX_DIGITS:
+            return int(x)
+    raise _refuse(f"{show(x)} is no integer, and no declared type says what it becomes", _remedy(x))
+
+
+def _remedy(x: object) -> str:
+    if isinstance(x, datetime | date | time | timedelta) or is_numpy_time(x):
+        return "declare the attribute as `time`, or give a number of seconds"
+    if isinstance(x, Decimal | Fraction):
+        return "declare the attribute as float (the nearest one), string (its text) or int, or give float(x) or str(x)"
+    if isinstance(x, bytes | bytearray | memoryview):
+        return "decode it to text: x.decode(), or x.hex()"
+    if isinstance(x, Enum):
+        return "give its value: x.value"
+    return "use str, int, float, bool, None, lists and dictionaries of these, or etalis.Struct"
 
 
 def _refuse(message: str, hint: str) -> EventError:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EventError
-from etalis.logic.term import Struct
+from etalis.logic.term import Struct, to_value
 from etalis.runtime.retraction import Retractions
 from etalis.runtime.revision import Revision
 from etalis.runtime.state import NEVER
-from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.runtime.disorder import Disorder
@@ -45,7 +45,7 @@ def _inserting(disorder: Disorder, revision: Revision, general: Push) -> Push:
             if type(x) is not int and type(x) is not str:
                 return general(name, *args, at=at)
         end, now, kind = at * MICROSECONDS, state.now, (name, len(args))
-        if not mark.see(None, now) < end < now or kind not in history.parts:
+        if not mark.see(None, now) < end < now or end < EARLIEST or kind not in history.parts:
             return general(name, *args, at=at)
         out: list[Any] = []
         revision.insert(kind, (end, end, history.next_place(), *args), None, out)
@@ -62,7 +62,9 @@ def _retracting(retractions: Retractions, general: Push) -> Push:
             return general(name, *args, at=at, **named)
         out: list[Any] = []
         end = at * MICROSECONDS
-        retractions.take_back_term(args[0], end, end, None, out)
+        if not EARLIEST <= end <= LATEST:
+            return general(name, *args, at=at)
+        retractions.take_back_term(to_value(args[0]), end, end, None, out)
         return tuple(out)
 
     return push

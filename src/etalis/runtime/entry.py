@@ -17,7 +17,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.code import Code
 from etalis.runtime.network import Entry
 from etalis.runtime.state import NEVER
-from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.interval import LATEST, MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.runtime.compile import Compiler
@@ -28,6 +28,7 @@ Log = Callable[[Code, Kind, list[str], str], None]
 GoOn = tuple[list[bool], Callable[[Any], Any]]  # whether there are other ways in by now, and the one to take
 
 MISSING = object()
+BEYOND = LATEST // MICROSECONDS + 1  # the first second that is no time; none in order comes before the first one
 MOST_KINDS = 8
 MOST_LEAVES = 24
 
@@ -68,7 +69,7 @@ class EntryWriter:
         places = [f"x{i}" for i in range(max(arity for _, arity in self.hot))]
         code = self.push_code(places)
         state = code.constant(self.state)
-        with code.block(f"if type(at) is int{self.unnamed()}:"):
+        with code.block("if type(at) is int and not named:"):
             code(f"t = at * {MICROSECONDS}")
             self._in_order(code, f"{state}.seconds")
             for number, kind in enumerate(self.hot):
@@ -88,21 +89,15 @@ class EntryWriter:
         return self.compiler.finish(code, "push")
 
     def push_code(self, places: list[str]) -> Code:
-        """Return the beginning of a `push` with parameters for attributes; names are taken where there are any."""
-        named = ["**named"] if self.rules.program.signatures else []
-        code = Code(["name", *(f"{x}=k0" for x in places), "/", "*rest", "at=None", *named])
+        """Return the beginning of a `push` with parameters for attributes."""
+        code = Code(["name", *(f"{x}=k0" for x in places), "/", "*rest", "at=None", "**named"])
         assert code.constant(MISSING) == "k0"
         return code
-
-    def unnamed(self) -> str:
-        """Return the test that no attribute is given by name."""
-        return " and not named" if self.rules.program.signatures else ""
 
     def pass_on(self, code: Code, places: list[str], general: Callable[..., Any]) -> None:
         """Write that everything else goes the general way."""
         given = f"*[x for x in {_tuple(places)} if x is not {code.constant(MISSING)}], *rest"
-        named = ", **named" if self.rules.program.signatures else ""
-        code(f"return {code.constant(general)}(name, {given}, at=at{named})")
+        code(f"return {code.constant(general)}(name, {given}, at=at, **named)")
 
     def count(self, code: Code, arity: int, places: list[str]) -> str:
         """Return the test that exactly so many attributes are given."""
@@ -196,7 +191,7 @@ class EntryWriter:
         state = code.constant(self.state)
         quiet = f" and t <= {state}.due" if self.rules.has_timers else ""
         near = "" if self.ahead is None else f" and at - {seconds} <= {self.ahead}"
-        later = f"at > {seconds}{near}{quiet}" if not self.rules.ticks else "False"
+        later = f"{BEYOND} > at > {seconds}{near}{quiet}" if not self.rules.ticks else "False"
         code(f"if {later} or (at == {seconds} and t == {state}.now and t > {state}.floor):")
         code.depth += 1
 

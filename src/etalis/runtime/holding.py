@@ -17,7 +17,7 @@ from etalis.runtime.code import Code
 from etalis.runtime.entry import EntryWriter, Kind
 from etalis.runtime.order import PLAIN, HeldRow
 from etalis.runtime.state import NEVER
-from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.runtime.disorder import Disorder
@@ -56,7 +56,7 @@ class HoldingWriter:
         places = _places(self.arities[0])
         code = self.entries.push_code(places)
         otherwise = partial(self.entries.pass_on, code, places, general)
-        with code.block(f"if type(at) is int{self.entries.unnamed()}:"):
+        with code.block("if type(at) is int and not named:"):
             for number, arity in enumerate(self.arities):
                 with code.block(f"{'el' if number else ''}if True{self.entries.count(code, arity, places)}:"):
                     self._read(code, arity, otherwise)
@@ -119,11 +119,11 @@ class HoldingWriter:
         if self.entries.ahead is not None:
             with code.block(f"if t - {mark}.newest > {self.entries.ahead * MICROSECONDS}:"):
                 otherwise()
-        with code.block(f"if t > {mark}.newest:"):
+        with code.block(f"if {LATEST} >= t > {mark}.newest:"):
             code(f"{rows}.append(row)")
             code(f"{mark}.newest = t")
             code(f"{ranked}.ranked = n + 1")
-        with code.block(f"elif t > {mark}.reached and {mark}.newest < {code.constant(NEVER)}:"):
+        with code.block(f"elif {EARLIEST} <= t <= {mark}.newest < {code.constant(NEVER)} and t > {mark}.reached:"):
             code(f"{ranked}.ranked = n + 1")
             code(f"{code.constant(self._hold_late)}(row)")
             code(way.done)

@@ -7,9 +7,10 @@ from typing import Any
 
 from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.language.attributes import Notes, Signature, arrange, convert, find_surplus, place_event, refuse_order
+from etalis.logic.scalars import show
 from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
-from etalis.runtime.rim import to_interval
+from etalis.runtime.rim import check_times, to_interval
 from etalis.temporal.event import Event
 
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
@@ -28,6 +29,7 @@ class Intake:
 
     def event(self, name: str, args: tuple[Any, ...], named: dict[str, Any], at: Any) -> Input:
         """Read the arguments of `push`."""
+        name = _read_name(name)
         if at is None:
             at = self._read_clock(name)
         stamp, start, end = _read_stamp(at)
@@ -41,23 +43,26 @@ class Intake:
         """Read a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes."""
         match row:
             case Event():
+                start, end = check_times(row.start_time, row.end_time)
                 placed = place_event(row, self.signatures.get(row.name, ()))
-                return row.name, self.values(row.name, placed, {}), row.start_time, row.end_time, None
+                return row.name, self.values(row.name, placed, {}), start, end, None
             case tuple() if row and isinstance(row[0], str) and len(row) > 1:
                 stamp, start, end = _read_stamp(row[-1])
                 if row[0] in self.implied:
                     raise refuse_order(row[0], self.signatures[row[0]])
-                return row[0], self.values(row[0], row[1:-1], {}), start, end, stamp
+                return _read_name(row[0]), self.values(row[0], row[1:-1], {}), start, end, stamp
             case {"event": str(name), "at": at, **named}:
                 stamp, start, end = _read_stamp(at)
                 fields = self._without_surplus(name, {str(key): value for key, value in named.items()})
-                return name, self.values(name, (), fields), start, end, stamp
+                return _read_name(name), self.values(name, (), fields), start, end, stamp
         hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
-        raise InputError(Problem("E306", f"not a row of events: {row!r}", hint=hint))
+        raise InputError(Problem("E306", f"not a row of events: {show(row)}", hint=hint))
 
     def outline(self, row: Any) -> tuple[str, tuple[Any, ...], int | None, int | None]:
         """Return name, attributes and times of a row that cannot be read, as far as they can be told."""
         match row:
+            case Event():
+                return row.name, tuple(map(_shown, row.args)), row.start_time, row.end_time
             case tuple() if row and isinstance(row[0], str):
                 name, args, at = row[0], row[1:-1], row[-1] if len(row) > 1 else None
             case {"event": str(name), **named}:
@@ -102,7 +107,15 @@ def _shown(given: Any) -> Any:
     try:
         return to_value(given)
     except EtalisError:
-        return repr(given)
+        return show(given)
+
+
+def _read_name(name: Any) -> str:
+    if type(name) is str:
+        return name
+    if isinstance(name, str):
+        return str.__str__(name)
+    raise EventError(Problem("E306", f"{show(name)} is not the name of an event", hint="a name is a text"))
 
 
 def _read_stamp(at: Any) -> tuple[Stamp | None, int, int]:

@@ -6,7 +6,6 @@ idle, less the bound on lateness, and never goes back: what is late by just the 
 
 from __future__ import annotations
 
-import json
 import logging
 from bisect import insort
 from collections import deque
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from etalis.runtime.state import BEGINNING, NEVER
-from etalis.temporal.event import to_plain
+from etalis.temporal.event import to_plain, to_text
 from etalis.temporal.interval import to_seconds
 
 _LOG = logging.getLogger("etalis.engine")
@@ -56,7 +55,7 @@ class DeadLetter:
         """Return it as one JSON object: an event as it came, and why it was not taken."""
         plain = [to_plain(value) for value in self.args]
         found = {"event": self.name, "args": plain, "start": self.start, "end": self.end, "reason": self.reason}
-        return json.dumps(found, ensure_ascii=False)
+        return to_text(found)
 
 
 class DeadLetters:

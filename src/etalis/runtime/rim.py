@@ -6,7 +6,7 @@ from typing import Any
 
 from etalis.errors import EventError, Problem
 from etalis.logic.scalars import show
-from etalis.temporal.interval import to_time
+from etalis.temporal.interval import EARLIEST, LATEST, to_seconds, to_time
 
 _TIMES = "give seconds, a datetime, its text (2026-01-31T12:00:00Z), or a pair (start, end) of these"
 
@@ -26,6 +26,14 @@ def to_interval(at: Any) -> tuple[int, int]:
     if start > end:
         hint = "give (start, end), start first"
         raise EventError(Problem("E304", f"an interval that ends before it starts: {show(at)}", hint=hint))
+    return start, end
+
+
+def check_times(start: int, end: int) -> tuple[int, int]:
+    """Return the times of an event in microseconds, if they are times."""
+    for time in (start, end):
+        if not EARLIEST <= time <= LATEST:
+            _to_time(to_seconds(time))
     return start, end
 
 

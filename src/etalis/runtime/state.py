@@ -10,10 +10,11 @@ from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
 from etalis.temporal.event import Event, Kind, sort_key
-from etalis.temporal.interval import MICROSECONDS, to_seconds
+from etalis.temporal.interval import EARLIEST, MICROSECONDS, to_seconds
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
+BEFORE = EARLIEST // MICROSECONDS - 1  # in seconds: what comes after it is a time
 
 Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, parts])
 
@@ -85,7 +86,7 @@ class State:
 
     def __init__(self) -> None:
         self.reached = BEGINNING
-        self.seconds = BEGINNING
+        self.seconds = BEFORE
         self.floor = BEGINNING
         self.number = 0
         self.current = 0
@@ -106,13 +107,13 @@ class State:
         if seconds == NEVER:
             return reached
         time = seconds * MICROSECONDS
-        return time if time > reached else reached
+        return time if time > reached and seconds > BEFORE else reached
 
     @now.setter
     def now(self, time: int) -> None:
         self.reached = time
         if self.seconds != NEVER:
-            self.seconds = time // MICROSECONDS
+            self.seconds = max(time // MICROSECONDS, BEFORE)
 
     def hold(self) -> None:
         """Make every event take the general way: to generated code none comes after NEVER."""
@@ -120,7 +121,7 @@ class State:
 
     def release(self) -> None:
         """Open the generated ways again."""
-        self.seconds = self.reached // MICROSECONDS
+        self.seconds = max(self.reached // MICROSECONDS, BEFORE)
 
     def schedule(self, due: int, since: int, owner: Owner, payload: Any) -> None:
         """Have something judged at a moment, after the inputs that end then.

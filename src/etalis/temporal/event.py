@@ -8,14 +8,17 @@ are comparable. Outside it shows seconds and unpacks as (name, args, start, end)
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from etalis.logic.term import Real, Struct, Value, format_atom, format_value, order_key
+from etalis.logic.term import Real, Struct, Value, decimal_text, format_atom, format_value, order_key
 from etalis.temporal.interval import to_datetime, to_seconds
 
 _item = tuple.__getitem__
+_WRITABLE = 14_000  # bits of an integer that Python writes
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Kind:
@@ -164,7 +167,7 @@ class Event(tuple[Any, ...]):
         }
 
     def to_json(self) -> str:
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        return to_text(self.to_dict())
 
 
 class Retraction(Event):
@@ -197,10 +200,22 @@ def sort_key(event: Event) -> tuple[Any, ...]:
     return (event.end_time, event.start_time, kind.arity, kind.name, tuple(map(order_key, event.args)))
 
 
+def to_text(plain: Any) -> str:
+    """Write plain data as JSON; half of a surrogate pair, which no encoding has, is escaped.
+
+    >>> print(to_text({"é": 1}), to_text("\\ud800"))
+    {"é": 1} "\\ud800"
+    """
+    text = json.dumps(plain, ensure_ascii=False)
+    return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(plain)
+
+
 def to_plain(value: Value) -> Any:
-    """Turn a value into JSON-ready data; a compound becomes {"name": ..., "args": [...]}."""
+    """Turn a value into JSON-ready data; a compound becomes {"name": ..., "args": [...]}, a vast integer its text."""
     if isinstance(value, tuple):
         return [to_plain(v) for v in value]
     if isinstance(value, Struct):
         return {"name": value.name, "args": [to_plain(v) for v in value.args]}
+    if isinstance(value, int) and value.bit_length() > _WRITABLE:
+        return decimal_text(value)
     return float(value) if isinstance(value, Real) else value

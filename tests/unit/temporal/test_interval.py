@@ -13,7 +13,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from etalis.logic.scalars import show
 from etalis.temporal.interval import EARLIEST, LATEST, TimeRangeError, to_datetime, to_time
 
 NEW_YEAR = 1_767_225_600  # 2026-01-01T00:00:00Z
@@ -42,7 +41,7 @@ ALIKE: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("moment", ALIKE, ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("moment", ALIKE, ids=lambda moment: type(moment).__name__)
 def test_a_moment_is_one_moment_in_every_type(moment: Any) -> None:
     assert to_time(moment) == NEW_YEAR * 1_000_000
 
@@ -72,7 +71,7 @@ def test_what_is_finer_is_rounded_to_the_even_microsecond(nanoseconds: int, roun
     *(float("nan"), float("inf"), Decimal("nan"), Decimal("-inf"), Decimal("1e9999"), 1j, b"1", time(1), object()),
     *(np.datetime64("NaT"), np.timedelta64(1, "Y"), np.timedelta64(1), pd.NaT, pd.NA, pa.scalar(None), np.ma.masked),
     *([1], (1, 2), {}, np.array([1, 2]), pa.array([1])),
-], ids=lambda x: type(x).__name__)  # fmt: skip
+], ids=lambda moment: type(moment).__name__)  # fmt: skip
 def test_what_is_no_time_is_refused_in_a_sentence(moment: Any) -> None:
     with pytest.raises(ValueError, match=r"is not a time|is missing"):
         to_time(moment)
@@ -92,7 +91,7 @@ def test_what_is_no_time_is_refused_in_a_sentence(moment: Any) -> None:
     (datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=1))), "s", "lies in the year 0"),
     (np.datetime64(10**15, "Y"), "s", "lies far from"),
     (np.datetime64(20_000, "s") + np.timedelta64(20_000 * 366, "D"), "s", "lies in the year"),
-], ids=show)  # fmt: skip
+], ids=lambda given: type(given).__name__)  # fmt: skip
 def test_what_lies_outside_the_years_1_to_9999_is_refused(moment: Any, unit: str, says: str) -> None:
     with pytest.raises(TimeRangeError) as caught:
         to_time(moment, unit)
