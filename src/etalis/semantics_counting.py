@@ -26,7 +26,7 @@ from etalis.semantics_matches import (
     whole,
 )
 from etalis.semantics_operators import keep_newest, rank, repeats, restrict, select, together
-from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.aggregate import FOLDS, explain_no_value, has_no_value
 
 Limits = tuple[int, int | None]
 
@@ -215,7 +215,12 @@ class Folding:
 
     def report(self, x: Instance, state: Any) -> None:
         """Hand on the value reached, on the interval and with the bindings of `x`, if it unifies with the result."""
-        bindings = match(self.fold.result, FOLDS[self.fold.kind].result(state), x.bindings)
+        row = FOLDS[self.fold.kind]
+        result = row.result(state)
+        if has_no_value(row, result):
+            self.scope.world.report(explain_no_value(row.name), self.scope.rule)
+            return
+        bindings = match(self.fold.result, result, x.bindings)
         if bindings is not None:
             pass_on(self.tests(replace(x, bindings=bindings)), self.emit)
 

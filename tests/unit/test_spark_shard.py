@@ -209,7 +209,7 @@ REFUSED: dict[str, tuple[str, dict[str, str], list[Row], str]] = {
         "d(Y) <- a(X) where Y is X * X.",
         FLAT,
         [("a", 1, 1 << 40)],
-        "E607: an integer outside 64 bits has no column",
+        "E607: rule 1 made d(1208925819614629174706176): Y is an integer outside 64 bits",
     ),
     "64 bits in a term": ("d(f(Y)) <- a(X) where Y is X * X.", FLAT, [("a", 1, 1 << 40)], "E607"),
     "a head of another type": (

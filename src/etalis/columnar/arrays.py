@@ -144,4 +144,4 @@ def _computed(operator: str, a: Any, b: Any) -> Any:
         found = _ADDITION[operator](a, b)
     if not (np.abs(found) <= _EXACT).all():
         raise InexactError
-    return found
+    return found + 0.0  # there is one zero

@@ -101,7 +101,7 @@ def calculate(tape: Any, at: int, flow: Any, depth: int, calc: Any, calc_r: Any)
             if calc_r[top] - calc_r[top] != 0.0:
                 return INEXACT
             if op == NEGATE_R or calc_r[top] < 0:
-                calc_r[top] = -calc_r[top]
+                calc_r[top] = 0.0 - calc_r[top]  # there is one zero
         elif op < ADD_R or EQUAL <= op <= AT_MOST:
             top -= 1
             p = calc[top]
@@ -140,7 +140,7 @@ def calculate(tape: Any, at: int, flow: Any, depth: int, calc: Any, calc_r: Any)
             elif op == AT_MOST_R:
                 calc[top] = TRUE if r <= s else FALSE
             else:
-                calc_r[top] = r + s if op == ADD_R else r - s if op == SUB_R else r * s
+                calc_r[top] = r + s if op == ADD_R else r - s if op == SUB_R else r * s + 0.0
                 if calc_r[top] - calc_r[top] != 0.0:
                     return INEXACT
     return INEXACT

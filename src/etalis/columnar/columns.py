@@ -114,7 +114,11 @@ def from_arrow(array: Any, kind: str) -> Column:
 
 
 def from_values(values: Sequence[Value], kind: str) -> Column:
-    """Return values of one type, or null, as a column; texts that cannot be written down are terms."""
+    """Return values of one type, or null, as a column; of terms where one is too long an integer, or no whole text.
+
+    >>> from_values([1, 1 << 63], "int").type, from_values(["\\ud800"], "string").type
+    ('term', 'term')
+    """
     if kind == "term":
         data = np.empty(len(values), object)
         data[:] = values
@@ -122,10 +126,7 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
     known = [None if v == "null" else v for v in values]
     try:
         array = pa.array(known, {"int": pa.int64(), "float": pa.float64(), "string": pa.string()}[kind])
-    except OverflowError:
-        hint = "make it a float or a string in the rule, or push the events to an engine"
-        raise EventError(Problem("E607", "an integer outside 64 bits has no column", hint=hint)) from None
-    except UnicodeEncodeError:
+    except (OverflowError, UnicodeEncodeError):
         return from_values(values, "term")
     return from_arrow(array, kind)
 
@@ -135,7 +136,9 @@ def fit(column: Column, kind: str) -> Column:
     if column.type != "term" or kind == "term":
         return column
     values = column.values()
-    other = next((x for x in values if type_of(x) != kind and x != "null"), None)
+    other = next(
+        (x for x in values if type_of(x) != kind and x != "null" and not (kind == "int" and type(x) is int)), None
+    )
     if other is not None:
         hint = "declare the attribute term, or make the rules that make the event give it the type"
         raise EventError(Problem("E607", f"{format_value(other)} is not {kind}, as was declared", hint=hint))

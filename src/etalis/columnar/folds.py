@@ -20,7 +20,7 @@ from etalis.columnar.totals import VALUE, Aggregate, Running, Sliding
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
-from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.aggregate import FOLDS, explain_no_value
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import RELATIONS
 
@@ -66,6 +66,18 @@ class Elements(Operator):
         for each in value.take(np.flatnonzero(~counted)).values():
             self.fail(f"{self.aggregate.name} of {each!r}, which is not a number")
         return np.flatnonzero(counted)
+
+    def with_value(self, rows: Instances, value: Column) -> tuple[Instances, Column]:
+        """Return the matches whose aggregate has come to a value; report the others."""
+        if not FOLDS[self.aggregate.name].numeric or value.type not in ("float", "term"):
+            return rows, value
+        is_none = np.isnan(value.data) if value.type == "float" else np.array([x != x for x in value.data], bool)
+        if not is_none.any():
+            return rows, value
+        for _ in range(np.count_nonzero(is_none)):
+            self.fail(explain_no_value(self.aggregate.name))
+        kept = np.flatnonzero(~is_none)
+        return rows.take(kept), value.take(kept)
 
 
 def _has_others(value: Column) -> bool:
@@ -125,7 +137,7 @@ class Slider(Operator):
             rows = rows.take(chosen)
         else:
             value, least = self.total.take(rows)
-        return self.outcome.passing(batch, _visible(rows, least), value)
+        return self.outcome.passing(batch, *self.elements.with_value(_visible(rows, least), value))
 
 
 def _visible(rows: Instances, start: Integers) -> Instances:
@@ -185,6 +197,7 @@ class Folder(Operator):
         waiting = self.join.waiting[0].column(OPENER).data
         self.running.keep(np.isin(self.running.elements.column(OPENER).data, waiting))
         rows = pairs.with_columns({"$last": Column("int", least)}).only(self.names)
+        rows, value = self.elements.with_value(rows, value)
         if self.has_start and self.openers.latest:
             opened = self.openers.starting(self.names)
             order, rows = in_turn(opened, rows, self.names)

@@ -18,8 +18,8 @@ from etalis.columnar import objects
 from etalis.columnar.columns import FLAT, Column, Integers, from_values, key_rows, ranks
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.tables import Numbered
-from etalis.logic.term import Value, real
-from etalis.temporal.aggregate import FOLDS, add
+from etalis.logic.term import Value
+from etalis.temporal.aggregate import FOLDS, add, divide
 
 _SAFE = float(1 << 62)
 _EXACT = 1 << 53  # floats hold every integer up to here
@@ -78,6 +78,10 @@ class Aggregate:
         """Whether values are put together as objects."""
         return self.name == "list" or (FOLDS[self.name].numeric and self.type not in FLAT)
 
+    def folds_objects(self, value: Column) -> bool:
+        """Tell whether values are put together as objects; integers are, where one is longer than a column's."""
+        return self.is_of_objects or (FOLDS[self.name].numeric and value.type == "term")
+
     def add(self, total: Any, value: Any) -> Any:
         """Put an object to those before it."""
         return total + value if self.name == "list" else add(total, value)
@@ -96,7 +100,10 @@ class Aggregate:
         if kind == k.DISTINCT:
             return loop(kind, _pairs(group, value).group, _NO_REALS)
         if kind == k.TOTAL:
-            return loop(kind, _NO_INTEGERS, value.data)
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # infinities are values, and what is no number is reported
+                return loop(kind, _NO_INTEGERS, value.data)
         if kind != k.SUM:
             return loop(kind, ranks(value), _NO_REALS)
         if np.abs(value.data.astype(np.float64)).sum() < _SAFE:
@@ -140,7 +147,7 @@ def _quotients(total: Any, count: Integers) -> Any:
     whole = total.dtype.kind == "i"
     if total.dtype.kind == "f" or (whole and np.abs(total.astype(np.float64)).max(initial=0.0) < _EXACT):
         return total / count
-    return np.array([real(a / b) for a, b in zip(total.tolist(), count.tolist(), strict=True)], np.float64)
+    return np.array([divide(a, b) for a, b in zip(total.tolist(), count.tolist(), strict=True)], np.float64)
 
 
 class Running:
@@ -159,7 +166,7 @@ class Running:
         together = stack([self.elements, rows.with_columns({WEIGHT: _ones(len(rows))})], self.names)
         known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
         value = together.column(VALUE) if VALUE in self.names else None
-        if value is not None and self.aggregate.is_of_objects:
+        if value is not None and self.aggregate.folds_objects(value):
             weight = together.column(WEIGHT).data
             found = Answers.of(
                 *objects.accumulate(self.aggregate.add, known.group, together.start, weight, value.values())
@@ -232,7 +239,7 @@ class Sliding:
         known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
         value = together.column(VALUE) if VALUE in self.names else None
         alive = np.zeros(len(together), bool)
-        if value is not None and self.aggregate.is_of_objects:
+        if value is not None and self.aggregate.folds_objects(value):
             found = Answers.of(
                 *objects.slide(
                     self.aggregate.add, self.within, self.last, low, known.group, together.start, together.end,

@@ -85,6 +85,8 @@ class Texts:
         if column.type == "float":
             data = column.data.view(np.int64)
             return data if column.absent is None else np.where(column.absent, _NOT_A_NUMBER, data)
+        if column.type == "term":  # integers of which one is too long
+            return np.array([_whole(value) for value in column.values()], np.int64)
         if (column.data == t.NULL).any():
             _whole(t.NULL)
         return column.data if column.absent is None else np.where(column.absent, t.NULL, column.data)

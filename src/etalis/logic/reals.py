@@ -12,9 +12,9 @@ from etalis.logic.term import Real
 
 
 def number(result: float) -> float:
-    """Return a float result as the engine holds it; refuse what is no number."""
+    """Return a float result as the engine holds it, zero without a sign; refuse what is no number."""
     if result.is_integer():
-        return Real(result)
+        return Real(result + 0.0)
     if result != result or result in (math.inf, -math.inf):
         raise evaluation_error("undefined" if result != result else "float_overflow")
     return result

@@ -8,7 +8,7 @@ from typing import Any
 
 from etalis.logic.term import Value
 from etalis.runtime.operators import Emit, Key, Shelf, Values
-from etalis.temporal.aggregate import Fold
+from etalis.temporal.aggregate import Fold, explain_no_value, has_no_value
 
 
 class Opener:
@@ -78,7 +78,11 @@ class Folder:
                 total[1] = min(total[1], start)
                 if self.marked:
                     total[2].append(values)
-                found = self.combine(opener, values, self.fold.result(total[0]), total[1], total[2])
+                result = self.fold.result(total[0])
+                if has_no_value(self.fold, result):
+                    self.fail(explain_no_value(self.fold.name))
+                    continue
+                found = self.combine(opener, values, result, total[1], total[2])
                 if found is not None:
                     self.emit(*found, opener.start, end)
 
@@ -131,7 +135,11 @@ class Slider:
         state = self.fold.zero
         for _, item, _ in window:
             state = self.fold.step(state, item)
-        found = self.combine([x[2] for x in window], values, self.fold.result(state))
+        result = self.fold.result(state)
+        if has_no_value(self.fold, result):
+            self.fail(explain_no_value(self.fold.name))
+            return
+        found = self.combine([x[2] for x in window], values, result)
         if found is not None:
             self.emit(*found, min(x[0] for x in window), end)
 

@@ -6,7 +6,6 @@ results as it is is written event by event, which says what is wrong, if somethi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeAlias
 
@@ -28,12 +27,13 @@ from etalis.tables.output import (
     START,
     Field,
     Output,
+    args_text,
     attribute,
     converted,
     moments,
     term_text,
 )
-from etalis.temporal.event import Event, Kind, to_plain
+from etalis.temporal.event import Event, Kind, to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]
 Writer: TypeAlias = Callable[[Value], str | None]
@@ -81,7 +81,7 @@ def made_cells(
             known[id(moment)] = moments(moment, output)
         cells[name] = known[id(moment)]
     if output.envelope:
-        cells[ARGS] = _joined("[", made.columns, "]", _to_json, len(made))
+        cells[ARGS] = _args(kind, made, labels)
     for place, field in enumerate(dict(output.kinds)[kind]):
         cell = _cell(made.columns[place], field, output)
         if cell is None:
@@ -128,6 +128,13 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
         case _:
             pass
     return None
+
+
+def _args(kind: Named, made: Made, labels: Sequence[str]) -> pa.Array:
+    """Return attributes as JSON; of terms one may be an integer that is too long, which is told of its event."""
+    if any(column.type == "term" for column in made.columns):
+        return pa.array(map(args_text, made_events(kind, made, labels)), pa.string())
+    return _joined("[", made.columns, "]", _to_json, len(made))
 
 
 def _atoms(kind: Named, made: Made) -> pa.Array:
@@ -182,4 +189,4 @@ def float_texts(numbers: Any, write: Writer) -> pa.Array:
 
 
 def _to_json(value: Value) -> str:
-    return json.dumps(to_plain(value), ensure_ascii=False)
+    return to_text(to_plain(value))

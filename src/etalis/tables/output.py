@@ -6,7 +6,6 @@ attributes as JSON (`envelope`). Plain data, so that it can travel; `encode` wor
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,7 +21,7 @@ from etalis.language.attributes import CONVERSIONS
 from etalis.logic.term import Struct, Value, format_atom, format_value
 from etalis.plan.lattice import NUMBER
 from etalis.tables.nested import arrow_type, to_cell
-from etalis.temporal.event import Event, Kind, to_plain
+from etalis.temporal.event import Event, Kind, to_plain, to_text
 from etalis.temporal.interval import to_microseconds
 
 Named: TypeAlias = tuple[str, int]  # a kind of event
@@ -235,7 +234,7 @@ def _encode_rule(
         RULE: lambda: pa.repeat(pa.scalar(kind.rule, pa.string()), len(events)),
         START: lambda: moments(cells[1], output),
         END: lambda: moments(cells[0], output),
-        ARGS: lambda: pa.array([_to_json(event) for event in events], pa.string()),
+        ARGS: lambda: pa.array([args_text(event) for event in events], pa.string()),
         ATOM: lambda: _atoms(kind, cells),
         ID: lambda: _ids(kind, cells),
         CONTRIBUTORS: lambda: pa.array([[ids[i - 1] for i in e.parts] for e in events], ARROW["array<string>"]),
@@ -403,10 +402,11 @@ def _check_integers(value: Value) -> None:
             raise OverflowError
 
 
-def _to_json(event: Event) -> str:
+def args_text(event: Event) -> str:
+    """Return the attributes of an event as JSON."""
     for place, value in enumerate(event.args, 1):
         try:
             _check_integers(value)
         except OverflowError:
             raise _misfit(event, Field(f"attribute {place}", "int"), value) from None
-    return json.dumps([to_plain(value) for value in event.args], ensure_ascii=False)
+    return to_text([to_plain(value) for value in event.args])
