@@ -31,7 +31,7 @@ def show(x: object) -> str:
     """Return how messages name a value that someone gave: as Python writes it, not too long.
 
     >>> show("a"), show("a" * 1000)[-5:]
-    ("'a'", "aa...")
+    ("'a'", 'aa...')
     """
     try:
         text = repr(x)
