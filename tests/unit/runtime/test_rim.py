@@ -210,8 +210,8 @@ def test_names_of_attributes_of_an_event_that_is_not_declared() -> None:
 
 def test_a_name_is_a_text() -> None:
     engine = etalis.compile(RULE).engine()
-    with pytest.raises(EventError, match="5 is not the name of an event"):
-        engine.push(5, at=1)  # type: ignore[arg-type]
+    with pytest.raises(EventError, match=r"\[5\] is not the name of an event"):
+        engine.push([5], at=1)  # type: ignore[arg-type]
     engine.push(np.str_("a"), 1, at=1)
     assert [x.args for x in engine.push("b", 1, at=2)] == [(1,)]
 
