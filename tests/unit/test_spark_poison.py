@@ -323,6 +323,22 @@ def test_rows_that_wait_are_not_dropped_either(tmp_path: Path) -> None:
         less.run(1, [])
 
 
+def test_rows_that_wait_and_do_not_fit_a_changed_declaration_are_dead_letters(tmp_path: Path) -> None:
+    make(tmp_path, shards=1).run(0, [row("a", 1, x=1.5), row("a", 1, x=2.0)])
+    live_shards.cache_clear()
+    changed = make(tmp_path, TEXT.replace("a(k: int, x: float)", "a(k: int, x: int)"), shards=1)
+    found = changed.run(1, [row("b", 2), row("b", 20)])
+    assert [r["args"] for r in found if r["event"] == "d"] == ["[1, 2, 1.0]"]
+    assert [reason for _, _, _, reason, _ in found_letters(tmp_path)] == ["E305: a: x should be of type int, not 1.5"]
+
+
+def test_a_changed_policy_drops_what_waits(tmp_path: Path) -> None:
+    make(tmp_path, shards=1).run(0, [row("a", 9), row("b", 13, k=2.0)])
+    changed = make(tmp_path, f":- set_flag(event_consumption_policy, unrestricted). {TEXT}", shards=1)
+    with pytest.raises(SnapshotError, match="E628"):
+        check_restart(changed.tasks, "query", stage_program)
+
+
 def test_the_same_rules_go_on_in_silence(tmp_path: Path) -> None:
     make(tmp_path).run(0, [row("a", 1)])
     again = make(tmp_path)

@@ -167,7 +167,9 @@ def _compare(plan: Plan, book: Book, same: bool) -> Restored:
     known = set(map(plan.owner, plan.owners))
     for _, owner in book.names("timers"):
         (taken if owner in known else dropped)[f"deadlines and alarms of {described.get(owner, 'a rule')}"] = None
-    new = dict.fromkeys(text for key, text in plan.described.items() if plan.entries[key] not in described)
+    keeping = {*(node for node, _ in plan.parts), *known}  # the others keep nothing that could be missing
+    names = {plan.entries[key]: text for key, text in plan.described.items()}
+    new = dict.fromkeys(text for name, text in names.items() if name in keeping and name not in described)
     return Restored(same, tuple(taken), tuple(dropped), tuple(new))
 
 

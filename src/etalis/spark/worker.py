@@ -223,6 +223,7 @@ def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     shard.ended = header.get("ended", False)
     number, size = header.get("letters", (0, 0))
     shard.letters = (number, size)
+    shard.is_changed = header.get("program") != stream.job.fingerprint
     return shard
 
 

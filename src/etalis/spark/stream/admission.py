@@ -66,6 +66,7 @@ class Shard:
     facts: str | None = None  # the version that it sees, where facts are refreshed
     ended: bool = False  # whether all that was owed has been reported
     letters: tuple[int, int] = (0, 0)  # which file of dead letters it writes, and its size
+    is_changed: bool = False  # whether another program has left it, so that rows that wait must be looked at again
 
     @property
     def latest(self) -> int | None:
@@ -105,10 +106,12 @@ class Admitted:
 def admit(shard: Shard, stream: Stream, table: Any, letters: list[Letters]) -> Admitted:
     """Let marks move the watermark, and put aside the rows that cannot be taken."""
     table = pa.table(table.columns, names=table.column_names)  # columns of Spark say whether they may be null
-    rows, told = split_marks(table)
-    marks = read_marks(told, stream.ahead, shard.latest)
+    rows, texts = split_marks(table)
+    marks = read_marks(texts, stream.ahead, shard.latest)
     before = shard.watermark.reached
     reached = shard.follow(marks.latest, stream)
+    if shard.is_changed:
+        _refit_held(shard, stream, rows.schema, letters)
     rows = _refuse_wrong(rows, stream, letters)
     rows, end = _refuse_misplaced(rows, stream, before, marks, shard.ended, letters)
     shard.counts["rows"] += rows.num_rows if stream.told is None else _count(rows[TAG], stream.told)
@@ -121,6 +124,14 @@ def admit(shard: Shard, stream: Stream, table: Any, letters: list[Letters]) -> A
 def _count(tags: Any, told: frozenset[str]) -> int:
     """Return how many rows are counted here, and not by an earlier stage."""
     return int(pc.sum(pc.is_in(tags, pa.array(sorted(told), pa.string()))).as_py() or 0)
+
+
+def _refit_held(shard: Shard, stream: Stream, schema: Any, letters: list[Letters]) -> None:
+    """Make rows that wait fit a changed program; those that it cannot take are dead letters now."""
+    if shard.held is not None and shard.held.num_rows:
+        held = fit_rows(shard.held, shard.layouts, schema, stream.layouts)
+        shard.held, shard.layouts = _refuse_wrong(held, stream, letters), stream.layouts
+    shard.is_changed = False
 
 
 def _refuse_wrong(rows: Any, stream: Stream, letters: list[Letters]) -> Any:

@@ -16,8 +16,8 @@ _FOLDER = "etalis-end"
 
 def end_stream(spark: Any, checkpoint: str) -> None:
     """Say that nothing more comes; the query that has this checkpoint ends the stream when it has taken all rows."""
-    told = spark.createDataFrame([(END,)], "value string").coalesce(1)
-    told.write.mode("overwrite").text(f"{checkpoint.rstrip('/')}/{_FOLDER}")  # under a new name each time: read again
+    end = spark.createDataFrame([(END,)], "value string").coalesce(1)
+    end.write.mode("overwrite").text(f"{checkpoint.rstrip('/')}/{_FOLDER}")  # under a new name each time: read again
 
 
 def read_ends(spark: Any, checkpoint: str) -> Any:

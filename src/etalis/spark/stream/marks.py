@@ -1,4 +1,4 @@
-"""Marks: how far every source has come, told to all shards within the batch, and which times are too far ahead.
+"""Marks: how far every source has come, sent to all shards within the batch, and which times are too far ahead.
 
 A second branch over each source reads the column of time alone and sends one mark per partition to every shard of every
 stage, as the text of a tag. Law: all shards of a batch get the same marks, so they come to the same watermark and
@@ -76,8 +76,8 @@ def mark_time(marking: Marking, batches: Iterable[Any]) -> Iterator[Any]:
 
 def make_mark(marking: Marking, spans: Sequence[Span] = (), now: int | None = None) -> Any:
     """Return a mark as rows, one for each shard."""
-    told = json.dumps({"source": marking.source, "spans": spans, "now": now})
-    tags = pa.repeat(pa.scalar(NO_EVENT + told), marking.shards)
+    text = json.dumps({"source": marking.source, "spans": spans, "now": now})
+    tags = pa.repeat(pa.scalar(NO_EVENT + text), marking.shards)
     return pa.RecordBatch.from_arrays([tags, pa.array(range(marking.shards), pa.int32())], names=["tag", "shard"])
 
 
@@ -121,9 +121,9 @@ def split_marks(table: Any) -> tuple[Any, list[str]]:
     return table.filter(pc.invert(is_mark)), [tag[len(NO_EVENT) :] for tag in found]
 
 
-def read_marks(told: Iterable[str], ahead: Ahead | None, before: int | None) -> Marks:
+def read_marks(texts: Iterable[str], ahead: Ahead | None, before: int | None) -> Marks:
     """Return what the marks of a batch come to; `before` is the latest time of all batches before it."""
-    marks = [json.loads(text) for text in told]
+    marks = [json.loads(text) for text in texts]
     spans: dict[str, list[Span]] = {}
     for mark in marks:
         spans.setdefault(mark["source"], []).extend((low, high) for low, high in mark["spans"])
