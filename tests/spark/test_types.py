@@ -180,3 +180,24 @@ def test_contributors(spark: Any) -> None:
     }  # fmt: skip
     with pytest.raises(InputError, match="contributors=True"):
         program.on(spark).detect(df, time="ts", id="row")
+
+
+def test_results_can_be_fed_in_again(spark: Any) -> None:
+    """From Spark to Spark, and from the process to Spark and back: the same values, of the same types."""
+    text = ":- event(a(n: int, t: time, l: term, m: term)). d(N, T, L, M, P) <- a(N, T, L, M) where price(N, P)."
+    again = ":- event(d(n: int, t: time, l: term, m: term, p: float)). e(N, T, L, M, P) <- d(N, T, L, M, P)."
+    df = spark.sql("""
+        select * from values
+        (1, 7L, timestamp'2026-03-29 02:30:00Z', array(1, null), map('k', 1.5D)), (2, 8L, null, null, null)
+        as t(ts, n, t, l, m)""")
+    price = spark.createDataFrame([(7, 0.1), (8, None)], "n int, p double")
+    found = etalis.compile(text).on(spark).detect(df, time="ts", knowledge={"price": price}, shards=1)
+    assert [t for _, t in found.dtypes[1:6]] == ["bigint", "timestamp", "array<int>", "map<string,double>", "double"]
+    table = found.toArrow()
+    here = etalis.compile(again).detect(table, time=("start", "end"), event="event")
+    there = etalis.compile(again).on(spark).detect(found, time=("start", "end"), event="event", shards=1)
+    names = ["N", "T", "L", "M", "P"]
+    assert there.dtypes[1:6] == found.dtypes[1:6]
+    assert (
+        here.select(names).to_pylist() == there.toArrow().select(names).to_pylist() == table.select(names).to_pylist()
+    )

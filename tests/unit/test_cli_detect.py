@@ -113,3 +113,14 @@ def test_progress_is_shown_when_it_takes_long() -> None:
     line.end()
     shown = [text.strip() for text in out.getvalue().split("\r") if text.strip()]
     assert shown == ["2,000 rows, 7 matches, 1,000 rows/s", "6,000 rows, 7 matches, 1,500 rows/s"]
+
+
+def test_nested_matches_are_program_text_in_csv(tmp_path: Path) -> None:
+    (tmp_path / "one.etalis").write_text(":- event(a(x: term, y: term)). d(X, Y) <- a(X, Y).")
+    rows = {"at": [1, 2], "x": [["it's", "k"], None], "y": [{"p": 1, "q": [2]}, {"p": 3, "q": None}]}
+    pyarrow.parquet.write_table(pa.table(rows), tmp_path / "rows.parquet")
+    found = tmp_path / "found.csv"
+    assert call(tmp_path / "one.etalis", tmp_path / "rows.parquet", "--to", found).exit_code == ExitCode.OK
+    cells = pyarrow.csv.read_csv(found).select(["X", "Y"]).to_pylist()
+    assert cells[0] == {"X": r"['it\'s',k]", "Y": "[-(p,1),-(q,[2])]"}
+    assert cells[1]["Y"] == "[-(p,3),-(q,null)]"
