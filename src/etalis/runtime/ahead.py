@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from etalis.runtime.state import BEGINNING, NEVER, State
-from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
+from etalis.runtime.state import BEGINNING, NEVER
+from etalis.temporal.interval import MICROSECONDS, to_seconds
 
 if TYPE_CHECKING:
-    from etalis.runtime.disorder import Disorder
-    from etalis.runtime.order import DeadLetters
+    from etalis.runtime.engine import Engine
 
 _UNITS = ((1_000, "milliseconds"), (1_000_000, "microseconds"), (1_000_000_000, "nanoseconds"))
 
@@ -58,16 +57,14 @@ def describe_ahead(end: int, latest: int, bound: int, wall: int | None = None) -
 
 
 class Horizon:
-    """Refuses what ends too far ahead of an engine's present."""
+    """Refuses what ends too far ahead of an engine's present; `wall` is a clock in microseconds."""
 
-    def __init__(
-        self, bound: int, wall: Callable[[], Any] | None, state: State, disorder: Disorder | None, dead: DeadLetters
-    ) -> None:
+    def __init__(self, bound: int, wall: Callable[[], int] | None, engine: Engine) -> None:
         self.bound = bound
         self.wall = wall
-        self._state = state
-        self._disorder = disorder
-        self._dead = dead
+        self._state = engine._state
+        self._disorder = engine._disorder
+        self._dead = engine._dead
 
     @property
     def whole_seconds(self) -> int | None:
@@ -82,7 +79,7 @@ class Horizon:
 
     def refuses(self, name: str, values: tuple[Any, ...], start: int, end: int) -> bool:
         """Make a dead letter of an event that ends too far ahead; tell whether it does."""
-        wall = None if self.wall is None else to_time(self.wall())
+        wall = None if self.wall is None else self.wall()
         latest = self.latest()
         if end <= last_end(latest, self.bound, wall):
             return False
@@ -90,8 +87,6 @@ class Horizon:
         return True
 
 
-def horizon_of(
-    bound: int | None, wall: Callable[[], Any] | None, state: State, disorder: Disorder | None, dead: DeadLetters
-) -> Horizon | None:
-    """Return what refuses events from the future, if there is a bound."""
-    return None if bound is None else Horizon(bound, wall, state, disorder, dead)
+def horizon_on(engine: Engine, bound: int | None, wall: Callable[[], int] | None) -> Horizon | None:
+    """Return what refuses events from the future of an engine, if there is a bound."""
+    return None if bound is None else Horizon(bound, wall, engine)

@@ -161,6 +161,10 @@ class Disorder:
                 self.revision.pass_time_together()
             self.course.reach(end, out)
 
+    def first_held(self) -> int:
+        """Return when the first event ends that is held."""
+        return self.held.rows[0][0] if self.held is not None and self.held.rows else NEVER
+
     def release_oldest(self, number: int) -> Iterator[tuple[str, Values, int, int]]:
         """Yield so many of the events that are held, the first to come, and hold them no more."""
         for row in () if self.held is None else self.held.release_oldest(number):

@@ -24,7 +24,7 @@ from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
-from etalis.runtime.ahead import horizon_of
+from etalis.runtime.ahead import horizon_on
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.correcting import correcting_push, correcting_row
 from etalis.runtime.course import Course
@@ -40,7 +40,7 @@ from etalis.runtime.rim import to_instant
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_seconds
+from etalis.temporal.interval import to_seconds, to_time
 
 if TYPE_CHECKING:
     from etalis.language.flags import Settings
@@ -87,6 +87,7 @@ class Engine:
         self._changes = Changes(self._state, solver.database, self._report)
         self._course.begin(self._rules, self._changes)
         self.restored: Restored | None = None
+        self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
         self._guard: Guard | None = None
@@ -101,7 +102,7 @@ class Engine:
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
         settings = settings or program.settings
         self._guard = guard_of(settings, self._rules, self._disorder, self._report, self._dead)
-        self._horizon = horizon_of(settings.max_ahead, wall, self._state, self._disorder, self._dead)
+        self._horizon = horizon_on(self, settings.max_ahead, None if wall is None else lambda: to_time(wall()))
 
     def open_entries(self) -> None:
         """Write the ways in; those that are guarded by limits stand before the others."""
@@ -218,6 +219,17 @@ class Engine:
         if time == NEVER:
             self._state.floor = NEVER
         return self._outlet.hand_out(out)
+
+    @property
+    def due(self) -> int | float | None:
+        """The moment, in seconds, at which something may happen without an event; None if there is none.
+
+        That is an absence, an alarm, a time point, a raised event, a change of knowledge, or an event that is held.
+        """
+        moment = min(self._state.due, self._state.next_coming(), self._changes.next, self._rules.next_tick())
+        if self._disorder is not None:
+            moment = min(moment, self._disorder.first_held())
+        return None if moment >= NEVER else to_seconds(moment)
 
     @property
     def clock(self) -> Callable[[], Any] | None:

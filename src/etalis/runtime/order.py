@@ -51,11 +51,14 @@ class DeadLetter:
     end: int | float | None
     reason: str
 
-    def to_json(self) -> str:
-        """Return it as one JSON object: an event as it came, and why it was not taken."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON-ready data: an event as it came, and why it was not taken."""
         plain = [to_plain(value) for value in self.args]
-        found = {"event": self.name, "args": plain, "start": self.start, "end": self.end, "reason": self.reason}
-        return to_text(found)
+        return {"event": self.name, "args": plain, "start": self.start, "end": self.end, "reason": self.reason}
+
+    def to_json(self) -> str:
+        """Return it as one JSON object."""
+        return to_text(self.to_dict())
 
 
 class DeadLetters:

@@ -234,6 +234,7 @@ def _save_events(engine: Engine, book: Book) -> None:
     book.put_rows(("dead",), letters)
     if engine._guard is not None:
         book.put_rows(("limits",), engine._guard.save())
+    book.put_rows(("notes",), list(engine.notes.items()))
 
 
 def _order(item: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -263,6 +264,7 @@ def _load_events(engine: Engine, book: Book) -> None:
         )
     if engine._guard is not None:
         engine._guard.load(book.rows(("limits",)))
+    engine.notes.update(book.rows(("notes",)))
     engine._dead.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 
 
