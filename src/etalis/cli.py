@@ -7,19 +7,10 @@ what went wrong: see `ExitCode` and docs/cli.md.
 from __future__ import annotations
 
 import json
-import sys
-import time as clock
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 import etalis
 from etalis.cli_compare import compare
@@ -28,42 +19,18 @@ from etalis.cli_detect import detect
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_pipeline import app as pipeline_app
 from etalis.cli_report import (
-    EventName,
     ExitCode,
-    Format,
+    Output,
     Policy,
     ProgramFile,
-    Sort,
-    TimeColumn,
-    Unit,
     count,
-    in_time_order,
     load,
     read_program,
-    report_conditions,
-    report_late,
     reporting,
     write_text,
 )
+from etalis.cli_run import run
 from etalis.errors import Problem, ProgramError
-from etalis.formats import STANDARD_INPUT, Item, Row, feed, read, write
-from etalis.formats.row import Place, reading_of
-from etalis.logic.term import format_value
-from etalis.runtime.order import DeadLetter
-from etalis.temporal.event import Event
-from etalis.timeline import draw_timeline
-
-
-class Output(StrEnum):
-    """How matches are shown."""
-
-    TEXT = "text"
-    JSON = "json"
-    TABLE = "table"
-
-
-_STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
-_REPORT_EVERY = 1_000
 
 app = typer.Typer(
     name="etalis",
@@ -73,85 +40,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command()(run)
 app.command()(compare)
 app.command()(declare)
 app.command()(detect)
 app.add_typer(pipeline_app, name="pipeline")
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a run has seen so far; the events themselves only if a time line is to be drawn."""
-
-    keep: bool
-    received: int = 0
-    matched: int = 0
-    inputs: list[Event] = field(default_factory=list)
-    matches: list[Event] = field(default_factory=list)
-    place: Place | None = None
-    late: list[tuple[Place | None, DeadLetter]] = field(default_factory=list)
-
-    def note_late(self, letter: DeadLetter) -> None:
-        self.late.append((self.place, letter))
-
-    def count_inputs(self, items: Iterable[Item]) -> Iterator[Item]:
-        for item in items:
-            self.place = item.place
-            if isinstance(item, Row):
-                self.received += 1
-                if self.keep:
-                    self.inputs.append(item.event)
-            yield item
-
-    def count_matches(self, events: Iterable[Event]) -> Iterator[Event]:
-        for event in events:
-            self.matched += 1
-            if self.keep:
-                self.matches.append(event)
-            yield event
-
-
-@app.command()
-def run(
-    program: ProgramFile,
-    events: Annotated[str, typer.Argument(help="File of events; - is standard input.")] = STANDARD_INPUT,
-    *,
-    policy: Policy = None,
-    format_: Format = None,
-    event: EventName = None,
-    time: TimeColumn = None,
-    unit: Unit = "s",
-    sort: Sort = False,
-    output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
-    to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
-    dead_letters: Annotated[
-        Path | None, typer.Option(help="Store events that came too late in this file, as JSON lines.")
-    ] = None,
-    timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
-    facts: Facts = None,
-    rdf: Rdf = None,
-    prefix: Prefix = None,
-    relation: Relation = None,
-    entailment: Entailment = None,
-    transitive: Transitive = None,
-) -> None:
-    """Run a program on a stream of events and show the complex events it detects."""
-    with reporting():
-        compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
-        tally = Tally(keep=timeline)
-        told = (sys.stderr if output is Output.JSON else sys.stdout).write
-        engine = compiled.engine(policy=policy, output=told, on_dead_letter=tally.note_late)
-        reading = reading_of(compiled, event=event, time=time, unit=unit)
-        items = read(events, reading, format=format_)
-        started = clock.monotonic()
-        visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
-        counted = show_progress(tally, tally.count_inputs(in_time_order(items) if sort else items), visible)
-        show(tally.count_matches(feed(engine, counted)), output, to, live=events == STANDARD_INPUT)
-        if timeline:
-            show_timeline(tally, Console(stderr=output is Output.JSON))
-        say_summary(tally, clock.monotonic() - started)
-        report_late(tally.late, dead_letters)
-        report_conditions(engine.errors)
 
 
 @app.command()
@@ -230,51 +123,6 @@ def describe(problem: Problem) -> dict[str, Any]:
         "column": column,
         "hint": problem.hint,
     }
-
-
-def show(matches: Iterable[Event], output: Output, to: Path | None, *, live: bool) -> None:
-    """Store matches, or print them: as they come, a table at the end."""
-    if to is not None:
-        write(matches, to)
-    elif output is Output.TABLE:
-        Console(soft_wrap=not sys.stdout.isatty()).print(draw_table(matches))
-    else:
-        for match in matches:
-            print(match.to_json() if output is Output.JSON else match, flush=live)
-        sys.stdout.flush()
-
-
-def draw_table(matches: Iterable[Event]) -> Table:
-    table = Table("event", "attributes", "start", "end", "rule", box=None, pad_edge=False)
-    for match in matches:
-        attributes = ", ".join(map(format_value, match.args))
-        table.add_row(*map(Text, (match.name, attributes, str(match.start), str(match.end), match.rule or "")))
-    return table
-
-
-def show_timeline(tally: Tally, console: Console) -> None:
-    for line in draw_timeline(tally.inputs, tally.matches, width=min(console.width, 120)):
-        console.print(Text(line.text, _STYLES[line.kind]), soft_wrap=True)
-
-
-def show_progress(tally: Tally, items: Iterable[Item], visible: bool) -> Iterator[Item]:
-    """Yield the rows and tell on standard error, if a person watches, how many there were."""
-    if not (visible and sys.stderr.isatty()):
-        yield from items
-        return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("0 events", total=None)
-        for item in items:
-            if tally.received % _REPORT_EVERY == 0:
-                progress.update(task, description=f"{count(tally.received, 'event')}, {count(tally.matched, 'match')}")
-            yield item
-
-
-def say_summary(tally: Tally, seconds: float) -> None:
-    if sys.stderr.isatty():
-        line = f"{count(tally.received, 'event')}, {count(tally.matched, 'match')}, {seconds:.2f} s"
-        print(line, file=sys.stderr)
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_letters import Letters
 from etalis.cli_report import (
     EventName,
     ExitCode,
@@ -20,17 +21,15 @@ from etalis.cli_report import (
     Sort,
     TimeColumn,
     Unit,
-    count,
     in_time_order,
     load,
     report_conditions,
     reporting,
 )
 from etalis.errors import ConditionError
-from etalis.formats import feed, read
+from etalis.formats import feed, in_order, read
 from etalis.formats.row import reading_of
 from etalis.runtime.comparison import GAINED, compare_matches
-from etalis.runtime.order import DeadLetter
 from etalis.temporal.event import Event
 
 
@@ -56,24 +55,25 @@ def compare(
     """Run two programs on the same events and show which matches the new one gains and loses."""
     with reporting():
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        late: list[DeadLetter] = []
         errors: list[ConditionError] = []
 
-        def matches(path: Path) -> Iterator[Event]:
+        def matches(path: Path, letters: Letters) -> Iterator[Event]:
             program = load(path, given)
             engine = program.engine(
-                policy=policy, output=lambda _: None, on_dead_letter=late.append, on_error=errors.append
+                policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=errors.append
             )
             reading = reading_of(program, event=event, time=time, unit=unit)
             items = read(events, reading, format=format_)
-            return feed(engine, in_time_order(items) if sort else items)
+            ordered = in_time_order(items) if sort else in_order(items)
+            yield from feed(engine, letters.following(ordered), on_bad=letters.add_bad, as_given=True)
+            yield from engine.close()
 
-        differences = compare_matches(matches(old), matches(new))
+        before, after = Letters(), Letters()
+        differences = compare_matches(matches(old, before), matches(new, after))
         for difference in differences:
             print(json.dumps(difference.to_dict(), ensure_ascii=False) if as_json else difference)
         gained = sum(difference.change == GAINED for difference in differences)
         print(f"{gained:,} gained, {len(differences) - gained:,} lost", file=sys.stderr)
-        if late:
-            print(f"{count(len(late), 'event')} came too late\n  hint: use --sort", file=sys.stderr)
+        if before.report() or after.report():
             raise typer.Exit(ExitCode.INPUT)
         report_conditions(errors)

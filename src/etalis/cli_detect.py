@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_letters import report_letters
 from etalis.cli_report import (
     EventName,
     Policy,
@@ -24,7 +25,6 @@ from etalis.cli_report import (
     count,
     load,
     report_conditions,
-    report_late,
     reporting,
 )
 from etalis.errors import ConditionError, InputError, Problem
@@ -78,12 +78,12 @@ def detect(
         if state is None:
             show(compiled.detect(events, **columns, policy=policy, **watch.options()), to, watch)
         else:
-            engine = open_engine(compiled, state, policy, watch)
+            engine = open_engine(compiled, state, policy, watch.options())
             show(engine.detect(events, **columns), to, watch)
             put(state, engine.snapshot())
         if sys.stderr.isatty():
             print(f"{count(watch.matches, 'match')}, {clock.monotonic() - started:.2f} s", file=sys.stderr)
-        report_late([(None, letter) for letter in watch.late], dead_letters)
+        report_letters(watch.late, dead_letters)
         report_conditions(watch.errors)
 
 
@@ -100,13 +100,13 @@ class Watch:
         return {"on_error": self.errors.append, "on_dead_letter": self.late.append}
 
 
-def open_engine(program: Program, state: Path, policy: str | None, watch: Watch) -> Engine:
+def open_engine(program: Program, state: Path | None, policy: str | None, options: Mapping[str, Any]) -> Engine:
     """Return an engine that goes on from a snapshot, a fresh one where there is none yet."""
-    if not state.exists():
-        return program.engine(policy=policy, **watch.options())
+    if state is None or not state.exists():
+        return program.engine(policy=policy, **options)
     if policy is not None:
         raise typer.BadParameter("the policy is that of the snapshot", param_hint="--policy")
-    return program.restore(state.read_bytes(), **watch.options())
+    return program.restore(state.read_bytes(), **options)
 
 
 def put(path: Path, data: bytes) -> None:

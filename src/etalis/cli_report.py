@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Annotated, Any, assert_never
 
@@ -20,13 +20,10 @@ import etalis
 from etalis.cli_knowledge import Given
 from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
-from etalis.formats.row import UNITS, Place
-from etalis.runtime.order import DeadLetter
+from etalis.formats.row import UNITS
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
-
-_MOST_LATE = 10
 
 
 class ExitCode(IntEnum):
@@ -39,6 +36,14 @@ class ExitCode(IntEnum):
     LIMIT = 4
     CONDITIONS = 5
     INTERRUPTED = 130
+
+
+class Output(StrEnum):
+    """How matches are shown."""
+
+    TEXT = "text"
+    JSON = "json"
+    TABLE = "table"
 
 
 def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
@@ -140,23 +145,15 @@ def _by_time(item: Item) -> tuple[int, int]:
             assert_never(item)
 
 
-def report_late(late: list[tuple[Place | None, DeadLetter]], path: Path | None) -> None:
-    """Store the events that came too late, or say which; without a file for them a script should know."""
-    if path is not None:
-        write_text("".join(letter.to_json() + "\n" for _, letter in late), path)
-    elif late:
-        for place, letter in late[:_MOST_LATE]:
-            where = "" if place is None else f"{place.source}:{place.line}:1: "
-            print(f"{where}{letter.name} came too late: {letter.reason}", file=sys.stderr)
-        hint = "use --sort, or set the flags out_of_order and ooo_window; --dead-letters keeps what is too late"
-        print(f"{count(len(late), 'event')} came too late\n  hint: {hint}", file=sys.stderr)
-        raise typer.Exit(ExitCode.INPUT)
+def show_conditions(errors: Iterable[ConditionError]) -> bool:
+    """Say which conditions and actions raised; tell whether any did."""
+    raised = list(errors)
+    for error in raised:
+        print(error, file=sys.stderr)
+    return bool(raised)
 
 
 def report_conditions(errors: Iterable[ConditionError]) -> None:
     """Say which conditions and actions raised; the run went on, but a script should know."""
-    raised = list(errors)
-    for error in raised:
-        print(error, file=sys.stderr)
-    if raised:
+    if show_conditions(errors):
         raise typer.Exit(ExitCode.CONDITIONS)

@@ -80,7 +80,7 @@ def test_run_sorts_if_asked(program: Path, tmp_path: Path) -> None:
     path.write_text('["b", 7, 3]\n["a", 1, 0]\n')
     late = call("run", program, path)
     assert late.exit_code == ExitCode.INPUT
-    assert "e.jsonl:2:1: a came too late: it ends at 0, but time has reached 3" in late.stderr
+    assert "e.jsonl:2:1: a was not taken: it ends at 0, but time has reached 3" in late.stderr
     assert "--sort" in late.stderr
     assert call("run", program, path, "--sort").stdout == "pair(1, 7) [0, 3]\n"
 
@@ -93,12 +93,13 @@ def test_what_is_too_late_is_stored(program: Path, tmp_path: Path) -> None:
     assert (letter["event"], letter["args"], letter["end"]) == ("a", [1], 0)
 
 
-def test_bad_input_keeps_what_was_found(program: Path) -> None:
-    result = call("run", program, stdin=EVENTS + '{"event": "a", "at": 9, "x": "one"}\n')
+def test_a_run_goes_on_behind_a_row_that_cannot_be_read(program: Path) -> None:
+    result = call("run", program, stdin='{"event": "a", "at": 0, "x": "one"}\n' + EVENTS)
     assert result.exit_code == ExitCode.INPUT
     assert result.stdout == "pair(2, 7) [1, 3]\n"
-    assert "<stdin>:4:" in result.stderr
+    assert "<stdin>:1:" in result.stderr
     assert "x should be of type int, not one" in result.stderr
+    assert result.stderr.endswith("1 row cannot be read\n")
 
 
 @pytest.mark.parametrize("command", ["run", "check", "explain"])

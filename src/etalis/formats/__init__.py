@@ -88,6 +88,13 @@ TEXT: Mapping[str, Callable[[Iterable[str], str, Reading], Iterator[Item]]] = Ma
 )
 
 
+def parser_of(kind: str, source: str, reading: Reading) -> Callable[[Iterable[str]], Iterator[Item]]:
+    """Return what turns lines of a text format into items."""
+    if kind not in TEXT:
+        raise InputError(Problem("E407", f"{kind} is not read while it is written", hint="give the file's name"))
+    return lambda lines: TEXT[kind](lines, source, reading)
+
+
 def in_order(items: Iterable[Item]) -> Iterator[Item]:
     """Yield rows that end at the same time in order of their start; everything else stays as it is."""
     together: list[Row] = []
@@ -122,12 +129,16 @@ def raise_bad(items: Iterable[Item]) -> Iterator[Item]:
         yield item
 
 
-def feed(engine: Engine, items: Iterable[Item], *, on_bad: Callable[[Bad], object] | None = None) -> Iterator[Event]:
-    """Run rows through an engine, close it, and yield what they caused.
+def feed(
+    engine: Engine, items: Iterable[Item], *, on_bad: Callable[[Bad], object] | None = None, as_given: bool = False
+) -> Iterator[Event]:
+    """Run rows through an engine, and yield what they cause, and what the end of the stream does.
 
-    What cannot be read or taken is handed to `on_bad`, without which it is an error.
+    What cannot be read or taken is handed to `on_bad`, without which it is an error. With `as_given`, rows that end
+    together are taken in their order, and the stream is not closed.
     """
-    for item in in_order(raise_bad(items) if on_bad is None else items):
+    known = raise_bad(items) if on_bad is None else items
+    for item in known if as_given else in_order(known):
         try:
             match item:
                 case Row(event, _) if event.name in engine.program.implied:
@@ -147,7 +158,8 @@ def feed(engine: Engine, items: Iterable[Item], *, on_bad: Callable[[Bad], objec
             if on_bad is None:
                 raise item.place.blame(error) from error
             on_bad(Bad(item.place, item.place.blame(error).problems[0]))
-    yield from engine.close()
+    if not as_given:
+        yield from engine.close()
 
 
 def exact_seconds(time: int) -> int | Fraction:
@@ -156,33 +168,33 @@ def exact_seconds(time: int) -> int | Fraction:
     return seconds if not rest else Fraction(time, MICROSECONDS)
 
 
-def write(events: Iterable[Event], path: str | Path, *, format: str | None = None) -> int:  # noqa: A002
-    """Store results in a file and return how many there were."""
+def write(
+    events: Iterable[Event],
+    path: str | Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    live: bool = False,
+    append: bool = False,
+) -> int:
+    """Store results in a file and return how many there were; if they end in an error, those that came before it.
+
+    Lines and clauses are written as results come, if these are `live` each at once, and may be added to what a file
+    has; tables are written at the end, since all results tell their columns.
+    """
     name = str(path)
     kind = format_of(name, format)
-    if kind in _TABLES:
-        return _write_columns(events, name, kind)
-    with open(name, "w", encoding="utf-8", newline="") as file:
-        return _write_text(events, file, kind)
+    if kind in ("jsonl", "events"):
+        with open(name, "a" if append else "w", encoding="utf-8", newline="", buffering=1 if live else -1) as file:
+            return _write_lines(events, file, kind)
+    found: list[Event] = []
+    try:
+        found.extend(events)
+    finally:
+        _write_table(found, name, kind)
+    return len(found)
 
 
-def _write_columns(events: Iterable[Event], name: str, kind: str) -> int:
-    import pyarrow.feather
-    import pyarrow.parquet
-
-    from etalis.formats.arrow_tables import to_table
-
-    table = to_table(events)
-    if kind == "parquet":
-        pyarrow.parquet.write_table(table, name)
-    else:
-        pyarrow.feather.write_feather(table, name)
-    return int(table.num_rows)
-
-
-def _write_text(events: Iterable[Event], file: IO[str], kind: str) -> int:
-    if kind in ("csv", "tsv"):
-        return _write_csv(list(events), csv.writer(file, delimiter="," if kind == "csv" else "\t"))
+def _write_lines(events: Iterable[Event], file: IO[str], kind: str) -> int:
     count = 0
     for event in events:
         count += 1
@@ -190,14 +202,29 @@ def _write_text(events: Iterable[Event], file: IO[str], kind: str) -> int:
     return count
 
 
-def _write_csv(events: list[Event], writer: Any) -> int:
+def _write_table(events: list[Event], name: str, kind: str) -> None:
+    if kind in ("csv", "tsv"):
+        with open(name, "w", encoding="utf-8", newline="") as file:
+            _write_csv(events, csv.writer(file, delimiter="," if kind == "csv" else "\t"))
+        return
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    from etalis.formats.arrow_tables import to_table
+
+    if kind == "parquet":
+        pyarrow.parquet.write_table(to_table(events), name)
+    else:
+        pyarrow.feather.write_feather(to_table(events), name)
+
+
+def _write_csv(events: list[Event], writer: Any) -> None:
     names = column_names(events)
     writer.writerow(["event", "start", "end", *names])
     for event in events:
         cells = [arg if isinstance(arg, str) else format_value(arg) for arg in event.args]
         padding = [""] * (len(names) - len(cells))
         writer.writerow([event.name, event.start, event.end, *cells, *padding])
-    return len(events)
 
 
 def _clause(event: Event) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from etalis.errors import EtalisError
 from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_times
-from etalis.formats.row import Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
+from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
 from etalis.language.attributes import convert, convert_one, declaration_text, find_surplus, place_event, refuse_order
 from etalis.language.spelling import suggest
@@ -182,6 +182,8 @@ def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:
 
 def _take_interval(record: dict[str, Any], reading: Reading, place: Place) -> tuple[int, int]:
     keys = find_times(record, reading.time)
+    if keys is None and not reading.needs_time:
+        return ARRIVAL, ARRIVAL
     if keys is None:
         raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
     moments = [time_of(record.pop(key), key, reading, place, find) for key in keys]

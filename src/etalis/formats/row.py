@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Find: TypeAlias = "Callable[[Place, str], tuple[int, int] | None]"
 Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)
 
+ARRIVAL = -(1 << 100)  # the time of an event that has none until it arrives
 parse_time = to_time  # what a source gives as time, in its unit
 
 
@@ -106,6 +107,7 @@ class Reading:
     """How to read a source: declared attributes, the event of rows that name none, the column of time, its unit.
 
     `known` are the kinds of events of a program by their names; without it, whatever an undeclared event has is taken.
+    Where rows need no time, those without one have ARRIVAL in its stead.
     """
 
     schema: Schema = field(default_factory=dict)
@@ -113,6 +115,7 @@ class Reading:
     time: str | Sequence[str] | None = None
     unit: str = "s"
     known: Mapping[str, tuple[Signature, ...]] = field(default_factory=dict)
+    needs_time: bool = True
     seen: Seen = field(default_factory=Seen, compare=False)
     notes: Notes = field(default_factory=Notes, compare=False, repr=False)
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
 from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_event, find_times
-from etalis.formats.row import Place, Reading, interval_of, time_of
+from etalis.formats.row import ARRIVAL, Place, Reading, interval_of, time_of
 from etalis.language.spelling import suggest
 from etalis.logic.term import Value
 from etalis.temporal.event import Event
@@ -74,6 +74,7 @@ class Table:
             for a, value in zip(attributes, args, strict=True):
                 self.reading.seen.note_value(name, a.name, value)
         times = [time_of(cells[i], self.columns[i], self.reading, place, self._find) for i in self.time_columns]
+        times = times or [ARRIVAL]
         return Event.make(name, args, *interval_of(times[0], times[-1], place))
 
     def _note_surplus(self, name: str, layout: Layout, cells: Sequence[object]) -> None:
@@ -157,6 +158,8 @@ def _time_columns(names: tuple[str, ...], reading: Reading, source: str) -> tupl
     found = find_times(names, reading.time)
     if found is not None:
         return tuple(map(names.index, found))
+    if not reading.needs_time:
+        return ()
     hint = "name a column `at`, `time` or `ts`, or two of them `start` and `end`, or say which it is (--time NAME)"
     raise InputError(Problem("E404", f"{source}: no column of time; columns: {', '.join(names)}", hint=hint))
 

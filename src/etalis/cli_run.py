@@ -1,0 +1,187 @@
+"""`etalis run`: a program on a stream of events, from a file or live, event at a time.
+
+Live are standard input and a file that is followed: rows are taken as they come, and a match is shown with the row that
+completes it. Law: whatever ends a run, what was read is processed and what was found is written.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time as timing
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from etalis.cli_detect import State, open_engine, put
+from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_letters import Letters
+from etalis.cli_report import (
+    EventName,
+    ExitCode,
+    Format,
+    Output,
+    Policy,
+    ProgramFile,
+    Sort,
+    TimeColumn,
+    Unit,
+    load,
+    one_of,
+    reporting,
+    show_conditions,
+)
+from etalis.cli_show import Tally, show, show_progress, show_timeline
+from etalis.cli_stream import NO_BOUND, Stopping, Stream, stopping, wall_clock
+from etalis.errors import EtalisError
+from etalis.formats import STANDARD_INPUT, feed
+from etalis.formats.row import reading_of
+from etalis.runtime.engine import Engine
+from etalis.temporal.event import Event
+from etalis.temporal.interval import MICROSECONDS
+
+_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?) *(ms|s|min|h|d|)")
+_NONE = "none"
+
+
+def read_ahead(text: str | None) -> float | None:
+    """Read a bound on how far ahead rows may be.
+
+    >>> read_ahead("10min"), read_ahead("90"), read_ahead("none"), read_ahead(None)
+    (600.0, 90.0, -1, None)
+    """
+    if text is None:
+        return None
+    if text == _NONE:
+        return NO_BOUND
+    found = _DURATION.fullmatch(text)
+    seconds = 0 if found is None else float(found[1]) * _SECONDS[found[2]]
+    if not seconds:
+        raise typer.BadParameter(
+            f"{text!r} is no duration: write 90, 500ms, 10min, 1h, 2d or none", param_hint="--ahead"
+        )
+    return seconds
+
+
+Ahead = Annotated[
+    str | None, typer.Option(metavar="DURATION|none", help="How far ahead rows may end: 90, 10min, 1h, none.")
+]
+Clock = Annotated[str, one_of(("events", "wall"), "What moves time: events alone, or also the clock on the wall.")]
+DeadLetterFile = Annotated[
+    Path | None, typer.Option(help="Store what cannot be read or taken in this file, as JSON lines.")
+]
+MostBad = Annotated[int | None, typer.Option(min=0, help="End the run when more rows than this cannot be read.")]
+Follow = Annotated[bool, typer.Option("--follow", help="Go on reading the file as it grows, until stopped.")]
+Close = Annotated[bool, typer.Option("--close", help="With --state: the stream ends with the input.")]
+
+
+def run(
+    program: ProgramFile,
+    events: Annotated[str, typer.Argument(help="File of events; - is standard input.")] = STANDARD_INPUT,
+    *,
+    policy: Policy = None,
+    format_: Format = None,
+    event: EventName = None,
+    time: TimeColumn = None,
+    unit: Unit = "s",
+    sort: Sort = False,
+    follow: Follow = False,
+    clock: Clock = "events",
+    ahead: Ahead = None,
+    state: State = None,
+    close: Close = False,
+    output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
+    to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
+    dead_letters: DeadLetterFile = None,
+    max_bad: MostBad = None,
+    timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
+    facts: Facts = None,
+    rdf: Rdf = None,
+    prefix: Prefix = None,
+    relation: Relation = None,
+    entailment: Entailment = None,
+    transitive: Transitive = None,
+) -> None:
+    """Run a program on a stream of events and show the complex events it detects."""
+    with reporting(), stopping() as asked:
+        compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
+        reading = replace(reading_of(compiled, event=event, time=time, unit=unit), needs_time=clock == "events")
+        stream = Stream(
+            address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
+            by_clock=clock == "wall", ahead=read_ahead(ahead),
+        )  # fmt: skip
+        stream.check(compiled)
+        goes_on = state is not None and state.exists()
+        letters = Letters(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live)
+        told = (sys.stderr if output is Output.JSON else sys.stdout).write
+        engine = open_engine(compiled, state, policy, engine_options(stream, letters) | {"output": told})
+        session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=state is None or close)
+        visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
+        try:
+            show(session.matches(visible), output, to, live=stream.is_live, append=goes_on)
+        except EtalisError:
+            letters.report()
+            raise
+        if state is not None:
+            session.store(state)
+        if timeline:
+            show_timeline(session.tally, Console(stderr=output is Output.JSON))
+        session.finish()
+
+
+def engine_options(stream: Stream, letters: Letters) -> dict[str, Any]:
+    """Return the options of an engine for a stream; rows of a live one are held against the clock before they come."""
+    options: dict[str, Any] = {"on_dead_letter": letters.add, "ahead": NO_BOUND if stream.is_live else stream.ahead}
+    if stream.by_clock:
+        options["clock"] = lambda: Fraction(stream.now(), MICROSECONDS)
+    return options
+
+
+class Session:
+    """One run of an engine over a stream."""
+
+    def __init__(
+        self, engine: Engine, stream: Stream, letters: Letters, tally: Tally, asked: Stopping, *, closes: bool
+    ) -> None:
+        self.engine = engine
+        self.stream = stream
+        self.letters = letters
+        self.tally = tally
+        self.asked = asked
+        self.closes = closes
+        self.started = timing.monotonic()
+
+    def matches(self, visible: bool) -> Iterator[Event]:
+        """Yield what rows cause, and what the end of the stream does, if this is its end."""
+        items = self.letters.following(self.stream.items(self.engine, self.asked))
+        counted = show_progress(self.tally, self.tally.count_inputs(items), visible)
+        near = self.stream.near(self.engine, counted)
+        yield from self.tally.count_matches(feed(self.engine, near, on_bad=self.letters.add_bad, as_given=True))
+        if self.closes and self.asked.by is None:
+            yield from self.tally.count_matches(self.engine.close())
+
+    def store(self, state: Path) -> None:
+        """Store where the stream has got to; one that has ended leaves nothing to go on from."""
+        if self.closes and self.asked.by is None:
+            state.unlink(missing_ok=True)
+        else:
+            put(state, self.engine.snapshot())
+
+    def finish(self) -> None:
+        """Say what the run came to, and end with the code for it."""
+        told = self.tally.describe(timing.monotonic() - self.started)
+        if self.asked.by is not None:
+            print(f"stopped by {self.asked.by.name}: {told}", file=sys.stderr)
+        elif sys.stderr.isatty():
+            print(told, file=sys.stderr)
+        refused, failed = self.letters.report(), show_conditions(self.engine.errors)
+        if self.asked.by is not None:
+            raise typer.Exit(128 + self.asked.by)
+        if refused or failed:
+            raise typer.Exit(ExitCode.INPUT if refused else ExitCode.CONDITIONS)
