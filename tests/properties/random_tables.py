@@ -49,8 +49,8 @@ COLUMNS: Mapping[str, tuple[pa.DataType, Make]] = {
     "list of floats": (pa.list_(pa.float64()), pick([1.0], [NAN], [])),
     "struct": (pa.struct([("p", pa.int8()), ("q", pa.string())]), pick({"p": 1, "q": "x"}, {"p": 2, "q": None})),
 }
-STAMPS = tuple((f"stamps in {u}", pa.timestamp(u, zone), n) for u, n in
-               (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)) for zone in (None, "UTC", "Asia/Kolkata"))  # fmt: skip
+UNITS = (("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9))
+STAMPS = tuple((pa.timestamp(unit, zone), n) for unit, n in UNITS for zone in (None, "UTC", "Asia/Kolkata"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +66,10 @@ def make_times(random: Random, steps: Sequence[int | None]) -> Times:
     kind = random.choice(("stamps", "stamps", "numbers", "floats", "text", "odd"))
     moments = [None if step is None else EPOCH + step for step in steps]
     if kind == "stamps":
-        _, wanted, scale = random.choice(STAMPS)
+        wanted, scale = random.choice(STAMPS)
         return Times(pa.array([None if t is None else t * scale for t in moments], wanted))
     if kind == "numbers":
-        unit, scale = random.choice((("s", 1), ("ms", 10**3), ("us", 10**6), ("ns", 10**9)))
+        unit, scale = random.choice(UNITS)
         return Times(pa.array([None if t is None else t * scale for t in moments], pa.int64()), unit)
     if kind == "floats":
         return Times(pa.array([None if t is None else t + random.choice((0.0, 0.5)) for t in moments], pa.float64()))

@@ -58,7 +58,11 @@ def one_by_one(stream: Stream) -> Found:
         at = row.pop("ts")
         try:
             moment = at if isinstance(at, str) or at is None or unit == "s" else _seconds(at, unit)
-            made = engine.push("e", *row.values(), at=moment) if not program.signatures else engine.push("e", at=moment, **row)
+            made = (
+                engine.push("e", *row.values(), at=moment)
+                if not program.signatures
+                else engine.push("e", at=moment, **row)
+            )
         except EtalisError:
             continue
         found.update(map(spell, made))
@@ -114,33 +118,44 @@ FILES: Mapping[str, Callable[[pa.Table, Path], object]] = {
     "polars.parquet": lambda table, path: pl.from_arrow(table).write_parquet(path),
     "t.feather": lambda table, path: pyarrow.feather.write_feather(table, str(path)),
 }
-UNWRITTEN = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError, pl.exceptions.PolarsError, duckdb.Error,
-             TypeError, ValueError, OverflowError, BaseException)  # fmt: skip
+OUTSIDE = (KeyboardInterrupt, SystemExit, MemoryError)
+
+
+def made(make: Callable[..., Any], *given: Any) -> Any:
+    """Return what another tool makes of a table; None if it cannot hold it (Polars panics, past all exceptions)."""
+    try:
+        return make(*given)
+    except OUTSIDE:
+        raise
+    except BaseException:  # noqa: BLE001
+        return None
 
 
 @by_day(8)
 @given(SEEDS)
 def test_typed_tables(seed: int) -> None:
     stream = make_stream(seed)
+    if "int" in stream.text and _is_too_large(stream.table):
+        return  # over columns an integer has 64 bits: a larger one is a dead letter there
     note(f"{stream.text}\n{stream.options}\n{stream.table.schema}\n{stream.table.to_pydict()}")
     expected = one_by_one(stream)
     doors: list[tuple[str, Callable[[Stream, Any], Found], Any]] = []
     for name, make in IN_MEMORY.items():
-        try:
-            doors += [(name, by_detect, make(stream.table)), (name, by_engine, make(stream.table))]
-        except UNWRITTEN as error:  # the other tool cannot hold it
-            assert not isinstance(error, KeyboardInterrupt)
+        for door in (by_detect, by_engine):
+            doors.append((name, door, made(make, stream.table)))
     with TemporaryDirectory() as folder:
         for name, write in FILES.items():
             path = Path(folder, name)
-            try:
-                write(stream.table, path)
-            except UNWRITTEN as error:
-                assert not isinstance(error, KeyboardInterrupt)
-                continue
+            made(write, stream.table, path)
             doors += [(name, door, str(path)) for door in (by_detect, by_engine, by_files)]
         for name, door, source in doors:
-            check(f"{name} {door.__name__}", lambda door=door, source=source: door(stream, source), expected)
+            if source is not None:
+                check(f"{name} {door.__name__}", lambda door=door, source=source: door(stream, source), expected)
+
+
+def _is_too_large(table: pa.Table) -> bool:
+    columns = [column for column in table.columns if pa.types.is_uint64(column.type)]
+    return any(cell is not None and cell >= 2**63 for column in columns for cell in column.to_pylist())
 
 
 def check(name: str, run: Callable[[], Found], expected: Found) -> None:
@@ -156,6 +171,8 @@ def check(name: str, run: Callable[[], Found], expected: Found) -> None:
 def test_text_files(seed: int) -> None:
     """Text has no types: all doors agree on what a file says."""
     stream = make_stream(seed)
+    if "int" in stream.text and _is_too_large(stream.table):
+        return
     note(f"{stream.text}\n{stream.options}\n{stream.table.to_pydict()}")
     with TemporaryDirectory() as folder:
         for name, write in TEXTS.items():

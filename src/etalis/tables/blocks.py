@@ -96,6 +96,13 @@ def to_arrow(values: Values, column_type: str) -> pa.Array:
     return values if values.type == wanted else values.cast(wanted)
 
 
+def too_large(values: Values, column_type: str) -> list[int]:
+    """Return the places of integers that a column cannot hold."""
+    if column_type != "int" or not isinstance(values, list):
+        return []
+    return [place for place, value in enumerate(values) if value != "null" and type_of(value) != "int"]
+
+
 def _cell(value: Value, column_type: str) -> Any:
     if value == "null":
         return None
@@ -111,3 +118,20 @@ def spread(array: pa.Array, rows: Any, count: int) -> pa.Array:
     nothing = np.ones(count, bool)
     nothing[rows] = False
     return array.take(pa.array(places, mask=nothing))
+
+
+def without(block: Block, wrong: Any) -> Block:
+    """Return a block without some of its rows."""
+    places = np.cumsum(~wrong) - 1
+    parts = {}
+    for kind, (rows, values) in block.parts.items():
+        kept = ~wrong[rows]
+        some = [_some(cells, kept) for cells in values]
+        parts[kind] = places[rows[kept]], some
+    return Block(block.start[~wrong], block.end[~wrong], parts)
+
+
+def _some(cells: Values, kept: Any) -> Values:
+    if isinstance(cells, list):
+        return [cell for cell, keep in zip(cells, kept.tolist(), strict=True) if keep]
+    return cells.filter(pa.array(kept))

@@ -23,7 +23,7 @@ from etalis.formats.comma_separated import CELLS, read_records_from
 from etalis.formats.row import Bad, Place, read_row
 from etalis.formats.table import Attribute, Table
 from etalis.logic.term import to_value
-from etalis.tables.blocks import SIZE, Block, Values, blocks_of
+from etalis.tables.blocks import SIZE, Block, Values, blocks_of, without
 from etalis.temporal.columns import read_times
 
 _FOREIGN = re.compile("[\udc80-\udcff]")
@@ -98,7 +98,7 @@ class _Records:
         for row in np.flatnonzero(wrong & ~unread).tolist():
             self._read(rows[row], records[rows[row]])
         left_out = wrong | unread
-        return _without(Block(start, end, parts), left_out) if left_out.any() else Block(start, end, parts)
+        return without(Block(start, end, parts), left_out) if left_out.any() else Block(start, end, parts)
 
     def _layout(self, name: str | None) -> Any:
         """Return the columns of an event's attributes, which are not declared if no rule reads it; None if refused."""
@@ -143,23 +143,6 @@ class _Records:
             found = read_row(self.table.event, cells, place=place)
         assert isinstance(found, Bad)
         self.bad.append(found)
-
-
-def _without(block: Block, wrong: Any) -> Block:
-    """Return a block without some of its rows."""
-    places = np.cumsum(~wrong) - 1
-    parts = {}
-    for kind, (rows, values) in block.parts.items():
-        kept = ~wrong[rows]
-        some = [_some(cells, kept) for cells in values]
-        parts[kind] = places[rows[kept]], some
-    return Block(block.start[~wrong], block.end[~wrong], parts)
-
-
-def _some(cells: Values, kept: Any) -> Values:
-    if isinstance(cells, list):
-        return [cell for cell, keep in zip(cells, kept.tolist(), strict=True) if keep]
-    return cells.filter(pa.array(kept))
 
 
 def _read(cells: Any, attribute: Attribute) -> tuple[Values, Any]:

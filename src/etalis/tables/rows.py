@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from etalis.formats.row import Bad, Reading
+from etalis.errors import Problem
+from etalis.formats.row import Bad, Place, Reading
 from etalis.plan.keys import show
-from etalis.tables.blocks import ARROW, Block, spread, to_arrow, types_of
+from etalis.tables.blocks import ARROW, Block, spread, to_arrow, too_large, types_of, without
 from etalis.tables.parts import JSON, Kind
 from etalis.tables.schema import Frame, Layout
+from etalis.temporal.interval import to_seconds
 
 EVENT, START, END = "event", "start", "end"
 _DECLARED = {"int": "int", "float": "float", "string": "string", "bool": "string"}
@@ -73,6 +75,7 @@ class RowTable:
             yield self._batch(block, schema)
 
     def _batch(self, block: Block, schema: pa.Schema) -> pa.RecordBatch:
+        block = self._within_64_bits(block)
         count = len(block.end)
         tags = np.full(count, "", object)
         columns: dict[str, Any] = {START: pa.array(block.start), END: pa.array(block.end)}
@@ -84,6 +87,19 @@ class RowTable:
         columns[EVENT] = pa.array(tags, pa.string())
         arrays = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in schema]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _within_64_bits(self, block: Block) -> Block:
+        """Leave out rows with an integer that its column cannot hold."""
+        wrong = np.zeros(len(block.end), bool)
+        for kind, (rows, values) in block.parts.items():
+            for (_, column_type), cells in zip(self._columns(kind) if kind in self.types else (), values, strict=False):
+                wrong[rows[too_large(cells, column_type)]] = True
+        for row in np.flatnonzero(wrong).tolist():
+            message = f"the row that ends at {to_seconds(int(block.end[row]))} has an integer outside 64 bits"
+            self.bad.append(
+                Bad(Place("the rows", row + 1), Problem("E607", message, hint="declare the attribute term"))
+            )
+        return without(block, wrong) if wrong.any() else block
 
 
 def open_rows(source: RowSource, received: Sequence[Kind]) -> RowTable:

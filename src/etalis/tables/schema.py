@@ -24,7 +24,6 @@ from etalis.tables.column_types import (
     base_of,
     declarable,
     fitting,
-    is_whole,
     misfit,
     nested,
     transport,
@@ -81,7 +80,7 @@ class Layout:
     def attribute_types(self) -> tuple[str, ...]:
         """The type of each attribute as the language sees it."""
         pairs = zip(self.types, self.declared, strict=True)
-        return tuple(declared or ("int" if is_whole(t) else _TYPES.get(transport(t), "term")) for t, declared in pairs)
+        return tuple(declared or _TYPES.get(transport(t), "term") for t, declared in pairs)
 
     @property
     def slot_types(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from etalis.tables.column_types import nested
 
 _NAMES: Mapping[str, str] = {
     "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
-    "uint32": "bigint", "uint64": "bigint", "halffloat": "float", "float": "float", "double": "double",
+    "uint32": "bigint", "uint64": "decimal(20,0)", "halffloat": "float", "float": "float", "double": "double",
     "bool": "boolean", "string": "string", "large_string": "string", "string_view": "string", "date32[day]": "date",
     "date64[ms]": "date", "null": "void",
 }  # fmt: skip
