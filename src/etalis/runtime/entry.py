@@ -27,6 +27,11 @@ Kind = tuple[str, int]
 Log = Callable[[Code, Kind, list[str], str], None]
 GoOn = tuple[list[bool], Callable[[Any], Any]]  # whether there are other ways in by now, and the one to take
 
+_NOT_PLAIN = {  # of a declared type: what is converted; integral floats are, since they are held as `Real`
+    "int": "type({x}) is not int",
+    "string": "type({x}) is not str",
+    "float": "type({x}) is not float or {x}.is_integer() or {x} != {x}",
+}
 MISSING = object()
 BEYOND = LATEST // MICROSECONDS + 1  # the first second that is no time; none in order comes before the first one
 MOST_KINDS = 8
@@ -214,9 +219,8 @@ class EntryWriter:
                 with code.block(f"if type({x}) is not int and type({x}) is not str:"):
                     code(f"{x} = {code.constant(to_value)}({x})")
                 continue
-            plain = {"int": "int", "string": "str"}.get(wanted)
             known = ", ".join(code.constant(a) for a in (kind[0], attribute, wanted))
-            with code.block(f"if type({x}) is not {plain}:" if plain else "if True:"):
+            with code.block(f"if {_NOT_PLAIN.get(wanted, 'True').format(x=x)}:"):
                 code(f"{x} = {code.constant(convert_one)}({known}, {x})")
 
     def offer(self, code: Code, kind: Kind, parameters: list[str], direct: Callable[[list[str]], list[str]]) -> bool:

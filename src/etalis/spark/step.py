@@ -20,7 +20,6 @@ from etalis.logic.columns import to_list
 from etalis.logic.term import order_key
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import Stamp
-from etalis.runtime.state import BEGINNING
 from etalis.spark.shard import Job, run_rows
 from etalis.spark.stream.admission import Admitted, Shard, Stream, admit, hold
 from etalis.spark.stream.letters import Letters
@@ -28,7 +27,7 @@ from etalis.spark.way import stream_columns
 from etalis.tables.sorting import END, ORDER, START, TAG, sort_rows
 from etalis.temporal.columns import to_micros
 from etalis.temporal.event import Event, Retraction
-from etalis.temporal.interval import MICROSECONDS, to_seconds
+from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_seconds
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun
@@ -75,8 +74,9 @@ def _pass_time(admitted: Admitted, engine: Engine) -> Iterable[Event]:
     """Let time reach the watermark, or the end of the stream."""
     if admitted.ends:
         return engine.close()
-    reached = admitted.reached
-    return () if reached == BEGINNING else engine.advance(to=Fraction(reached, MICROSECONDS))
+    if admitted.reached < EARLIEST:  # nothing yet, or the lateness reaches back behind all times
+        return ()
+    return engine.advance(to=Fraction(min(admitted.reached, LATEST), MICROSECONDS))
 
 
 def _placed(error: EventError, place: str) -> InputError:
