@@ -24,7 +24,7 @@ from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
-from etalis.runtime.ahead import horizon_on
+from etalis.runtime.ahead import Horizon, horizon_on
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.correcting import correcting_push, correcting_row
 from etalis.runtime.course import Course
@@ -91,6 +91,7 @@ class Engine:
         self._dead = DeadLetters(on_dead_letter)
         self._disorder: Disorder | None = None
         self._guard: Guard | None = None
+        self._horizon: Horizon | None = None
         self._are_over: list[bool] = []  # the generated ways in
         self.over_columns: Any = None  # the last run over columns, which stands above the runtime
         self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
