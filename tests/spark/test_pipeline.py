@@ -81,6 +81,19 @@ def test_once(spark: Any, folder: Path, kind: str) -> None:
     assert pairs(found.load(str(folder / "out")).collect()) == EXPECTED
 
 
+def test_once_with_dead_letters(spark: Any, folder: Path) -> None:
+    """Rows that cannot be taken are set aside, and counted, up to a bound."""
+    bad = [{"type": "a", "x": 1, "k": "k0"}, {"type": "a", "ts": 5_000_000_000_000, "x": 0, "k": ""}]
+    (folder / "in" / "2.json").write_text("\n".join(map(json.dumps, [*bad, {**bad[0], "ts": 90_000}])) + "\n")
+    text = source(format="json", path="in", schema=SCHEMA) + '[[sink]]\nformat = "parquet"\npath = "out"\n'
+    text += 'mode = "append"\n[dead_letters]\npath = "late"\n[run]\nahead = "1 hour"\nmax_rejected = '
+    figures = run(folder, f"{text}3\n", spark)
+    assert (figures.rows, figures.late, figures.causes) == (24, 3, {"time": 2, "ahead": 1})
+    assert pairs(spark.read.parquet(str(folder / "out")).collect()) == EXPECTED
+    with pytest.raises(InputError, match=r"E710: the run failed: error E627"):
+        run(folder, f"{text}2\n", spark)
+
+
 def test_columns_of_different_sources(spark: Any, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """One source per event, each with its own names; expressions make columns, and choose rows."""
     common = {"format": "json", "path": "in", "event_column": None}
@@ -186,7 +199,7 @@ def test_what_spark_refuses(spark: Any, folder: Path) -> None:
         run(folder, text + '[[sink]]\nformat = "console"\n', spark)
     assert [problem.code for problem in caught.value.problems] == ["E709", "E709"]
     (folder / "in" / "0.json").write_text('{"type": "a", "x": 1, "k": "k0"}\n')
-    with pytest.raises(InputError, match=r"E710: the run failed: .*1 rows have no time"):
+    with pytest.raises(InputError, match=r"E710: the run failed: .*it has no time"):
         run(folder, source(format="json", path="in", schema=SCHEMA) + '[[sink]]\nformat = "console"\n', spark)
 
 
@@ -268,3 +281,17 @@ def test_drain(spark: Any, folder: Path) -> None:
     once = check_pipeline(folder / "p.toml")
     with pytest.raises(InputError, match=r"E705: this pipeline runs once"):
         drain_pipeline(once, spark=spark)
+
+
+def test_times_as_text(spark: Any, folder: Path) -> None:
+    """ISO 8601 and numbers written as text; what is no time is a dead letter of a stream."""
+    texts = [{**row, "ts": f"2026-05-01T12:00:{row['ts']:02}Z"} for row in ROWS] + [{**ROWS[0], "ts": "soon"}]
+    (folder / "in" / "0.json").write_text("\n".join(map(json.dumps, texts)) + "\n")
+    (folder / "in" / "1.json").unlink()
+    text = source(format="json", path="in", schema=SCHEMA.replace("ts bigint", "ts string"))
+    text += '[[sink]]\nformat = "parquet"\npath = "out"\nevent = "pair"\n'
+    text += '[run]\ntrigger = "available_now"\ncheckpoint = "state"\n'
+    run(folder, text, spark)
+    figures = drain_pipeline(check_pipeline(folder / "p.toml"), spark=spark)
+    assert (figures.rows, figures.causes) == (24, {"time": 1})
+    assert pairs(spark.read.parquet(str(folder / "out")).collect()) == EXPECTED

@@ -26,7 +26,7 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     "kafka": ("servers", "topic"),
 }  # fmt: skip
 _STREAM_ONLY = ("rate", "socket")
-_ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint", "ahead", "max_rejected", "allow_dropped")
+_ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint", "allow_dropped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +127,7 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
         for name in _ENDLESS:
             if getattr(run, name) != getattr(usual, name):
                 yield pipeline.problem("E705", f"{name} is for streams, and this runs once", ("run", name), hint)
-        if pipeline.dead_letters is not None:
-            message = "dead letters are for streams, and this runs once"
-            yield pipeline.problem("E705", message, ("dead_letters",), hint)
+        yield from _bound_problems(pipeline)
         for i, table in enumerate(pipeline.knowledge):
             if not table.is_fixed:
                 message = "knowledge is refreshed in streams, and this runs once"
@@ -143,6 +141,17 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
     if pipeline.spark.master is not None and pipeline.spark.cores is not None:
         hint = 'give one of them: master = "local[4]" has 4 cores'
         yield pipeline.problem("E705", "master says how many cores there are", ("spark", "cores"), hint)
+
+
+def _bound_problems(pipeline: Pipeline) -> Iterator[Problem]:
+    """Yield what does not go with a bound on the rows that a run over history may reject."""
+    most = pipeline.run.max_rejected
+    if most is not None and pipeline.dead_letters is None:
+        hint = 'say where rows go that cannot be taken: path = "folder" in [dead_letters]'
+        yield pipeline.problem("E705", "max_rejected needs [dead_letters] in a run once", ("run", "max_rejected"), hint)
+    elif isinstance(most, float):
+        hint = "give a number of rows"
+        yield pipeline.problem("E705", "a share of all rows is known of streams only", ("run", "max_rejected"), hint)
 
 
 def _stream_problems(pipeline: Pipeline) -> Iterator[Problem]:

@@ -22,6 +22,7 @@ from etalis.formats.roles import EVENT_COLUMNS, TIME_COLUMNS
 from etalis.language.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import Pipeline, SourcePart
+from etalis.tables.column_types import MOMENTS, NUMBERS, STRINGS
 
 Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order
 
@@ -37,7 +38,6 @@ _SIMPLE = (
     "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "string", "char", "varchar", "boolean",
     "binary", "date", "timestamp", "timestamp_ntz", "array", "map", "struct", "variant",
 )  # fmt: skip
-_TIMES = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "date", "timestamp", "timestamp_ntz")
 _ARROW = {
     pa.int8(): "tinyint", pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint", pa.float32(): "float",
     pa.float64(): "double", pa.string(): "string", pa.large_string(): "string", pa.bool_(): "boolean",
@@ -213,7 +213,7 @@ class Arranger:
             return None
         for name in names:
             kind = columns[str(name)].split("(")[0].split("<")[0]
-            if kind not in (*_TIMES, UNKNOWN):
+            if kind not in (*MOMENTS, *NUMBERS, *STRINGS, UNKNOWN):
                 message = f"the column {name} of type {kind} cannot tell the time"
                 hint = "convert it with select: to_timestamp(...) as ..., or give numbers"
                 problems.append(self.pipeline.problem("E704", message, (*key, "time"), hint))

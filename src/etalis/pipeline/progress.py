@@ -14,6 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pyarrow import dataset, fs
+
 from etalis.pipeline.figures import (
     FINISHED,
     Figures,
@@ -24,7 +26,7 @@ from etalis.pipeline.figures import (
     write_metrics,
 )
 from etalis.pipeline.spec import Pipeline
-from etalis.spark.store import Store
+from etalis.spark.store import Store, open_folder
 from etalis.tables.output import ID, RULE
 from etalis.temporal.interval import MICROSECONDS
 
@@ -110,6 +112,17 @@ def shard_figures(root: str, query: str, batch: int) -> dict[str, Any]:
         "latest": max(latest) / MICROSECONDS if latest else None,
         "watermark": min(reached) / MICROSECONDS if reached else None,
     }
+
+
+def count_letters(folder: str | None) -> Counter[str]:
+    """Return how many dead letters a folder holds, by cause."""
+    if folder is None:
+        return Counter()
+    files, path = open_folder(folder)
+    if files.get_file_info(path).type == fs.FileType.NotFound:
+        return Counter()
+    found = dataset.dataset(path, filesystem=files, format="parquet").to_table(columns=["cause"])
+    return Counter(found["cause"].to_pylist())
 
 
 def make_listener(progress: Progress, root: str, rules: tuple[str, ...]) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from etalis.errors import InputError, Problem
 from etalis.pipeline.check import Checked, has_kafka_jar
 from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
-from etalis.pipeline.progress import Progress, counted_rules, make_listener, observe_rules, take_progress
+from etalis.pipeline.progress import Progress, count_letters, counted_rules, make_listener, observe_rules, take_progress
 from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
 from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
@@ -139,7 +139,10 @@ def run_once(setup: Setup) -> bool:
     inputs = {event: Observation() for event in frames}
     matches = Observation()
     counted = {event: _count(df, inputs[event]) for event, df in frames.items()}
-    results = observe_rules(_detect(setup, counted), setup.rules, matches)
+    letters = None if pipeline.dead_letters is None else pipeline.dead_letters.path
+    before = count_letters(letters)
+    bounds = {"rejected": letters, "ahead": pipeline.run.ahead, "max_rejected": pipeline.run.max_rejected}
+    results = observe_rules(_detect(setup, counted, **bounds), setup.rules, matches)
     targets = _targets(setup, frames)
     several = len(targets) > 1
     if several:
@@ -151,7 +154,9 @@ def run_once(setup: Setup) -> bool:
         if several:
             results.unpersist()
     rows = sum(int(each.get["rows"] or 0) for each in inputs.values())
-    setup.progress.count(counted_rules(matches.get, setup.rules), rows=rows)
+    causes = count_letters(letters) - before
+    counts = {"rows": rows - causes.total(), "late": causes.total(), "causes": dict(causes)}
+    setup.progress.count(counted_rules(matches.get, setup.rules), **counts)
     assert not pipeline.run.is_stream
     return True
 
