@@ -12,6 +12,7 @@ import time as timing
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -119,7 +120,7 @@ def run(
         stream.check(compiled)
         goes_on = state is not None and state.exists()
         letters = Letters(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live)
-        told = (sys.stderr if output is Output.JSON else sys.stdout).write
+        told = partial(print, end="", flush=stream.is_live, file=sys.stderr if output is Output.JSON else sys.stdout)
         engine = open_engine(compiled, state, policy, engine_options(stream, letters) | {"output": told})
         session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=state is None or close)
         visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
@@ -180,6 +181,8 @@ class Session:
             print(f"stopped by {self.asked.by.name}: {told}", file=sys.stderr)
         elif sys.stderr.isatty():
             print(told, file=sys.stderr)
+        for note in self.stream.reading.seen.mixed():
+            print(f"note: {note}", file=sys.stderr)
         refused, failed = self.letters.report(), show_conditions(self.engine.errors)
         if self.asked.by is not None:
             raise typer.Exit(128 + self.asked.by)

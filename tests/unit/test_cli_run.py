@@ -290,3 +290,11 @@ def test_a_run_over_a_file_goes_on_behind_the_rows_it_has_taken(program: Path, t
     again = call(program, path, "--state", state)
     assert again.exit_code == ExitCode.OK
     assert len(first) + len(again.stdout.splitlines()) == 20_000
+
+
+def test_undeclared_attributes_of_several_types_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "p.etalis"
+    path.write_text("d(X) <- c(X).")
+    result = call(path, "--format", "csv", stdin="event,at,x\nc,0,1\nc,1,one\n")
+    assert (result.exit_code, result.stdout) == (ExitCode.OK, "d(1) [0, 0]\nd(one) [1, 1]\n")
+    assert "note: c: x holds integers and text" in result.stderr

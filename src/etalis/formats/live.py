@@ -38,18 +38,24 @@ class Stop:
 
     def __init__(self) -> None:
         self.is_set = False
+        self._event = threading.Event()
         self._out, self._in = os.pipe()
 
     def set(self) -> None:
         """Let whoever waits wait no more."""
         if not self.is_set:
             self.is_set = True
+            self._event.set()
             os.write(self._in, b".")
 
-    def wait(self, *files: int, seconds: float | None = None) -> bool:
-        """Wait until a file can be read or time is up; tell whether one should stop."""
-        if not self.is_set:
-            select.select([self._out, *files], [], [], seconds)
+    def wait(self, seconds: float) -> bool:
+        """Wait until time is up; tell whether one should stop."""
+        return self.is_set or self._event.wait(seconds)
+
+    def wait_for(self, file: int) -> bool:
+        """Wait until there is something to read; tell whether one should stop."""
+        if not self.is_set and os.name == "posix":  # elsewhere only sockets can be waited for
+            select.select([self._out, file], [], [])
         return self.is_set
 
     def close(self) -> None:
@@ -101,7 +107,7 @@ def read_standard_input(stop: Stop) -> Iterator[bytes]:
             yield line.encode(errors="surrogateescape")
         yield b""
         return
-    while not stop.wait(file):
+    while not stop.wait_for(file):
         chunk = os.read(file, CHUNK)
         yield chunk
         if not chunk:
@@ -155,7 +161,7 @@ class Followed:
                 yield from iter(partial(file.read, CHUNK), b"")  # added before it was replaced
                 yield b""
                 return
-            if self.stop.wait(seconds=POLL):
+            if self.stop.wait(POLL):
                 return
 
     def _is_replaced(self, file: Any) -> bool:

@@ -167,7 +167,7 @@ class Grown(Stop):
         super().__init__()
         self.next = iter(steps)
 
-    def wait(self, *files: int, seconds: float | None = None) -> bool:
+    def wait(self, seconds: float) -> bool:
         step = next(self.next, None)
         if step is None:
             self.set()
