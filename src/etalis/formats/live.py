@@ -20,6 +20,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol
 
+from etalis.errors import InputError
 from etalis.formats.row import ARRIVAL, Bad, Item, Pause, Place, Row
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import Event
@@ -117,11 +118,20 @@ def read_standard_input(stop: Stop) -> Iterator[bytes]:
 def parse_input(parse: Parse, stop: Stop, source: str, before_wait: Callable[[], None]) -> Iterator[Item]:
     """Yield the items of standard input; a line that was not whole when reading was stopped is bad."""
     lines = Lines(read_standard_input(stop), before_wait)
-    yield from parse(iter(lines))
+    yield from _parsed(parse, lines, stop)
     if lines.rest:
         place = Place(source, lines.number + 1, lines.rest.decode(errors="surrogateescape"))
         hint = "send it again"
         yield Bad(place, place.refuse("E402", "the line was not complete when the run was stopped", hint).problems[0])
+
+
+def _parsed(parse: Parse, lines: Lines, stop: Stop) -> Iterator[Item]:
+    """Yield the items of lines; that there was none yet when reading was stopped is no error."""
+    try:
+        yield from parse(iter(lines))
+    except InputError:
+        if lines.number or not stop.is_set:
+            raise
 
 
 @dataclass(slots=True)
@@ -139,10 +149,15 @@ class Followed:
     def items(self, parse: Parse, before_wait: Callable[[], None]) -> Iterator[Item]:
         """Yield the items of the file, and of those that take its place."""
         while not self.stop.is_set:
-            with open(self.path, "rb", buffering=0) as file:
+            try:
+                file = open(self.path, "rb", buffering=0)  # noqa: SIM115  it is closed below
+            except FileNotFoundError:  # it was replaced, and so was that one
+                self.stop.wait(POLL)
+                continue
+            with file:
                 status = os.fstat(file.fileno())
                 lines = Lines(self._chunks(file), before_wait, self._read_before(status), self.header)
-                yield from parse(iter(lines))
+                yield from _parsed(parse, lines, self.stop)
                 self.position = (status.st_ino, lines.offset) if self.stop.is_set else None
 
     def _read_before(self, status: os.stat_result) -> int:

@@ -222,6 +222,21 @@ def test_a_file_that_is_replaced_or_cut_is_read_anew(tmp_path: Path) -> None:
     assert follow(path, Grown(partial(append, path, "f,6\n")), position)[0] == ["2 f [6, 6]"]  # shorter than was read
 
 
+def test_a_table_that_has_no_header_yet_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("")
+    assert follow(path, Grown()) == ([], (path.stat().st_ino, 0))
+    assert follow(path, Grown(partial(append, path, "event,at\na,1\n")))[0] == ["2 a [1, 1]"]
+    path.write_text("x\n")
+    with pytest.raises(InputError, match="no column names the event"):
+        follow(path, Grown())
+
+
+def test_a_file_that_is_gone_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    assert follow(path, Grown(lambda: None, partial(path.write_text, "event,at\na,1\n")))[0] == ["2 a [1, 1]"]
+
+
 def test_due_is_what_time_alone_brings() -> None:
     assert etalis.compile("d <- a.").engine().due is None
     engine = etalis.compile("noon <- 12. late <- a seq (not b within 5).").engine()
