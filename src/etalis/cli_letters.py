@@ -6,7 +6,6 @@ there were. A script should know of them: the exit code says so where no file ke
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ from etalis.errors import InputError, Problem
 from etalis.formats import Bad, Item, Place, Row
 from etalis.formats.row import show_bytes
 from etalis.runtime.order import DeadLetter
+from etalis.temporal.event import to_text
 
 SHOWN = 10
 FIRST = 1_000  # rows of a file: if none of them can be read, the rest is not either
@@ -81,7 +81,7 @@ class Letters:
 
     def _write(self, letter: dict[str, Any]) -> None:
         if self._file is not None:
-            self._file.write(json.dumps(letter, ensure_ascii=False) + "\n")
+            self._file.write(to_text(letter) + "\n")
 
     def _too_many(self, message: str, hint: str) -> InputError:
         return InputError(Problem("E414", message, hint=hint))

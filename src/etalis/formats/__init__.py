@@ -204,7 +204,7 @@ def _write_lines(events: Iterable[Event], file: IO[str], kind: str) -> int:
 
 def _write_table(events: list[Event], name: str, kind: str) -> None:
     if kind in ("csv", "tsv"):
-        with open(name, "w", encoding="utf-8", newline="") as file:
+        with open(name, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             _write_csv(events, csv.writer(file, delimiter="," if kind == "csv" else "\t"))
         return
     import pyarrow.feather

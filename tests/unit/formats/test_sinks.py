@@ -43,3 +43,9 @@ def test_no_results(tmp_path: Path) -> None:
     assert to_table([]).num_rows == 0
     assert write([], tmp_path / "e.csv") == 0
     assert (tmp_path / "e.csv").read_text().splitlines() == ["event,start,end"]
+
+
+def test_half_of_a_surrogate_pair_is_written_out(tmp_path: Path) -> None:
+    for name in ("e.csv", "e.jsonl", "e.events"):
+        assert write([Event.make("a", ("\ud800",), 0, 0)], tmp_path / name) == 1
+    assert (tmp_path / "e.csv").read_text().splitlines()[1] == "a,0,0,\\ud800"
