@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -298,3 +299,33 @@ def test_undeclared_attributes_of_several_types_are_noted(tmp_path: Path) -> Non
     result = call(path, "--format", "csv", stdin="event,at,x\nc,0,1\nc,1,one\n")
     assert (result.exit_code, result.stdout) == (ExitCode.OK, "d(1) [0, 0]\nd(one) [1, 1]\n")
     assert "note: c: x holds integers and text" in result.stderr
+
+
+POISON = [
+    "no json", '{"event": "a"', '{"event": "a", "at": %d, "x": "one"}', '{"event": "a", "at": %d, "x": NaN}', '["a"]',
+    '{"event": "a", "at": null, "x": 1}', '{"event": "a", "x": 1}', '{"event": "a", "start": %d, "end": 0, "x": 1}',
+    '{"event": null, "at": %d}', '["a", 1, 4136000000000]', '["a", 1, "131000-01-01"]', '["b", 1, %d00000]', "\udcff",
+    '["a", 1, 1]',
+]  # fmt: skip
+
+
+def test_a_poisoned_stream_has_the_matches_of_its_clean_rows(program: Path, tmp_path: Path) -> None:
+    chance = random.Random(15)
+    clean = [f'["{chance.choice("ab")}", {i % 7}, {1_000 + i}]' for i in range(2_000)]
+    rows = [(line, False) for line in clean]
+    for kind, place in enumerate(sorted(chance.sample(range(1, len(rows)), 280), reverse=True)):
+        text = POISON[kind % len(POISON)]
+        rows.insert(place, (text % (1_000 + place) if "%d" in text else text, True))
+    for name, lines in (("clean", clean), ("poisoned", [line for line, _ in rows])):
+        (tmp_path / f"{name}.jsonl").write_bytes(("\n".join(lines) + "\n").encode(errors="surrogateescape"))
+    expected = call(program, tmp_path / "clean.jsonl").stdout
+    assert expected.count("pair") > 100
+    bad = [number for number, (_, is_bad) in enumerate(rows, 1) if is_bad]
+    for given in ("poisoned.jsonl", "-"):
+        source = (tmp_path / "poisoned.jsonl").read_bytes() if given == "-" else None
+        options = ["run", str(program), given if given == "-" else str(tmp_path / given), "--ahead", "1h"]
+        result = CliRunner().invoke(app, [*options, "--dead-letters", str(tmp_path / "dead")], input=source)
+        assert (result.exit_code, result.stdout) == (ExitCode.OK, expected)
+        found = letters_in(tmp_path / "dead")
+        assert [letter["line"] for letter in found] == bad
+        assert all(letter["reason"] for letter in found)

@@ -104,8 +104,8 @@ def read_standard_input(stop: Stop) -> Iterator[bytes]:
     try:
         file = sys.stdin.fileno()
     except (io.UnsupportedOperation, ValueError):  # no file of the system
-        for line in sys.stdin:
-            yield line.encode(errors="surrogateescape")
+        for line in getattr(sys.stdin, "buffer", sys.stdin):
+            yield line if isinstance(line, bytes) else line.encode(errors="surrogateescape")
         yield b""
         return
     while not stop.wait_for(file):
