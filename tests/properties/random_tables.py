@@ -72,7 +72,8 @@ def make_times(random: Random, steps: Sequence[int | None]) -> Times:
         unit, scale = random.choice(UNITS)
         return Times(pa.array([None if t is None else t * scale for t in moments], pa.int64()), unit)
     if kind == "floats":
-        return Times(pa.array([None if t is None else t + random.choice((0.0, 0.5)) for t in moments], pa.float64()))
+        rest = random.choice((0.0, 0.5))
+        return Times(pa.array([None if t is None else t + rest for t in moments], pa.float64()))
     if kind == "odd":
         wrong = [NAN, INF, 1e300, 1e12, -1e12]
         return Times(pa.array([random.choice(wrong) if t is None else float(t) for t in moments], pa.float64()))
