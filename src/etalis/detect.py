@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import import_module
@@ -66,7 +67,7 @@ def detect(
 
     With more than one of `threads`, tables are read in another one.
     """
-    program = tell(program, knowledge or {})
+    program, bound = _without_bound(tell(program, knowledge or {}), ahead)
     options, form = Options(time, event, order, unit), Form(select, envelope, match_id=match_id)
     plan = _plan(program, _open(source, batch, threads, program, options), options, policy)
     columns = _columns()
@@ -75,7 +76,7 @@ def detect(
         only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames),
     )  # fmt: skip
     run = _Run(plan, form, columns.warned(made))
-    feed = _Feed(plan, with_ahead(program.settings, ahead).max_ahead)
+    feed = _Feed(plan, bound)
     parts: list[pa.RecordBatch] = []
     _take_all(run, feed, feed.whole(run, options, batch), threads, progress, parts)
     parts.extend(run.close())
@@ -85,6 +86,13 @@ def detect(
             "%d rows were not taken, the last: %s; on_dead_letter= takes them", dead.count, dead.letters[-1].reason
         )
     return pa.Table.from_batches(parts, schema=run.results.schema)
+
+
+def _without_bound(program: Program, ahead: float | timedelta | None) -> tuple[Program, int | None]:
+    """Return a program that takes what lies ahead, and the bound on that, which holds where rows come in."""
+    own = copy(program)
+    own.settings = replace(program.settings, max_ahead=None)
+    return own, with_ahead(program.settings, ahead).max_ahead
 
 
 def detect_on(

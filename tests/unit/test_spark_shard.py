@@ -322,3 +322,9 @@ def test_a_shard_larger_than_the_memory_it_may_have(monkeypatch: pytest.MonkeyPa
     assert len(rows) > count / 3
     assert rows == wanted
     assert 2 * held < whole
+
+
+def test_a_shard_does_not_judge_what_lies_far_ahead() -> None:
+    """Rows of others, which it does not see, may lie between its own."""
+    text = ":- set_flag(max_ahead, 60). :- event(a(x: int)). d(X) <- a(X)."
+    assert [row["X"] for row in shard(text, FLAT, [("a", 1, 1), ("a", 900, 2)])] == [1, 2]

@@ -64,7 +64,7 @@ class Answers:
     """
 
     def __init__(
-        self, database: Database | Callable[[], Database] | None = None, *, changing: Collection[Key] = (),
+        self, database: Database | Callable[[], Database | None] | None = None, *, changing: Collection[Key] = (),
         columns: Mapping[Key, Sequence[str | None]] | None = None, moments: str = TERM,
     ) -> None:  # fmt: skip
         self._database = database

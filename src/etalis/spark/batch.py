@@ -7,7 +7,7 @@ and plain data. Law: the result is that of one engine on the whole stream, whate
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -158,7 +158,8 @@ def plan_detection(
     output = plan_output(program, intake, form, options.unit, atom=atom, answers=answers)
     rows = slot_rows(slots, {x.tag for x in layouts})
     text, told = print_program(program.tree), pack(program)
-    job = Job(text, intake.settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE)
+    settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
+    job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE)
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return Plan(frames, slots, plans, job, stages.has_time_points)
 

@@ -113,7 +113,8 @@ def _raws(rows: Any, layouts: Layouts) -> list[str]:
     """Return rows as JSON objects: whole ones where they were kept, else by the names of the columns that were read."""
     known = {tag: dict(places) for tag, places in layouts}
     every = {name: slot for places in known.values() for name, slot in places.items()}
-    fixed = {TAG: "event", START: "start", last_column(rows): "end", ORDER: "order", ID: "id"}
+    times = {START: "at"} if last_column(rows) == START else {START: "start", last_column(rows): "end"}
+    fixed = {TAG: "event", **times, ORDER: "order", ID: "id"}
     found = []
     for row in rows.to_pylist():
         named = row.get(RAW)

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 def program_answers(program: Program, database: Database | None = None, refreshed: Collection[str] = ()) -> Answers:
     """Return what goals of a program bind, over its knowledge or the database of an engine; tables are `refreshed`."""
-    if changes_facts(program.tree):
-        return Answers(moments=NUMBER)
+
+    def known() -> Database | None:
+        if changes_facts(program.tree):
+            return None
+        return program.knowledge.database() if database is None else database
+
     changed = knowledge_changes(program.tree)
     changing = {(name, arity) for (_, arity), changes in changed.items() for name, _ in changes}
     changing.update(key for key in program.knowledge.facts if key[0] in refreshed)
-    known = program.knowledge.database if database is None else database
     return Answers(known, changing=changing, columns=program.knowledge.types, moments=NUMBER)
 
 

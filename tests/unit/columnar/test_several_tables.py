@@ -110,6 +110,14 @@ def test_rows_too_far_ahead_of_all_tables() -> None:
     assert letters[0].reason.startswith("it ends at 9000, more than 40 s after the latest time, 50")
 
 
+@pytest.mark.parametrize("beside", ["", "p(X) <- a(X) where print(X)."], ids=["columns", "event at a time"])
+@pytest.mark.parametrize(("ahead", "taken"), [(None, 1), (1000, 2), (-1, 2)])
+def test_the_argument_goes_before_the_flag(ahead: int | None, taken: int, beside: str) -> None:
+    program = etalis.compile(":- set_flag(max_ahead, 60). :- event(a(x: int)). d(X) <- a(X). " + beside)
+    table = pa.table({"at": [1, 900], "x": [1, 2]})
+    assert program.detect(table, ahead=ahead, select="d").num_rows == taken
+
+
 @pytest.mark.parametrize(
     ("tables", "options", "message"),
     [
