@@ -17,10 +17,12 @@ from etalis.errors import EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import settings
+from etalis.language.goal_limits import goal_limits
 from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.facts import change_facts
+from etalis.logic.machine import Limits
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value, format_value
 from etalis.semantics_matches import (
@@ -66,7 +68,7 @@ def run(
     course = Course(output or (lambda _text: None))
     solver = Solver(load_clauses(program), output=course.output, clock=course.clock)
     install_goals(solver.database, course, program)
-    solve, learn = knowledge(program, solver, errors), _learner(program, solver)
+    solve, learn = knowledge(program, solver, errors, goal_limits(found)), _learner(program, solver)
     waiting = sorted(changes, key=lambda change: change[0])
     world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
     history = _History(world, course, found.max_derivations, lambda until: _change(solver, waiting, until))
@@ -94,7 +96,7 @@ def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
     makes where no change shares its moment with another input or a time point.
     """
     events, solver = list(stream), Solver(load_clauses(program))
-    solve = knowledge(program, solver, [])
+    solve = knowledge(program, solver, [], goal_limits(settings(program)))
     if knowledge_changes(program):
         _remember(program, solver, events)
         return semantics_model.least_model(program, events, lambda end: _solve_as_of(solver, end, solve))
@@ -123,13 +125,14 @@ def _solve_as_of(solver: Solver, end: int, solve: Solve) -> Solve:
     return solve_then
 
 
-def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError]) -> Solve:
+def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError], limits: Limits) -> Solve:
     """Return how goals are solved over a program's background knowledge, once its directives have run."""
 
     def solve(goal: s.Term, bindings: Bindings, times: Mapping[tuple[str, int], Value]) -> Iterator[Bindings]:
         return solver.solve(to_logic(goal), bindings, times)
 
     errors.extend(run_directives(program, solver))
+    solver.limits = limits
     return solve
 
 

@@ -55,6 +55,20 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             ),
             Flag("rule_sharing", "on", "rules with equal parts share their matches; never changes a result", ON_OFF),
             Flag("max_derivations", 1_000_000, "most events that one input may cause", number="count"),
+            Flag("max_goal_steps", 500_000, "most steps that a condition or action may take", number="count"),
+            Flag(
+                "max_goal_time",
+                -1,
+                "most seconds of processor time that it may take; what is found then depends on the machine",
+                number="seconds",
+            ),
+            Flag("max_goal_memory", 250, "most megabytes that it may take; a guard, steps come first", number="limit"),
+            Flag(
+                "max_rule_failures",
+                100,
+                "how often a condition or action may reach such a limit before it is switched off",
+                number="limit",
+            ),
             Flag(
                 "garbage_control", "off", "`general`: garbage_window bounds every rule", ("off", "general", "pattern")
             ),
@@ -127,6 +141,10 @@ class Settings:
     relations: str = "strict"
     sharing: bool = True
     max_derivations: int = 1_000_000
+    max_goal_steps: int = 500_000
+    max_goal_time: float | None = None
+    max_goal_memory: int | None = 250
+    max_rule_failures: int | None = 100
     garbage_window: int | None = None
     logging: bool = False
     store_fired_events: bool = False
@@ -166,6 +184,10 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         sharing=values["rule_sharing"] == "on",
         max_derivations=values["max_derivations"],
         garbage_window=to_microseconds(values["garbage_window"]) if values["garbage_control"] == "general" else None,
+        max_goal_steps=values["max_goal_steps"],
+        max_goal_time=_limit(values["max_goal_time"]),
+        max_goal_memory=_limit(values["max_goal_memory"]),
+        max_rule_failures=_limit(values["max_rule_failures"]),
         logging=values["logging"] == "on",
         store_fired_events=values["store_fired_events"] == "on",
         knowledge_horizon=max(0, to_microseconds(values["knowledge_horizon"])),
@@ -173,8 +195,8 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
         reporting=values["reporting"],
         revision=values["revision_flag"] == "on",
         revision_window=_longest(program, values, "revision_window", None),
-        soft_limit=None if values["soft_limit"] == -1 else values["soft_limit"],
-        hard_limit=None if values["hard_limit"] == -1 else values["hard_limit"],
+        soft_limit=_limit(values["soft_limit"]),
+        hard_limit=_limit(values["hard_limit"]),
         shedding=values["shedding"],
         max_ahead=_duration(values["max_ahead"]),
     )
@@ -354,6 +376,11 @@ def unknown_policy(value: Term, place: Span | None) -> Problem:
     """Return the finding that there is no such policy."""
     hint = suggest(written(value), POLICIES, f"policies: {listing(POLICIES)}")
     return Problem("E211", f"unknown policy {written(value)}", place, hint)
+
+
+def _limit(value: Value) -> Value:
+    """Return a limit; -1 is none."""
+    return None if value == -1 else value
 
 
 def _constant(term: Term) -> Value:

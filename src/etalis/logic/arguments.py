@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from etalis.logic.arithmetic import charge_operand
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.iso_errors import domain_error, instantiation_error, type_error
 from etalis.logic.machine import Machine
@@ -63,6 +64,7 @@ def text(term: Term, machine: Machine) -> str:
         machine.trail.charge(len(term) >> 5)
         return term
     if isinstance(term, int | float | Rational):
+        charge_operand(term, machine.trail)  # digits are found by division
         return number_text(term)
     if term == ():
         return "[]"

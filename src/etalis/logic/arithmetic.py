@@ -9,15 +9,28 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.functions import BINARY, CONSTANTS, UNARY, Number
+from etalis.logic.functions import BINARY, CONSTANTS, DIVISIONS, UNARY, Number
 from etalis.logic.iso_errors import instantiation_error, type_error
 from etalis.logic.term import Rational, Real
-from etalis.logic.unify import LIST, MAX_CELLS, Term, Variable, deref
+from etalis.logic.unify import LIST, MAX_CELLS, Term, Trail, Variable, deref
 
+LONG = 1 << 4096  # integers from here on are charged for
 _DIRECT_DEPTH = 100
 
 
-def evaluate(term: Term, depth: int = 0) -> Number:
+def charge_result(number: Number, meter: Trail) -> None:
+    """Charge for the memory of a long integer, and for the multiplication that made it."""
+    if number.__class__ is int and not -LONG < number < LONG:
+        meter.charge(number.bit_length() >> 7)
+
+
+def charge_operand(number: Number, meter: Trail) -> None:
+    """Charge for a long integer that is divided, or divides."""
+    if number.__class__ is int and not -LONG < number < LONG:
+        meter.charge(number.bit_length() ** 2 >> 21)
+
+
+def evaluate(term: Term, depth: int = 0, meter: Trail | None = None) -> Number:
     """Compute the value of an expression.
 
     >>> evaluate(("+", 1, ("*", 2, 3)))
@@ -29,13 +42,17 @@ def evaluate(term: Term, depth: int = 0) -> Number:
         return term
     if kind is tuple and term:
         if depth > _DIRECT_DEPTH:
-            return _evaluate_deep(term)
+            return _evaluate_deep(term, meter)
         if len(term) == 3 and term[0] in BINARY:
-            return BINARY[term[0]](evaluate(term[1], depth + 1), evaluate(term[2], depth + 1))
+            x, y = evaluate(term[1], depth + 1, meter), evaluate(term[2], depth + 1, meter)
+            if meter is not None and term[0] in DIVISIONS:
+                charge_operand(x, meter)
+                charge_operand(y, meter)
+            return BINARY[term[0]](x, y)
         if len(term) == 2 and term[0] in UNARY:
-            return UNARY[term[0]](evaluate(term[1], depth + 1))
+            return UNARY[term[0]](evaluate(term[1], depth + 1, meter))
         if _is_singleton(term):
-            return evaluate(term[1], depth + 1)
+            return evaluate(term[1], depth + 1, meter)
     return _evaluate_leaf(term)
 
 
@@ -57,7 +74,7 @@ def _evaluate_leaf(term: Term) -> Number:
     return term
 
 
-def _evaluate_deep(term: Term) -> Number:
+def _evaluate_deep(term: Term, meter: Trail | None) -> Number:
     """Compute the value of a deeply nested expression on a stack of its own."""
     todo: list[Any] = [term]
     done: list[Number] = []
@@ -67,6 +84,8 @@ def _evaluate_deep(term: Term) -> Number:
         cells += 1
         if cells > MAX_CELLS:
             raise LogicLimitError("size", MAX_CELLS)
+        if meter is not None:
+            meter.charge(1)
         if x.__class__ is list:
             function, arity = x
             args = done[-arity:]

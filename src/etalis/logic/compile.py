@@ -13,11 +13,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from etalis.logic.arithmetic import LONG, charge_result
 from etalis.logic.builtins import CODES, PROTECTED, TESTS
 from etalis.logic.clauses import Compiler, Database, check_body, is_callable
 from etalis.logic.control import FORMS
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.expressions import Registers, compile_comparison, compile_expression
+from etalis.logic.expressions import Expression, Registers, compile_comparison, compile_expression
 from etalis.logic.forms import Part, conditional, disjunction, findall, negation, soft_conditional
 from etalis.logic.head import compile_head, make_match
 from etalis.logic.iso_errors import type_error
@@ -211,7 +212,7 @@ class _BodyCompiler:
                 chunk.steps.append((plan, _compute(layout.slot(target), right)))
             else:
                 slot = layout.build(target, plan)
-                chunk.steps.append((plan, lambda r, machine: unify(r[slot], right(r), machine.trail)))
+                chunk.steps.append((plan, _unify_result(slot, right)))
             return True
         left = compile_expression(args[0], slots)
         if left is None:
@@ -336,12 +337,23 @@ def _assign(target: int, source: int) -> StepTest:
     return assign
 
 
-def _compute(target: int, expression: Callable[[Registers], Any]) -> StepTest:
-    def compute(registers: Registers, _machine: Machine) -> bool:
-        registers[target] = expression(registers)
+def _compute(target: int, expression: Expression) -> StepTest:
+    def compute(registers: Registers, machine: Machine) -> bool:
+        value = registers[target] = expression(registers, machine)
+        if value.__class__ is int and not -LONG < value < LONG:
+            charge_result(value, machine.trail)
         return True
 
     return compute
+
+
+def _unify_result(slot: int, expression: Expression) -> StepTest:
+    def run(registers: Registers, machine: Machine) -> bool:
+        value = expression(registers, machine)
+        charge_result(value, machine.trail)
+        return unify(registers[slot], value, machine.trail)
+
+    return run
 
 
 def _in_place(test: Callable[[Machine, Any], bool], getter: Callable[[Any], Any]) -> StepTest:

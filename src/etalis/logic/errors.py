@@ -33,13 +33,17 @@ class LogicError(ConditionError):
         return error
 
 
+_FLAGS = {"steps": "max_goal_steps", "seconds": "max_goal_time", "memory blocks": "max_goal_memory"}
+
+
 class LogicLimitError(LogicError):
     """A goal reached one of its limits: steps, depth or size."""
 
-    def __init__(self, limit: str, amount: int) -> None:
+    def __init__(self, limit: str, amount: float) -> None:
+        remedy = f"raise the flag {_FLAGS[limit]}" if limit in _FLAGS else "make smaller terms"
         super().__init__(
             ("error", ("resource_error", limit), ("limit", limit, amount)),
             "E509",
             f"the goal reached its limit of {limit}: {amount}",
-            "the goal may not end; if it does, raise this limit",
+            f"the goal may not end; if it does, {remedy}",
         )

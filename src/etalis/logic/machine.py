@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from etalis.logic.errors import LogicError, LogicLimitError
@@ -34,13 +35,17 @@ class Limits:
     """What one goal may use: steps of the machine, pending frames and alternatives, compound terms in a copied term.
 
     `memory` counts blocks of the interpreter, one for about every compound, variable or number: 10 million are some
-    800 MB. Depth and memory are looked at every 65,536 steps, so a goal may overshoot them by what it does between.
+    800 MB. `time` is in seconds of the clock. Depth, memory and time are looked at every 65,536 steps, so a goal may
+    overshoot them by what it does between.
+    Law: steps, depth and size are the same on every machine; steps bound the others, as what takes long is worth more.
     """
 
     steps: int = 5_000_000
     depth: int = 2_000_000
     size: int = MAX_CELLS
     memory: int = 10_000_000
+    time: float | None = None
+    clock: Callable[[], float] = thread_time
 
 
 def _finish(_machine: Machine, _args: Any, _cont: Any) -> Frame | None:
@@ -87,6 +92,8 @@ class Machine:
         self.trail = Trail()
         self.trail.steps = limits.steps
         self.trail.memory = limits.memory
+        if limits.time is not None:
+            self.trail.limit_time(limits.time, limits.clock)
         self.steps = 0
         self._next_depth_check = 0
         self._interval = min(_AUDIT_INTERVAL, limits.steps)
@@ -122,7 +129,7 @@ class Machine:
         if self.steps >= self._next_depth_check:
             self._next_depth_check = self.steps + self._measure_depth(frame)
         self._trim_trail()
-        self.trail.check_memory()
+        self.trail.look()
         self._interval = min(_AUDIT_INTERVAL, self.limits.steps - self.steps)
         self._ticks = iter(range(self._interval))
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.unify import MAX_CELLS, Term, Trail, Variable, deref
+from etalis.logic.unify import LONG_TEXT, MAX_CELLS, Term, Trail, Variable, deref
 
 _AGES = itertools.count(1)  # numbers for variables that were compared; only their order is ever seen
 
@@ -37,6 +37,8 @@ def compare(a: Term, b: Term, meter: Trail | None = None) -> int:
                     a, b = a[1], b[1]
                     continue
             else:
+                if meter is not None and a.__class__ is str and len(a) > LONG_TEXT:
+                    meter.charge(len(a) >> 6)
                 sign = _sign(_rank(a), _rank(b))
             if sign:
                 return sign

@@ -57,7 +57,7 @@ class _Elements:
                 self.ground.add(flatten_key(item))
 
     def has(self, item: Term, machine: Machine) -> bool:
-        if not variables(item):
+        if not variables(item, machine.trail):
             return flatten_key(item, machine.trail) in self.ground
         return any(compare(item, other, machine.trail) == 0 for other in self.open)
 

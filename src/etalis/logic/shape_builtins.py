@@ -34,14 +34,14 @@ def _is_variant(machine: Machine, args: Args) -> bool:
     first, second = (flatten_key(arg, machine.trail) for arg in args)
     if first != second:
         return False
-    pairs = set(zip(variables(args[0]), variables(args[1]), strict=True))
+    pairs = set(zip(*(variables(arg, machine.trail) for arg in args), strict=True))
     return len({a for a, _ in pairs}) == len(pairs) == len({b for _, b in pairs})
 
 
 def _subsumes(machine: Machine, args: Args) -> bool:
     """`subsumes_term(General, Specific)`: the first can be made the second without touching it; nothing is bound."""
     general, specific = args
-    before = list(dict.fromkeys(variables(specific)))
+    before = list(dict.fromkeys(variables(specific, machine.trail)))
     mark = len(machine.trail)
     holds = unify(general, specific, machine.trail)
     kept = [deref(variable) for variable in before]
@@ -54,7 +54,7 @@ def _number_variables(machine: Machine, args: Args) -> bool:
     """`numbervars(Term, Start, End)`: bind the variables to `'$VAR'(N)`."""
     start = integer(args[1]) if len(args) == 3 else 0
     count = start
-    for variable in dict.fromkeys(variables(args[0])):
+    for variable in dict.fromkeys(variables(args[0], machine.trail)):
         unify(variable, ("$VAR", count), machine.trail)
         count += 1
     machine.trail.charge(count - start)
@@ -194,7 +194,7 @@ def _must_be(machine: Machine, args: Args) -> bool:
     if isinstance(term, Variable) and name not in ("any", "list_or_partial", "acyclic"):
         raise instantiation_error()
     if name == "ground":
-        if not is_ground(term):
+        if not is_ground(term, machine.trail):
             raise instantiation_error()
         return True
     if isinstance(kind, tuple) and kind:
@@ -207,6 +207,8 @@ def _must_be(machine: Machine, args: Args) -> bool:
         return True
     if name not in _TYPES:
         raise domain_error("type", kind)
+    if "list" in name:
+        split_list(term, machine.trail)
     if not _TYPES[name](term):
         if name in ("list", "proper_list") and isinstance(split_list(term)[1], Variable):
             raise instantiation_error()

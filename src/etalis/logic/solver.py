@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 
 from etalis.logic.clauses import Database, Key
 from etalis.logic.compile import Query, compile_query
@@ -48,6 +49,12 @@ class Solver:
         self.written: deque[str] = deque(maxlen=_KEPT_PIECES)
         self.host = Host(output or self.written.append, clock)
         self.view: View | None = None
+
+    def within(self, limits: Limits) -> Solver:
+        """Return a solver over the same database whose goals have other limits."""
+        other = copy(self)
+        other.limits = limits
+        return other
 
     @contextmanager
     def as_of(self, time: int) -> Iterator[None]:
@@ -95,8 +102,7 @@ class Solver:
                     return None
                 return tuple([_output(registers[slot], limit) for slot in outputs])
             finally:
-                machine.trail.clear()
-                machine.trail.work = 0
+                machine.trail.reset()
 
         return first
 

@@ -20,7 +20,7 @@ Args = tuple[Term, ...]
 
 
 def _name(machine: Machine, kind: str, term: Term) -> tuple[str, Term]:
-    if not is_ground(term):
+    if not is_ground(term, machine.trail):
         raise instantiation_error()
     if machine.view is not None:
         raise permission_error("access", f"{kind}_as_of_the_past", term)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
 from etalis.logic.arguments import bound, integer, is_atomic, natural, proper_list
-from etalis.logic.arithmetic import evaluate
+from etalis.logic.arithmetic import charge_result, evaluate
 from etalis.logic.clauses import Key, is_callable
 from etalis.logic.functions import COMPARISONS, add, larger, smaller, subtract
 from etalis.logic.iso_errors import (
@@ -18,7 +18,19 @@ from etalis.logic.iso_errors import (
 from etalis.logic.machine import Code, Frame, Machine, Test
 from etalis.logic.order import compare
 from etalis.logic.term import Rational
-from etalis.logic.unify import Term, Variable, copy, deref, is_ground, make_list, split_list, undo, unify, variables
+from etalis.logic.unify import (
+    Term,
+    Trail,
+    Variable,
+    copy,
+    deref,
+    is_ground,
+    make_list,
+    split_list,
+    undo,
+    unify,
+    variables,
+)
 
 Args = tuple[Term, ...]
 MAX_ARITY = 100_000
@@ -28,13 +40,18 @@ def _check(holds: Callable[[Term], bool]) -> Test:
     return lambda _, args: holds(deref(args[0]))
 
 
+def _walk(holds: Callable[[Term, Trail], bool]) -> Test:
+    """Make a test that goes through the whole of a term."""
+    return lambda machine, args: holds(deref(args[0]), machine.trail)
+
+
 def _order(holds: Callable[[int], bool]) -> Test:
     return lambda machine, args: holds(compare(args[0], args[1], machine.trail))
 
 
 def _numeric(name: str) -> Test:
     test = COMPARISONS[name]
-    return lambda _, args: test(evaluate(args[0]), evaluate(args[1]))
+    return lambda machine, args: test(evaluate(args[0], meter=machine.trail), evaluate(args[1], meter=machine.trail))
 
 
 def _unifies(machine: Machine, args: Args) -> bool:
@@ -48,10 +65,10 @@ def _unify_without_cycle(machine: Machine, args: Args) -> bool:
     """`unify_with_occurs_check/2`: a cycle shows as a copy that never ends within the size of both terms."""
     if not unify(args[0], args[1], machine.trail):
         return False
-    return not _is_cyclic(args[0])
+    return not _is_cyclic(args[0], machine.trail)
 
 
-def _is_cyclic(term: Term) -> bool:
+def _is_cyclic(term: Term, meter: Trail) -> bool:
     """Tell whether a term contains itself: walk it, keeping the compounds on the way down."""
     path: set[int] = set()
     done: set[int] = set()
@@ -66,13 +83,16 @@ def _is_cyclic(term: Term) -> bool:
             if id(x) in path:
                 return True
             path.add(id(x))
+            meter.charge(1)
             todo.append((x, False))
             todo.extend((part, True) for part in x[1:])
     return False
 
 
 def _is(machine: Machine, args: Args) -> bool:
-    return unify(args[0], evaluate(args[1]), machine.trail)
+    value = evaluate(args[1], meter=machine.trail)
+    charge_result(value, machine.trail)
+    return unify(args[0], value, machine.trail)
 
 
 def _compare(machine: Machine, args: Args) -> bool:
@@ -134,7 +154,7 @@ def _copy_term(machine: Machine, args: Args) -> bool:
 
 
 def _term_variables(machine: Machine, args: Args) -> bool:
-    return unify(args[1], make_list(dict.fromkeys(variables(args[0]))), machine.trail)
+    return unify(args[1], make_list(dict.fromkeys(variables(args[0], machine.trail))), machine.trail)
 
 
 def _between(machine: Machine, args: Args, cont: Frame) -> Frame | None:
@@ -183,12 +203,12 @@ def _extreme(choose: Callable[[Term, Term], Term]) -> Test:
     return lambda machine, args: unify(args[2], choose(evaluate(args[0]), evaluate(args[1])), machine.trail)
 
 
-def _is_list(term: Term) -> bool:
-    return bool(split_list(term)[1] == ())
+def _is_list(term: Term, meter: Trail) -> bool:
+    return bool(split_list(term, meter)[1] == ())
 
 
-def _is_acyclic(term: Term) -> bool:
-    return not _is_cyclic(term)
+def _is_acyclic(term: Term, meter: Trail) -> bool:
+    return not _is_cyclic(term, meter)
 
 
 TERM_TESTS: Mapping[Key, Test] = MappingProxyType(
@@ -202,10 +222,10 @@ TERM_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("atomic", 1): _check(is_atomic),
         ("compound", 1): _check(lambda x: isinstance(x, tuple) and bool(x)),
         ("callable", 1): _check(is_callable),
-        ("is_list", 1): _check(_is_list),
-        ("ground", 1): _check(is_ground),
-        ("acyclic_term", 1): _check(_is_acyclic),
-        ("cyclic_term", 1): _check(_is_cyclic),
+        ("is_list", 1): _walk(_is_list),
+        ("ground", 1): _walk(is_ground),
+        ("acyclic_term", 1): _walk(_is_acyclic),
+        ("cyclic_term", 1): _walk(_is_cyclic),
         ("==", 2): _order(lambda sign: sign == 0),
         ("\\==", 2): _order(lambda sign: sign != 0),
         ("@<", 2): _order(lambda sign: sign < 0),

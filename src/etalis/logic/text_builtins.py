@@ -157,10 +157,12 @@ def _spelled(write: Callable[[str], Term], read: Callable[[str], Term], kind: st
             return unify(subject, read("".join(map(_character, proper_list(args[1], machine)))), machine.trail)
         if not is_atomic(subject) or (kind == "number" and not isinstance(subject, int | float | Rational)):
             raise type_error(kind, subject)
-        if not variables(args[1]):
+        if not variables(args[1], machine.trail):
             given = "".join(map(_character, proper_list(args[1], machine)))
             return bool(read(given) == read(text(subject, machine)))
-        return unify(args[1], write(text(subject, machine)), machine.trail)
+        written = text(subject, machine)
+        machine.trail.charge(len(written))
+        return unify(args[1], write(written), machine.trail)
 
     return run
 
@@ -210,10 +212,10 @@ def _mapped(function: Callable[[str], str]) -> Test:
 def _join(machine: Machine, args: Args) -> bool:
     """`atomic_list_concat(List, Separator, Atom)`, backwards too where the separator is not empty."""
     separator = text(args[1], machine) if len(args) == 3 else ""
-    if variables(args[0]):
+    if variables(args[0], machine.trail):
         if not separator or isinstance(deref(args[-1]), Variable):
             raise instantiation_error() if separator or len(args) == 2 else domain_error("non_empty_atom", "")
-        return unify(args[0], make_list(text(args[2], machine).split(separator)), machine.trail)
+        return unify(args[0], _pieces_list(text(args[2], machine).split(separator), machine), machine.trail)
     parts = [text(item, machine) for item in proper_list(args[0], machine)]
     if sum(map(len, parts)) + len(separator) * len(parts) > 2 * machine.limits.size:
         raise LogicLimitError("size", machine.limits.size)
@@ -256,7 +258,13 @@ def _split(machine: Machine, args: Args) -> bool:
     """`split_string(Text, Separators, Padding, Parts)`."""
     whole, separators, padding = (text(arg, machine) for arg in args[:3])
     parts = re.split("[" + re.escape(separators) + "]", whole) if separators else [whole]
-    return unify(args[3], make_list(part.strip(padding) if padding else part for part in parts), machine.trail)
+    stripped = [part.strip(padding) if padding else part for part in parts]
+    return unify(args[3], _pieces_list(stripped, machine), machine.trail)
+
+
+def _pieces_list(parts: list[str], machine: Machine) -> Term:
+    machine.trail.charge(len(parts))
+    return make_list(parts)
 
 
 _LENGTHS = ("atom_length", "string_length")

@@ -10,7 +10,7 @@ Python's recursion limit; past `MAX_CELLS` it is a limit error. Walks charge the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from typing import Any, TypeAlias
 
@@ -21,6 +21,7 @@ Term: TypeAlias = Any  # str | int | float | tuple[Term, ...] | Variable
 
 MAX_CELLS = 2_000_000
 LIST = "[|]"
+LONG_TEXT = 4_096  # characters from which comparing a text is charged
 _LOOK = 50_000
 _STRETCH = 255  # a mask: walks report their work every 256 cells
 
@@ -36,26 +37,42 @@ class Trail(list[Variable]):
     """The variables bound so far, to be undone on backtracking; also the meter of work that takes more than a step.
 
     `memory` is how many more blocks of memory the interpreter may hold than when it was first looked at; it is looked
-    at every `_LOOK` cells of work, and by the machine at every audit.
+    at every `_LOOK` cells of work, and by the machine at every audit, as is the clock where time is limited.
     """
 
     work = 0
     steps = 1 << 60
     memory = 1 << 60
-    _next_look = 0
+    time: float | None = None
+    _next_look = _LOOK
     _blocks = 0
+    _began = 0.0
+    _clock: Callable[[], float] | None = None
 
     def charge(self, cells: int) -> None:
-        """Count cells walked or built; 4 of them are worth a step."""
+        """Count cells walked or built; each is worth a step."""
         self.work += cells
         if self.work > self._next_look:
             self._next_look = self.work + _LOOK
-            if self.work > 4 * self.steps:
+            if self.work > self.steps:
                 raise LogicLimitError("steps", self.steps)
-            self.check_memory()
+            self.look()
 
-    def check_memory(self) -> None:
-        """Refuse to go on when the goal holds too much memory."""
+    def limit_time(self, seconds: float, clock: Callable[[], float]) -> None:
+        """Begin to measure the time of a goal."""
+        self.time, self._clock, self._began = seconds, clock, clock()
+
+    def reset(self) -> None:
+        """Forget all: the next goal begins."""
+        self.clear()
+        self.work, self._next_look, self._blocks = 0, _LOOK, 0
+        if self._clock is not None:
+            self._began = self._clock()
+
+    def look(self) -> None:
+        """Refuse to go on when the goal takes too long, or holds too much memory."""
+        if self._clock is not None and self.time is not None and self._clock() - self._began > self.time:
+            raise LogicLimitError("seconds", self.time)
         blocks = sys.getallocatedblocks()
         if not self._blocks:
             self._blocks = blocks
@@ -102,8 +119,11 @@ def unify(a: Term, b: Term, trail: Trail) -> bool:
                 stack.append((a[i], b[i]))
             a, b = a[1], b[1]
             continue
-        elif a != b:
-            return False
+        else:
+            if a.__class__ is str and len(a) > LONG_TEXT:
+                trail.charge(len(a) >> 6)
+            if a != b:
+                return False
         if not stack:
             return True
         a, b = stack.pop()
@@ -153,7 +173,7 @@ def _close(original: tuple[Term, ...], done: list[Any]) -> None:
     done.append(original if all(map(is_, parts, original)) else parts)
 
 
-def variables(term: Term) -> list[Variable]:
+def variables(term: Term, meter: Trail | None = None) -> list[Variable]:
     """Return every occurrence of an unbound variable, from left to right."""
     found: list[Variable] = []
     todo = [term]
@@ -164,6 +184,8 @@ def variables(term: Term) -> list[Variable]:
             cells += 1
             if cells > MAX_CELLS:
                 raise LogicLimitError("size", MAX_CELLS)
+            if meter is not None and not cells & _STRETCH:
+                meter.charge(_STRETCH)
             todo.extend(x[:0:-1])
         elif x.__class__ is Variable:
             found.append(x)
@@ -194,9 +216,9 @@ def flatten_key(term: Term, meter: Trail | None = None) -> tuple[Any, ...]:
     return tuple(key)
 
 
-def is_ground(term: Term) -> bool:
+def is_ground(term: Term, meter: Trail | None = None) -> bool:
     """Tell whether a term has no unbound variable."""
-    return not variables(term)
+    return not variables(term, meter)
 
 
 def make_list(items: Iterable[Term], tail: Term = ()) -> Term:
@@ -224,9 +246,11 @@ def list_cells(term: Term) -> Iterator[Term]:
     yield term
 
 
-def split_list(term: Term) -> tuple[list[Term], Term]:
+def split_list(term: Term, meter: Trail | None = None) -> tuple[list[Term], Term]:
     """Return the elements and the tail of a list; the tail of a proper list is `()`."""
     cells = list(list_cells(term))
+    if meter is not None:
+        meter.charge(len(cells))
     return cells[:-1], cells[-1]
 
 

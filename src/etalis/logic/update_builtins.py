@@ -18,13 +18,15 @@ from etalis.logic.predicate import Predicate
 from etalis.logic.unify import Term, Variable, copy, deref, undo, unify
 
 Args = tuple[Term, ...]
+_ADDED = 10  # what a new clause is worth, in steps
 
 
 def _assert(*, first: bool) -> Test:
     def run(machine: Machine, args: Args) -> bool:
         head, _ = split_clause(args[0])
         writable(machine, head)
-        machine.database.add(args[0], first=first)
+        machine.trail.charge(_ADDED)
+        machine.database.add(copy(args[0], machine.limits.size, machine.trail), first=first)
         return True
 
     return run

@@ -19,6 +19,7 @@ from etalis.logic.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
+from etalis.runtime.breaker import Breaker
 from etalis.runtime.code import Code
 from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds, to_time
 
@@ -32,11 +33,13 @@ class Conditions:
     """Prepares the goals of a program against its knowledge; of old knowledge, where `as_of` tells the moment."""
 
     def __init__(
-        self, solver: Solver, report: Callable[[ConditionError], None], as_of: Callable[[], int] | None = None
-    ) -> None:
+        self, solver: Solver, report: Callable[[ConditionError], None], breaker: Breaker,
+        as_of: Callable[[], int] | None = None,
+    ) -> None:  # fmt: skip
         self.solver = solver
         self.find: Finder = look_ups(solver) if as_of is None else lambda _name, _arity: None
         self.as_of = as_of
+        self.breaker = breaker
         self.report = report
         self.reports = 0
 
@@ -104,10 +107,11 @@ class Conditions:
         """Return the statement that runs an action."""
         goal = p.Goal("where", action.goal, action.inputs, ())
         run = self.prepare(goal, (), rule, what="action")
+        key, off = (rule, "action", print_term(goal.goal)), self.breaker.off
 
         def act(*values: Any) -> None:
-            before = self.reports
-            if run(*values) is None and self.reports == before:
+            before, is_off = self.reports, bool(off) and key in off
+            if run(*values) is None and self.reports == before and not is_off:
                 failure = ConditionError(Problem("E501", "failure"))
                 self._report(self._explain(failure, goal, values, rule, "action"))
 
@@ -126,14 +130,20 @@ class Conditions:
         if self.as_of is not None:
             solve = self._in_the_past(solve, self.as_of)
         count = len(inputs)
+        key, off = (rule, what, print_term(test.goal)), self.breaker.off
 
         def guarded(*values: Any) -> Any:
+            if off and key in off:
+                return None
             try:
                 if extra:
                     values = (*values[:count], *map(_seconds, values[count:]))
                 return solve(*values)
             except EtalisError as error:
                 self._report(self._explain(error, test, values, rule, what))
+                broken = self.breaker.note(key, error, test.goal.span)
+                if broken is not None:
+                    self._report(broken)
                 return None
 
         return guarded

@@ -25,6 +25,7 @@ from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
 from etalis.runtime.ahead import Horizon, horizon_on
+from etalis.runtime.breaker import Breaker, Broken
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.correcting import correcting_push, correcting_row
 from etalis.runtime.course import Course
@@ -80,9 +81,9 @@ class Engine:
         install_goals(solver.database, self._course, program.tree)
         if self._outlet.history is not None:
             show_history(solver.database, self._outlet.history)
-        self._rules = RuleSet(
-            program, solver, policy=policy, parts=parts, report=self._report, watched=on_error is not None
-        )
+        self._breaker = Breaker(program.settings.max_rule_failures)
+        make_rules = partial(RuleSet, program, solver, policy=policy, parts=parts, breaker=self._breaker)
+        self._rules = make_rules(report=self._report, watched=on_error is not None)
         self._state = self._rules.state
         self._changes = Changes(self._state, solver.database, self._report)
         self._course.begin(self._rules, self._changes)
@@ -99,7 +100,7 @@ class Engine:
             self._report(error)
         self._generation = solver.database.generation  # of knowledge that only the program has told
         if program.settings.lateness is not None or program.settings.revision:
-            again = partial(RuleSet, program, solver, policy=policy, parts=parts, replays=True)
+            again = partial(make_rules, replays=True)
             self._disorder = Disorder(self._course, self._dead, sources, again, self._report)
         settings = settings or program.settings
         self._guard = guard_of(settings, self._rules, self._disorder, self._report, self._dead)
@@ -386,7 +387,7 @@ class Engine:
         With `at`, a moment within the flag `knowledge_horizon`, over the knowledge as it was after that moment.
         With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
         """
-        solver = self._rules.conditions.solver
+        solver = self._rules.solver
         return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), self._state.now)
 
     def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:
@@ -482,6 +483,15 @@ class Engine:
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""
         return None if self._guard is None else self._guard.limits()
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """The conditions and actions that reached their limits too often and are not asked any more."""
+        return self._breaker.broken()
+
+    def switch_on(self, label: str | None = None) -> int:
+        """Ask the conditions and actions of a rule again, or of all rules; return how many were switched off."""
+        return self._breaker.switch_on(label)
 
     def code(self) -> str:
         """Return the generated source."""

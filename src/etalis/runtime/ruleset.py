@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import PROPERTIES
+from etalis.language.goal_limits import goal_limits
 from etalis.language.likeness import is_same_rule
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outline import Outline
@@ -31,6 +32,7 @@ from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
 from etalis.runtime.blockers import Blockers
+from etalis.runtime.breaker import Breaker
 from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
@@ -61,6 +63,7 @@ class RuleSet:
         policy: str | None,
         parts: bool,
         report: Callable[[ConditionError], None],
+        breaker: Breaker,
         watched: bool = False,
         replays: bool = False,
         state: State | None = None,
@@ -78,7 +81,9 @@ class RuleSet:
         self.watched = watched or program.settings.knowledge_horizon > 0
         if not replays:
             solver.database.keep_versions(horizon, lambda: self.state.now)
-        self.conditions = Conditions(solver, report, (lambda: self.state.now) if replays else None)
+        self.solver = solver
+        limited = solver.within(goal_limits(program.settings))
+        self.conditions = Conditions(limited, report, breaker, (lambda: self.state.now) if replays else None)
         self.heads = Heads(self.state, self.conditions, program.attributes, program.is_reported, parts, made)
         self.rules: list[Pair] = []
         self.ticks: list[Tick] = []

@@ -235,6 +235,7 @@ def _save_events(engine: Engine, book: Book) -> None:
     if engine._guard is not None:
         book.put_rows(("limits",), engine._guard.save())
     book.put_rows(("notes",), list(engine.notes.items()))
+    book.put_rows(("breaker",), engine._breaker.save())
 
 
 def _order(item: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -265,6 +266,7 @@ def _load_events(engine: Engine, book: Book) -> None:
     if engine._guard is not None:
         engine._guard.load(book.rows(("limits",)))
     engine.notes.update(book.rows(("notes",)))
+    engine._breaker.load(book.rows(("breaker",)))
     engine._dead.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 
 

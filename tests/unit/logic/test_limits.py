@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from etalis.language.flags import Settings
+from etalis.language.goal_limits import goal_limits
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
@@ -41,7 +43,7 @@ ENDLESS = [
     ("grow([])", "steps"),
     ("longer([])", "steps"),
     ("doubled(ab)", "size"),
-    ("hoard([])", "memory blocks"),
+    ("hoard([])", "steps"),
     ("square(3)", "bits of an integer"),
     ("findall(X, between(1, 1000000000, X), L)", "steps"),
     ("numlist(1, 1000000000, L)", "size"),
@@ -66,6 +68,58 @@ def test_ends_at_its_limit(goal: str, limit: str) -> None:
         next(solver.solve(to_logic(parse_term(goal))), None)
     assert caught.value.term[1] in [("resource_error", which) for which in limit.split(" or ")]
     assert time.process_time() - began < 10
+
+
+UNMETERED_ONCE = [
+    "numlist(1, 100000, L), between(1, inf, _), ground(L), fail",
+    "numlist(1, 100000, L), between(1, inf, _), is_list(L), fail",
+    "numlist(1, 100000, L), between(1, inf, _), acyclic_term(L), fail",
+    "numlist(1, 100000, L), between(1, inf, _), term_variables(L, _), fail",
+    "numlist(1, 100000, L), between(1, inf, _), must_be(list, L), fail",
+    "numlist(1, 50000, L), between(1, inf, _), assertz(kept(L)), fail",
+    "numlist(1, 50000, L), atomic_list_concat(L, A), between(1, inf, _), atom_codes(A, _), fail",
+    "numlist(1, 50000, L), atomic_list_concat(L, ',', A), between(1, inf, _), atomic_list_concat(_, ',', A), fail",
+    "numlist(1, 50000, L), atomic_list_concat(L, ',', A), between(1, inf, _), split_string(A, ',', '', _), fail",
+    "numlist(1, 50000, L), atomic_list_concat(L, A), atomic_list_concat(L, B), between(1, inf, _), A == B, fail",
+    "numlist(1, 50000, L), atomic_list_concat(L, A), atomic_list_concat(L, B), between(1, inf, _), A = B, fail",
+    "X is 7 ** 50000, between(1, inf, Y), Z is X mod Y, fail",
+    "X is 7 ** 50000, between(1, inf, Y), call(is, Z, X mod Y), fail",
+    "X is 7 ** 50000, between(1, inf, _), number_codes(X, _), fail",
+    "findall(X, (between(1, inf, _), X is 7 ** 50000), L)",
+    "findall(X, (between(1, inf, _), call(is, X, 7 ** 50000)), L)",
+]
+
+
+@pytest.mark.parametrize("goal", UNMETERED_ONCE)
+def test_what_takes_long_is_worth_many_steps(goal: str) -> None:
+    """Conditions end after half a million steps, however much a step does: a second, and some 10 MB."""
+    solver = Solver(load_clauses(KNOWLEDGE)).within(goal_limits(Settings()))
+    with pytest.raises(LogicLimitError, match="limit of steps: 500000"):
+        next(solver.solve(to_logic(parse_term(goal))), None)
+
+
+def test_memory_is_limited_where_steps_are_not() -> None:
+    solver = Solver(load_clauses(KNOWLEDGE), Limits(steps=1 << 40, memory=300_000))
+    with pytest.raises(LogicLimitError, match="limit of memory blocks: 300000") as caught:
+        next(solver.solve(to_logic(parse_term("grow([])"))), None)
+    assert "raise the flag max_goal_memory" in str(caught.value)
+
+
+@pytest.mark.parametrize("goal", ["loop", "hoard([])"])
+def test_time_is_limited_by_the_clock_given(goal: str) -> None:
+    clock = iter(range(1_000))
+    solver = Solver(load_clauses(KNOWLEDGE), Limits(steps=1 << 40, time=3, clock=lambda: next(clock)))
+    with pytest.raises(LogicLimitError, match="limit of seconds: 3") as caught:
+        next(solver.solve(to_logic(parse_term(goal))), None)
+    assert "raise the flag max_goal_time" in str(caught.value)
+    assert next(clock) == 5
+
+
+def test_a_test_in_place_starts_its_meter_anew() -> None:
+    solver = Solver(load_clauses(KNOWLEDGE), Limits(steps=120_000))
+    goal = to_logic(parse_term("ground(L)"))
+    holds = solver.prepare(goal, ["L"], [])
+    assert [holds(tuple(range(100_000))) for _ in range(5)] == [()] * 5
 
 
 QUICK = [
