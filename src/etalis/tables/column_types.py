@@ -48,13 +48,15 @@ def base_of(column_type: str) -> str:
     return column_type.split("(")[0].split("<")[0].split(" ")[0]
 
 
-def nested(column_type: str) -> str | None:
-    """Return the type in which a nested column comes back, if it is one: its own.
+def own_type(column_type: str) -> str | None:
+    """Return the type in which a column comes back that no type of the language is made for: its own.
 
-    >>> nested("struct<a:int,b:map<char(2),array<float>>>"), nested("int")
-    ('struct<`a`:int,`b`:map<string,array<float>>>', None)
+    >>> own_type("struct<a:int,b:map<char(2),array<float>>>"), own_type("decimal(20,0)"), own_type("int")
+    ('struct<`a`:int,`b`:map<string,array<float>>>', 'decimal(20,0)', None)
     """
-    return _rewritten(column_type, _plain) if base_of(column_type) in NESTED else None
+    if base_of(column_type) in NESTED:
+        return _rewritten(column_type, _plain)
+    return column_type if is_whole(column_type) and transport(column_type) == column_type else None
 
 
 def _plain(column_type: str) -> str:

@@ -25,7 +25,7 @@ from etalis.tables.column_types import (
     declarable,
     fitting,
     misfit,
-    nested,
+    own_type,
     transport,
     way_out,
 )  # fmt: skip
@@ -92,9 +92,9 @@ class Layout:
 
     @property
     def result_types(self) -> tuple[str, ...]:
-        """The type of each attribute where it comes back as it is: a list, struct or map has that of its column."""
+        """The type of each attribute where it comes back as it is: a list, say, has that of its column."""
         pairs = zip(self.attribute_types, self.types, strict=True)
-        return tuple(nested(column) or known if known == "term" else known for known, column in pairs)
+        return tuple(own_type(column) or known if known == "term" else known for known, column in pairs)
 
 
 @dataclass(frozen=True, slots=True)

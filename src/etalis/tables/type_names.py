@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from etalis.tables.column_types import nested
+from etalis.tables.column_types import own_type
 
 _NAMES: Mapping[str, str] = {
     "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
@@ -38,6 +38,6 @@ def type_name(kind: pa.DataType) -> str:
 
 
 def nested_types(*schemas: pa.Schema) -> tuple[tuple[str, pa.DataType], ...]:
-    """Return the types of columns of lists, structs and maps, each with its name."""
-    names = ((nested(type_name(field.type)), field.type) for schema in schemas for field in schema)
+    """Return the types of columns that come back as they came, each with its name."""
+    names = ((own_type(type_name(field.type)), field.type) for schema in schemas for field in schema)
     return tuple({name: kind for name, kind in names if name is not None}.items())

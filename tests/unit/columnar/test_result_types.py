@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +109,17 @@ NESTED: dict[str, tuple[pa.DataType, list[Any]]] = {
     ),
     "map": (pa.map_(pa.string(), pa.int32()), [[("k", 1), ("l", None)], [], None]),
     "list of maps": (pa.list_(pa.map_(pa.int64(), pa.bool_())), [[[(1, True)]], [], None]),
+    "unsigned": (pa.uint64(), [(1 << 64) - 1, 0, None]),
+    "long decimals": (pa.decimal128(25, 0), [Decimal(10**24), Decimal(-1), None]),
 }
 
 
 @pytest.mark.parametrize(("kind", "cells"), NESTED.values(), ids=NESTED)
 @pytest.mark.parametrize("declared", ["", ":- event(a(k: int, x: term))."])
 @pytest.mark.parametrize("beside", ["", "e <- a(K, _) where print(K)."], ids=["columns", "event at a time"])
-def test_nested_columns_come_back_as_they_came(kind: pa.DataType, cells: list[Any], declared: str, beside: str) -> None:
+def test_columns_without_a_type_of_the_language_come_back_as_they_came(
+    kind: pa.DataType, cells: list[Any], declared: str, beside: str
+) -> None:
     text = f"{declared} d(K, X) <- a(K, X) seq b(K). {beside} :- event(b(k: int))."
     rows = {"event": ["a"] * 3 + ["b"] * 3, "at": range(6), "k": [0, 1, 2, 0, 1, 2]}
     table = pa.table({**rows, "x": pa.array([*cells, None, None, None], kind)})
