@@ -102,8 +102,8 @@ RULES = (
 _DECLARED: Mapping[str, tuple[str, ...]] = {
     "int8": ("int", "float", "term", "any"), "int32": ("int", "any"), "int64": ("int", "float", "time"),
     "uint8": ("int",), "uint64": ("int", "any"), "float16": ("float", "int"), "float32": ("float", "int", "any"),
-    "float64": ("float", "int", "time"), "odd floats": ("float", "any", "int"), "string": ("string", "term", "bool"),
-    "large_string": ("string", "any"), "string_view": ("string",), "dictionary": ("string", "bool", "term"),
+    "float64": ("float", "int", "time"), "odd floats": ("float", "any", "int"), "string": ("string", "bool"),
+    "large_string": ("string", "any"), "string_view": ("string",), "dictionary": ("string", "bool"),
     "dictionary of ints": ("int", "float"), "bool": ("bool", "term"), "null": ("int", "string", "term", "any"),
     "whole decimal": ("int", "float", "any"), "decimal": ("float", "int", "string"), "date": ("time",),
     "stamp": ("time",), "list": ("term", "any"), "list of floats": ("term",), "struct": ("term", "any"),
