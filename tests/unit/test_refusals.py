@@ -52,6 +52,7 @@ def test_events() -> None:
         ([1.5, float("nan"), None], "float", {1}),
         ([1.0, 1.5, float("inf")], "int", {1, 2}),
         (pa.array([1, 2**63], pa.uint64()), "int", {1}),
+        (pa.array([np.float16(1.0), np.float16(1.5)], pa.float16()), "int", {1}),
         (["true", "maybe"], "bool", {1}),
         ([dt.date(2026, 1, 1), None], "time", set()),
         (["2026-01-01", "never"], "time", {1}),

@@ -188,9 +188,11 @@ def _with_code(error: EtalisError) -> str:
 
 def is_clean(array: Any, kind: str) -> bool:
     """Tell whether all cells of a column certainly have a type of the language, without looking at each."""
-    held = array.type
     if array.null_count == len(array):
         return True
+    if pa.types.is_float16(array.type):  # for which Arrow has few functions
+        array = array.cast(pa.float32())
+    held = array.type
     match kind:
         case "int":
             return _is_whole(array)
