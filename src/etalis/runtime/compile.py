@@ -321,7 +321,8 @@ class Compiler:
         for number, test in enumerate(tests, 1):
             match test:
                 case p.Window(duration=duration):
-                    passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
+                    if window is not None or t1 != t2:  # an instant fits into every window
+                        passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
                 case p.Goal():
                     self.conditions.write(code, test, names, firm, t1, t2, passing, self.rule_of(entry))
                     if passing.loops and tests[number:]:
