@@ -23,6 +23,7 @@ from etalis.language.rules import knowledge_changes, known_events, labelled_rule
 from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.facts import change_facts
 from etalis.logic.machine import Limits
+from etalis.logic.measure import TOO_DEEP, is_too_deep, weigh
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value, format_value
 from etalis.semantics_matches import (
@@ -39,7 +40,7 @@ from etalis.semantics_matches import (
     whole,
 )  # fmt: skip
 from etalis.semantics_rules import Rules
-from etalis.temporal.event import Event, sort_key
+from etalis.temporal.event import Event, brief, sort_key
 from etalis.temporal.relation import relations
 
 _EVER = 1 << 200
@@ -187,6 +188,7 @@ class _History:
     change: Callable[[int], None]
     rules: Rules = field(init=False)
     before: int = 0
+    larger: int = 0  # what large terms of this input count for more
     coming: list[Occur] = field(default_factory=list)
     derived: list[Event] = field(default_factory=list)
     made: set[Event] = field(default_factory=set)
@@ -207,7 +209,7 @@ class _History:
                 self._occur(step)
                 self.complete([])
             for event in (e for e in inputs if e.end_time == now):
-                self.before = len(self.derived)
+                self.before, self.larger = len(self.derived), 0
                 self.complete([event])
             while any(d.due == now for d in self.world.deadlines):
                 self._fall_due(now)
@@ -270,17 +272,20 @@ class _History:
                     leaf.offer(event, len(self.world.history) - 1)
                 self.world.let_go()
             # A set first keeps the derivation that came first, whose rule the event names.
-            events = sorted(dict.fromkeys(e for e in self.caused if e not in self.made), key=sort_key)
+            events = list(dict.fromkeys(e for e in self.caused if e not in self.made))
+            if len(events) > 1:
+                events.sort(key=sort_key)
             self.caused = []
             self.made.update(events)
             self.derived += events
             if events:
+                self.larger += sum(weigh(e.args) for e in events if self.rules.may_grow(e.kind))
                 self._bound(events[-1])
 
     def _bound(self, event: Event) -> None:
-        if len(self.derived) - self.before > self.max_derivations:
+        if len(self.derived) - self.before + self.larger > self.max_derivations:
             by = "a goal" if event.rule is None else f"rule {event.rule}"
-            message = f"one input caused more than {self.max_derivations} events, at last {event.atom} by {by}"
+            message = f"one input caused more than {self.max_derivations} events, at last {brief(event)} by {by}"
             hint = "bound the recursion of this rule, or raise max_derivations"
             raise LimitError(Problem("E320", message, hint=hint))
 
@@ -288,6 +293,9 @@ class _History:
 def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> None:
     """Make a rule's event of a match of its pattern, or set the alarm."""
     args = tuple(ground(a, x.bindings) for a in rule.head.args)
+    if is_too_deep(args):
+        scope.world.report(TOO_DEEP, scope.rule)
+        return
     if rule.alarm is None:
         history.caused.append(Event.make(rule.head.name, args, x.start, x.end, scope.rule))
         return

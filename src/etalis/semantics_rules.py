@@ -15,10 +15,12 @@ from etalis.language.flags import PROPERTIES, Settings, rule_settings
 from etalis.language.likeness import is_same_rule
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.parser import parse_rule
+from etalis.language.recursion import growing_events
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
 from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Withdraw
 from etalis.semantics_matches import Instance, Offered, Receiver, Scope, Standing, World, ground
 from etalis.semantics_patterns import acting, build, named
+from etalis.temporal.event import Kind
 from etalis.temporal.policy import POLICIES
 
 Conclude: TypeAlias = Callable[[s.Rule, Instance, Scope], None]
@@ -47,12 +49,17 @@ class Rules:
     apart: dict[str, tuple[s.Property, ...]] = field(default_factory=dict)
     built: list[Built] = field(default_factory=list)
     numbers: int = 0
+    growing: frozenset[tuple[str, int]] = frozenset()
 
     def begin(self) -> None:
         """Build the rules of the program's text."""
         self.apart = dict(label_properties(self.program))
         for rule in labelled_rules(self.program):
             self._add(rule)
+
+    def may_grow(self, kind: Kind) -> bool:
+        """Tell whether the attributes of an event may become larger without end."""
+        return (kind.name, kind.arity) in self.growing
 
     def perform(self, step: RuleStep) -> None:
         """Do what a goal asked for."""
@@ -121,6 +128,7 @@ class Rules:
         """Put the leaves and time points of all rules in program order."""
         self.world.leaves = [leaf for made in self.built for leaf in made.leaves]
         self.world.points = [point for made in self.built for point in made.points]
+        self.growing = growing_events(made.rule for made in self.built)
         others = (item for item in self.program.items if not isinstance(item, s.Rule))
         self.world.kinds = frozenset(known_events(s.Program((*others, *(made.rule for made in self.built)))))
 

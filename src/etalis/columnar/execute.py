@@ -6,7 +6,7 @@ caused, the place within the round. Law: what a batch gives is what the engine g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn, TypeAlias
 
@@ -19,7 +19,7 @@ from etalis.columnar.moments import LONGEST, PLACE, Clock, alarm_delay, find_mak
 from etalis.columnar.operators import Batch, Rows, Turns
 from etalis.columnar.qualify import has_vague, in_order, made_kind, read_kinds
 from etalis.columnar.tables import Numbered, merge
-from etalis.columnar.terms import values_of, with_nulls
+from etalis.columnar.terms import is_compound, values_of, with_nulls
 from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Var
 from etalis.language.values import variables
@@ -72,7 +72,8 @@ class Component:
                 own = len(read) > 1 or is_vague
                 builder = Builder(types, shared.conditions, shared, is_vague=is_vague) if own else shared
                 operator = builder.build(heads[i].body, heads[i].label)
-                maker = _Maker(heads[i], numbers[i], operator, tuple(read), types, is_vague=is_vague)
+                fits = shared.conditions.fits(heads[i].label)
+                maker = _Maker(heads[i], numbers[i], operator, tuple(read), types, fits, is_vague=is_vague)
                 alarm = heads[i].alarm
                 if alarm is None:
                     makers.append(maker)
@@ -138,9 +139,11 @@ class _Maker:
     """One rule: its operators, and how a match becomes an event."""
 
     def __init__(
-        self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...], types: Typing, *, is_vague: bool
-    ) -> None:
+        self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...], types: Typing,
+        fits: Callable[..., bool], *, is_vague: bool,
+    ) -> None:  # fmt: skip
         self.args = head.event.args
+        self.fits = fits
         self.types = types[made_kind(head)] if is_vague else ("term",) * len(self.args)
         self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
         self.number = number
@@ -164,8 +167,17 @@ class _Maker:
         """Return the events that some matches become."""
         if self.unsure:
             rows = rows.with_columns({v: with_nulls(rows.column(v)) for v in self.unsure})
+        rows = self._fitting(rows)
         columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
         return Made(rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
+
+    def _fitting(self, rows: Instances) -> Instances:
+        """Return the matches whose terms are not nested too deep; the others are reported."""
+        terms = [arg for arg in self.args if is_compound(arg) and variables(arg)]
+        if not terms or not len(rows):
+            return rows
+        made = zip(*(values_of(term, rows).values() for term in terms), strict=True)
+        return rows.take(np.flatnonzero([self.fits(*values) for values in made]))
 
 
 class Alarms:

@@ -54,7 +54,12 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 "interval_relations", "strict", "`weak`: during, starts, finishes accept equal ends", ("strict", "weak")
             ),
             Flag("rule_sharing", "on", "rules with equal parts share their matches; never changes a result", ON_OFF),
-            Flag("max_derivations", 1_000_000, "most events that one input may cause", number="count"),
+            Flag(
+                "max_derivations",
+                1_000_000,
+                "most events that one input may cause; in recursion large terms count for several",
+                number="count",
+            ),
             Flag("max_goal_steps", 500_000, "most steps that a condition or action may take", number="count"),
             Flag(
                 "max_goal_time",

@@ -9,7 +9,7 @@ partner too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
@@ -84,6 +84,25 @@ def check_recursion(outline: Outline) -> Iterator[Problem]:
         delayed = next((edge for edge in cycle if edge.flow.delayed), None)
         if delayed is not None and not any(_is_counted(edge.rule) for edge in cycle):
             yield _periodic(delayed.rule, cycle)
+
+
+def growing_events(rules: Iterable[Rule]) -> frozenset[Indicator]:
+    """Return the events on a cycle of rules of which one may make terms: their attributes may grow without end."""
+    after: dict[Indicator, set[Indicator]] = {}
+    makers: set[Indicator] = set()
+    for rule in rules:
+        head = rule.head.name, len(rule.head.args)
+        after.setdefault(head, set()).update((e.name, len(e.args)) for e in events_in(rule.pattern))
+        builds = any(isinstance(arg, Compound | ListTerm) for arg in rule.head.args)
+        if builds or any(isinstance(node, Condition) for node in postorder(rule.pattern)):
+            makers.add(head)
+    inner = {head: [kind for kind in read if kind in after] for head, read in after.items()}
+    component = number_components(inner)
+    cyclic = {
+        component[head] for head, read in inner.items() if any(component[kind] == component[head] for kind in read)
+    }
+    growing = cyclic & {component[head] for head in makers}
+    return frozenset(head for head in after if component[head] in growing)
 
 
 def _endless(rule: Rule, cycle: list[Edge], why: str) -> Problem:

@@ -55,9 +55,12 @@ class Rational(Fraction):
 
 
 class Struct:
-    """A ground compound term `name(arg, ...)`, hashed once; what a host puts into it, the rim converts."""
+    """A ground compound term `name(arg, ...)`, hashed and measured once: how many levels, how many parts.
 
-    __slots__ = ("args", "hash", "name")
+    What a host puts into it, the rim converts.
+    """
+
+    __slots__ = ("args", "depth", "hash", "name", "size")
 
     def __init__(self, name: str, args: Iterable[Value]) -> None:
         self.name = name
@@ -67,23 +70,60 @@ class Struct:
         except TypeError:  # lists, dictionaries and arrays are values, but not hashed as they come
             self.args = tuple(map(to_value, self.args))
             self.hash = hash((name, self.args))
+        self.depth, self.size = 1, len(self.args)
+        if not _PARTS.isdisjoint(map(type, self.args)):
+            self._measure()
+
+    def _measure(self) -> None:
+        todo = [(self.args, 1)]
+        while todo:
+            items, depth = todo.pop()
+            self.depth = max(self.depth, depth)
+            for x in items:
+                if x.__class__ is Struct:
+                    self.depth = max(self.depth, depth + x.depth)
+                    self.size += x.size
+                elif x.__class__ is tuple and x:
+                    self.size += len(x)
+                    todo.append((x, depth + 1))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Struct)
-            and self.hash == other.hash
-            and self.name == other.name
-            and self.args == other.args
-        )
+        if not isinstance(other, Struct) or self.hash != other.hash or self.name != other.name:
+            return False
+        if self.depth != other.depth or self.size != other.size:
+            return False
+        return self.args == other.args if self.depth <= MAX_DEPTH else _are_equal(self.args, other.args)
 
     def __hash__(self) -> int:
         return self.hash
 
     def __repr__(self) -> str:
+        if self.depth > MAX_DEPTH:  # the host's own, which no engine takes
+            return f"{format_atom(str(self.name))}(...{self.depth} levels...)"
         try:
             return format_value(to_value(self))
         except EventError:
             return f"Struct({self.name!r}, {self.args!r})"
+
+
+def _are_equal(a: tuple[Value, ...], b: tuple[Value, ...]) -> bool:
+    """Compare the arguments of terms that are nested too deep for Python's own comparison."""
+    todo = [(a, b)]
+    while todo:
+        xs, ys = todo.pop()
+        if len(xs) != len(ys):
+            return False
+        for x, y in zip(xs, ys, strict=True):
+            if x.__class__ is Struct and y.__class__ is Struct and x.name == y.name and x.hash == y.hash:
+                todo.append((x.args, y.args))
+            elif x.__class__ is tuple and y.__class__ is tuple:
+                todo.append((x, y))
+            elif x != y:
+                return False
+    return True
+
+
+_PARTS = frozenset((Struct, tuple))
 
 
 def real(number: float) -> float:
@@ -113,8 +153,10 @@ def to_value(x: object, depth: int = 0) -> Value:
     if kind is bool:
         return "true" if x else "false"
     if depth > MAX_DEPTH:
-        raise _refuse(f"a term nested deeper than {MAX_DEPTH} levels", "flatten the attribute before it is pushed")
+        raise _too_deep()
     if isinstance(x, Struct):
+        if depth + x.depth > MAX_DEPTH:
+            raise _too_deep()
         return _from_struct(x, depth + 1)
     if isinstance(x, list | tuple):
         return tuple([to_value(item, depth + 1) for item in x])
@@ -171,6 +213,10 @@ def _remedy(x: object) -> str:
     if isinstance(x, Enum):
         return "give its value: x.value"
     return "use str, int, float, bool, None, lists and dictionaries of these, or etalis.Struct"
+
+
+def _too_deep() -> EventError:
+    return _refuse(f"a term nested deeper than {MAX_DEPTH} levels", "flatten the attribute before it is pushed")
 
 
 def _refuse(message: str, hint: str) -> EventError:

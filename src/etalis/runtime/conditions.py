@@ -16,6 +16,7 @@ from etalis.language.printer import print_term
 from etalis.logic.inline import HELPERS, inline
 from etalis.logic.inline_lookup import Finder, look_ups
 from etalis.logic.lookup import Goal
+from etalis.logic.measure import TOO_DEEP, is_too_deep
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
@@ -195,6 +196,17 @@ class Conditions:
             self._report(ConditionError(Problem("E501", f"rule {rule}: {message}")))
 
         return fail
+
+    def fits(self, rule: str) -> Callable[..., bool]:
+        """Return the test of what a rule's head makes: a term nested too deep is reported, and its match fails."""
+
+        def fits(*values: Value) -> bool:
+            if not is_too_deep(values):
+                return True
+            self.fail(rule)(TOO_DEEP)
+            return False
+
+        return fits
 
     def due(self, form: str, now: int, when: Value, rule: str) -> int | None:
         """Return the moment of an alarm, or report that there is none."""

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import LimitError, Problem
 from etalis.language.steps import Occur, RuleStep, Spy, Step
+from etalis.logic.measure import weigh
 from etalis.runtime.changes import Changes
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, Kind, brief
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -144,6 +145,8 @@ class Course:
             self.count(len(batch), batch[-1])
             for raw in batch:
                 kind: HeadKind = raw[2]
+                if kind.grows:
+                    self._weigh(raw, kind)
                 reported = kind.reported
                 if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
                     out.append(raw)
@@ -151,6 +154,12 @@ class Course:
                     if self.rules.numbered:
                         self.number(raw, kind)
                     kind.feeds(raw)
+
+    def _weigh(self, raw: Raw, kind: HeadKind) -> None:
+        """Count an event with large attributes for more than one, so that growing terms reach the limit sooner."""
+        more = weigh(raw[3 : 3 + kind.arity])
+        if more:
+            self.count(more, raw)
 
     def number(self, raw: Raw, kind: Kind) -> None:
         """Give a derived event its number, where someone reads it."""
@@ -203,6 +212,6 @@ class Course:
 def too_many(limit: int, last: Event) -> LimitError:
     """Return the error that one input caused too many events."""
     source = "a goal" if last.rule is None else f"rule {last.rule}"
-    hint = "see `etalis check` for recursion that may not end, or raise max_derivations"
-    message = f"one input caused more than {limit} events; the last came from {source}: {last!r}"
+    hint = "see `etalis check` for recursion that may not end, or raise max_derivations; large terms count for several"
+    message = f"one input caused more than {limit} events; the last came from {source}: {brief(last)}"
     return LimitError(Problem("E320", message, hint=hint))

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from etalis.language import syntax as s
+from etalis.language.values import variables
 from etalis.plan.bindings import sure as firm
 from etalis.runtime.code import Code
 from etalis.runtime.conditions import Conditions
@@ -57,15 +59,27 @@ class Heads:
             for action in rule.head.actions:
                 code(self.conditions.action(code, action, names, rule.head.label))
             args = [build(code, a, names, sure) for a in rule.head.event.args]
+            made = self._measured(code, rule, args)
             args += [names["$parts"]] if self.parts else []
-            if rule.head.alarm is not None:
-                self._set_alarm(code, rule, rule.head.alarm, args, names, sure, t2)
-            elif self.is_lone(rule):
-                alike.setdefault(tuple(args), []).append(rule)
-            else:
-                self._derive(code, [self.kind(rule)], args, t1, t2)
+            with nullcontext() if made is None else code.block(made):
+                if rule.head.alarm is not None:
+                    self._set_alarm(code, rule, rule.head.alarm, args, names, sure, t2)
+                elif made is None and self.is_lone(rule):
+                    alike.setdefault(tuple(args), []).append(rule)
+                else:
+                    self._derive(code, [self.kind(rule)], args, t1, t2)
         for same, rules in alike.items():
             self._derive(code, sorted(map(self.kind, rules)), same, t1, t2)
+
+    def _measured(self, code: Code, rule: PlannedRule, args: list[str]) -> str | None:
+        """Give terms that a head makes names of their own; return the test that they are not nested too deep."""
+        made = [i for i, arg in enumerate(rule.head.event.args) if variables(arg) and not isinstance(arg, s.Var)]
+        for i in made:
+            local = code.fresh("h")
+            code(f"{local} = {args[i]}")
+            args[i] = local
+        test = code.constant(self.conditions.fits(rule.head.label))
+        return f"if {test}({', '.join(args[i] for i in made)}):" if made else None
 
     def is_lone(self, rule: PlannedRule) -> bool:
         """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""

@@ -20,6 +20,7 @@ from etalis.language.likeness import is_same_rule
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outline import Outline
 from etalis.language.parser import parse_rule
+from etalis.language.recursion import growing_events
 from etalis.language.rules import event_rules, knowledge_changes, label_properties
 from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Var
@@ -133,8 +134,10 @@ class RuleSet:
             self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))
         for kind in self.spied:
             self.processors[kind] = self._tell_first(kind, self.processors.get(kind, _nothing))
+        growing = growing_events(rule for _, rule in self.rules)
         for planned, _ in self.rules:
             made = self.heads.kind(planned)
+            made.grows = (made.name, made.arity) in growing
             made.feeds = self.processors.get((made.name, made.arity))
             if made.feeds is None and self.log is not None:
                 made.feeds = _nothing

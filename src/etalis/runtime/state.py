@@ -233,7 +233,7 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(Kind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "live", "made", "reported")
+    __slots__ = ("alive", "feeds", "grows", "live", "made", "reported")
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -244,6 +244,7 @@ class HeadKind(Kind):
         self.alive = True
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
+        self.grows = False  # whether attributes may become larger without end
 
 
 def sort_round(batch: list[Raw]) -> None:

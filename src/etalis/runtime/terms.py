@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from etalis.language import syntax as s
-from etalis.language.values import listed, unlisted
+from etalis.language.values import listed, unlisted, variables
 from etalis.logic.term import Struct, Value
 from etalis.runtime.code import Code
+
+_MOST_BRACKETS = 30  # levels of a term that are written in one expression
 
 
 def match_arguments(
@@ -81,12 +83,14 @@ def fits(term: s.Term, value: Value, bound: dict[str, Value]) -> bool:
             assert_never(term)
 
 
-def build(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str]) -> str:
+def build(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str], depth: int = 0) -> str:
     """Return the expression of a term; a variable that may be unbound becomes `null`.
 
     >>> build(Code([]), s.ListTerm((s.Var("X"), s.Var("Y"))), {"X": "v0"}, frozenset({"X"}))
     "(v0, 'null')"
     """
+    if depth > _MOST_BRACKETS and not isinstance(term, s.Var | s.Const):
+        return _build_apart(code, term, names, firm)
     match term:
         case s.Var(name=name):
             if name not in names:
@@ -96,11 +100,22 @@ def build(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str])
         case s.Const(value=value):
             return code.constant(value)
         case s.Compound(name=functor, args=args):
-            inner = ", ".join(build(code, a, names, firm) for a in args)
+            inner = ", ".join(build(code, a, names, firm, depth + 1) for a in args)
             return f"{code.constant(Struct)}({code.constant(functor)}, ({inner},))"
         case s.ListTerm(items=items, tail=tail):
-            inner = "".join(build(code, a, names, firm) + ", " for a in items)
+            inner = "".join(build(code, a, names, firm, depth + 1) + ", " for a in items)
             front = f"({inner.rstrip(' ') if len(items) == 1 else inner.rstrip(', ')})"
-            return front if tail is None else f"{code.constant(listed)}({front}, {build(code, tail, names, firm)})"
+            if tail is None:
+                return front
+            return f"{code.constant(listed)}({front}, {build(code, tail, names, firm, depth + 1)})"
         case _:
             assert_never(term)
+
+
+def _build_apart(code: Code, term: s.Term, names: dict[str, str], firm: frozenset[str]) -> str:
+    """Return the call of a function that builds a part: Python reads no more than 200 brackets inside each other."""
+    inside = variables(term)
+    apart = Code([f"v{i}" for i in range(len(inside))])
+    known = dict(zip(inside, apart.parameters, strict=True))
+    apart(f"return {build(apart, term, known, frozenset(inside))}")
+    return f"{code.constant(apart.function())}({', '.join(build(code, s.Var(v), names, firm) for v in inside)})"

@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from etalis.logic.measure import count_cells
 from etalis.logic.term import Real, Struct, Value, decimal_text, format_atom, format_value, order_key
 from etalis.temporal.interval import to_datetime, to_seconds
 
 _item = tuple.__getitem__
 _WRITABLE = 14_000  # bits of an integer that Python writes
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_SHOWN_PARTS, _SHOWN_TEXT = 100, 300
 
 
 class Kind:
@@ -208,6 +210,19 @@ def to_text(plain: Any) -> str:
     """
     text = json.dumps(plain, ensure_ascii=False)
     return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(plain)
+
+
+def brief(event: Event) -> str:
+    """Write an event for a message, one with large attributes by its kind and their size alone.
+
+    >>> brief(Event.make("d", (tuple(range(1000)),), 0, 0))
+    'd/1 with attributes of 1001 parts'
+    """
+    cells = count_cells(event.args)
+    if cells > _SHOWN_PARTS:
+        return f"{event.kind!r} with attributes of {cells} parts"
+    text = repr(event)
+    return text if len(text) <= _SHOWN_TEXT else f"{text[:_SHOWN_TEXT]}..."
 
 
 def to_plain(value: Value) -> Any:
