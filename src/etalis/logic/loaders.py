@@ -135,7 +135,7 @@ def _terms(table: _Table, cells: Sequence[Any], lines: Sequence[int], column: in
 def _open(source: Any, columns: Columns) -> _Table:
     """Find out what a source is."""
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
-        return _query(*source)
+        return _cursor(execute(*source), "the query")
     if hasattr(source, "description") and hasattr(source, "fetchmany"):
         return _cursor(source, "the query")
     if hasattr(source, "to_batches") or (hasattr(source, "to_pylist") and hasattr(source, "schema")):
@@ -286,13 +286,14 @@ def _frame(frame: Any) -> _Table:
     return _Table("the data frame", "row", [str(name) for name in frame.columns], _numbered([cells]), types)
 
 
-def _query(connection: Any, query: str) -> _Table:
+def execute(connection: Any, query: str) -> Any:
+    """Run a query, and return the cursor that has its rows."""
     cursor = connection.cursor()
     try:
         executed = cursor.execute(query)
     except Exception as error:  # noqa: BLE001 - every driver has errors of its own
         raise InputError(Problem("E402", f"the query failed: {error}", hint=query)) from None
-    return _cursor(executed if hasattr(executed, "fetchmany") else cursor, "the query")
+    return executed if hasattr(executed, "fetchmany") else cursor
 
 
 def _cursor(cursor: Any, source: str) -> _Table:

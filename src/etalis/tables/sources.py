@@ -26,6 +26,7 @@ from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
 from etalis.logic.columns import schema_without_views
 from etalis.logic.files import File, find_files, reading_file
+from etalis.logic.loaders import execute
 from etalis.tables.blocks import Block, blocks_of
 from etalis.tables.csv_blocks import csv_blocks
 from etalis.tables.rows import RowSource, RowTable, open_rows
@@ -96,7 +97,7 @@ def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
         schema = schema_without_views(reader.schema)
         return Source(schema, lambda columns, _: _filled((x.cast(schema).select(columns) for x in reader), batch))
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
-        source = _executed(*source)
+        source = execute(*source)
     if hasattr(source, "description") and hasattr(source, "fetchmany"):
         return _open_records(_fetched(source))
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes) and not hasattr(source, "mapInArrow"):
@@ -158,15 +159,6 @@ def _records_of(frame: Any) -> Sequence[dict[str, Any]]:
 
 def _open_records(rows: Iterable[Any]) -> Blocks:
     return lambda reading, bad: blocks_of(read_records(rows, "the rows", reading), bad)
-
-
-def _executed(connection: Any, query: str) -> Any:
-    cursor = connection.cursor()
-    try:
-        executed = cursor.execute(query)
-    except Exception as error:  # noqa: BLE001 - every driver has errors of its own
-        raise InputError(Problem("E402", f"the query failed: {error}", hint=query)) from None
-    return executed if hasattr(executed, "fetchmany") else cursor
 
 
 def _fetched(cursor: Any) -> Iterator[dict[str, Any]]:
