@@ -19,7 +19,7 @@ import time
 import venv
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -27,7 +27,11 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 RESULTS = VENV / "results"
 OLDEST_JAVA = 17
-SIZES = {"core": "about 75 MB", "test": "about 250 MB", "spark": "about 470 MB", "kafka": "about 5 MB"}
+LOWEST = VENV / "lowest"  # an environment of its own, with the lowest versions that pyproject.toml allows
+SIZES = {
+    "core": "about 75 MB", "test": "about 250 MB", "spark": "about 470 MB", "kafka": "about 5 MB",
+    "lowest": "about 220 MB",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,7 @@ class Step:
     name: str
     command: tuple[str, ...]
     tier: bool = False
+    folder: Path = VENV
 
 
 def pytest_step(name: str, *options: str, selection: str | None = None) -> Step:
@@ -57,6 +62,7 @@ SPARK_CHECK = pytest_step("spark")
 NIGHTLY = (
     pytest_step("property", *TWO, "--hypothesis-profile=nightly"),
     pytest_step("nightly", *TWO, "--hypothesis-profile=nightly"),
+    replace(pytest_step("lowest", *TWO, selection="fast"), folder=LOWEST),
 )
 
 
@@ -81,67 +87,72 @@ def find_java() -> tuple[str | None, str]:
     return str(usable[0]), ""
 
 
-def make_venv() -> None:
-    if not PYTHON.exists():
-        say(f"Making {VENV.name} with Python {sys.version.split()[0]}")
-        venv.create(VENV, with_pip=True, clear=True)
+def python_of(folder: Path) -> Path:
+    return folder / PYTHON.relative_to(VENV)
 
 
-def installed(name: str, stamp: str) -> bool:
-    path = VENV / f"{name}.stamp"
+def make_venv(folder: Path = VENV) -> None:
+    if not python_of(folder).exists():
+        say(f"Making {folder.relative_to(ROOT)} with Python {sys.version.split()[0]}")
+        venv.create(folder, with_pip=True, clear=True)
+
+
+def installed(name: str, stamp: str, folder: Path) -> bool:
+    path = folder / f"{name}.stamp"
     return path.exists() and path.read_text() == stamp
 
 
-def install(name: str) -> None:
+def install(name: str, folder: Path = VENV) -> None:
     """Install one lock file unless its stamp says that it is installed already."""
     lock = ROOT / "requirements" / f"{name}.lock"
     stamp = hashlib.sha256(lock.read_bytes() + sys.version.encode()).hexdigest()
-    if installed(name, stamp):
+    if installed(name, stamp, folder):
         return
     pins = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
     say(
         f"Installing {lock.relative_to(ROOT)}, {len(pins)} packages, {SIZES[name]} if none is cached: {', '.join(pins)}"
     )
     started = time.monotonic()
-    pip("install", "-r", str(lock))
+    pip(folder, "install", "-r", str(lock))
     say(f"  done in {time.monotonic() - started:.0f} s")
-    (VENV / f"{name}.stamp").write_text(stamp)
+    (folder / f"{name}.stamp").write_text(stamp)
 
 
-def install_package() -> None:
+def install_package(folder: Path = VENV) -> None:
     """Make `import etalis` and the `etalis` command mean this tree."""
     stamp = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + str(ROOT).encode()).hexdigest()
-    if not installed("package", stamp):
-        pip("install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
-        (VENV / "package.stamp").write_text(stamp)
+    if not installed("package", stamp, folder):
+        pip(folder, "install", "--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+        (folder / "package.stamp").write_text(stamp)
 
 
-def pip(*arguments: str) -> None:
-    command = [str(PYTHON), "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+def pip(folder: Path, *arguments: str) -> None:
+    command = [str(python_of(folder)), "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{done.stdout}{done.stderr}\npip could not install ({' '.join(arguments)}); the lines above say why.")
 
 
-def prepare(*locks: str) -> None:
-    make_venv()
+def prepare(*locks: str, folder: Path = VENV) -> None:
+    make_venv(folder)
     for name in locks:
-        install(name)
-    install_package()
+        install(name, folder)
+    install_package(folder)
     RESULTS.mkdir(exist_ok=True)
 
 
-def run(command: Sequence[str]) -> int:
-    """Run the venv's Python in the project's folder, with Spark told to stay on this machine."""
-    environment = os.environ | {"PYSPARK_PYTHON": str(PYTHON), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONHASHSEED": "0"}
-    return subprocess.run([str(PYTHON), *command], cwd=ROOT, env=environment, check=False).returncode
+def run(command: Sequence[str], folder: Path = VENV) -> int:
+    """Run a venv's Python in the project's folder, with Spark told to stay on this machine."""
+    python = str(python_of(folder))
+    environment = os.environ | {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONHASHSEED": "0"}
+    return subprocess.run([python, *command], cwd=ROOT, env=environment, check=False).returncode
 
 
 def run_step(step: Step) -> tuple[bool, str, float]:
     """Run one step; return whether it passed, what to say of it, and its seconds."""
     say(f"\n== {step.name}")
     started = time.monotonic()
-    code = run(step.command)
+    code = run(step.command, step.folder)
     seconds = time.monotonic() - started
     if not step.tier:
         return code == 0, "ok" if code == 0 else "failed", seconds
@@ -193,6 +204,7 @@ def test() -> bool:
 def nightly() -> bool:
     java, _ = find_java()
     prepare("test", *(["spark", "kafka"] if java else []))
+    prepare("lowest", folder=LOWEST)
     return run_steps(NIGHTLY)
 
 
@@ -205,7 +217,7 @@ def bench() -> bool:
 COMMANDS: dict[str, tuple[Callable[[], bool], str]] = {
     "demo": (demo, "a real example from end to end: events, matches, a time line; then the same on Spark"),
     "test": (test, "every check of the project, by tiers, with times"),
-    "nightly": (nightly, "the long runs: 50,000 random programs, fuzzing, soak"),
+    "nightly": (nightly, "the long runs: 50,000 random programs, fuzzing, soak, the lowest versions"),
     "bench": (bench, "the workloads as ratios: to hand-written loops, then over columns to all contenders"),
 }
 

@@ -26,6 +26,7 @@ from etalis.language.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
+from etalis.spark.versions import repartition_by_number
 from etalis.spark.worker import Task, run_turn, turn_of
 from etalis.temporal.event import Event, to_plain
 from micro_batches import END_OF_TIME, Stream, plan_stream, standing
@@ -132,7 +133,8 @@ def check(spark: Any, folder: Path, cases: Sequence[Case], least: int) -> None:
     order = {number: place for place, number in enumerate(sorted(tasks))}
     source = spark.readStream.schema(SPARK).option("maxFilesPerTrigger", 1).parquet(str(folder / "source"))
     numbers = ", ".join(f"{number}, {place}" for number, place in order.items())
-    shuffled = source.selectExpr("*", f"cast(map({numbers})[run] % 2 as int) shard").repartitionById(2, "shard")
+    numbered = source.selectExpr("*", f"cast(map({numbers})[run] % 2 as int) shard")
+    shuffled = repartition_by_number(numbered, 2, numbered["shard"])
     found = shuffled.drop("shard").mapInArrow(case_runner(tasks, 2), RESULT)
     sink = found.writeStream.format("parquet").option("path", str(folder / "sink"))
     sink.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start().awaitTermination()

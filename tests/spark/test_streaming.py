@@ -16,6 +16,7 @@ import pytest
 import etalis
 from etalis.errors import InputError
 from etalis.logic.term import to_value
+from etalis.spark.versions import repartition_by_number
 from etalis.temporal.event import Event, sort_key, to_plain
 
 pytestmark = pytest.mark.spark
@@ -238,8 +239,16 @@ def test_a_batch_must_be_read_as_a_whole(spark: Any, tmp_path: Path) -> None:
         run("part", lambda df, number: df.limit(1).collect() if number == 0 else df.count())
 
 
-def test_what_spark_tells_a_task(spark: Any, tmp_path: Path) -> None:
-    """The two properties that Spark sets without promising it, and that a shard is a partition."""
+class Before41:
+    """A DataFrame as Spark 4.0 has it, without `repartitionById`."""
+
+    def __init__(self, df: Any) -> None:
+        self.repartition = df.repartition
+
+
+@pytest.mark.parametrize("series", [lambda df: df, Before41], ids=["now", "4.0"])
+def test_what_spark_tells_a_task(spark: Any, tmp_path: Path, series: Any) -> None:
+    """The two properties that Spark sets without promising it, and that a shard is a partition, in every series."""
 
     def tell(batches: Iterator[Any]) -> Iterator[Any]:
         from pyspark import TaskContext
@@ -253,7 +262,8 @@ def test_what_spark_tells_a_task(spark: Any, tmp_path: Path) -> None:
     source.add(BATCHES[0])
     source.add(BATCHES[1])
     frame = source.frame(spark).selectExpr("explode(array(0, 1, 2)) shard", "ts")
-    found = frame.repartitionById(4, frame["shard"]).mapInArrow(tell, "place long, shards string, told string")
+    shuffled = repartition_by_number(series(frame), 4, frame["shard"])
+    found = shuffled.mapInArrow(tell, "place long, shards string, told string")
     query = drain(found, tmp_path / "sink", tmp_path / "checkpoint")
     rows = {tuple(row) for row in spark.read.parquet(str(tmp_path / "sink")).collect()}
     told = [str([str(batch), query.id]) for batch in range(2)]

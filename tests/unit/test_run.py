@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -75,7 +76,7 @@ def test_a_tier_runs_something_and_skips_nothing(
     verdict: tuple[bool, str],
 ) -> None:
     monkeypatch.setattr(run, "RESULTS", tmp_path)
-    monkeypatch.setattr(run, "run", lambda command: code)
+    monkeypatch.setattr(run, "run", lambda command, folder: code)
     report = f'<testsuites><testsuite tests="{tests}" skipped="{skipped}"/></testsuites>'
     (tmp_path / "spark.xml").write_text(report)
     assert run.run_step(run.Step("spark", (), tier=True))[:2] == verdict
@@ -101,3 +102,14 @@ def test_the_locks_are_made_from_what_the_project_asks_for() -> None:
     assert set(extras["rdf"]) <= asked["test"]
     assert set(extras["spark"]) <= asked["spark"]
     assert set(extras["kafka"]) <= asked["kafka"]
+
+
+def test_the_lowest_lock_holds_the_floors_of_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    lock = (ROOT / "requirements" / "lowest.lock").read_text().splitlines()
+    pinned = {name.lower(): version for name, _, version in (line.partition("==") for line in lock)}
+    asked = [*project["dependencies"], *extras["columnar"], *extras["rdf"], *extras["dev"]]
+    floors = dict(re.match(r"([\w-]+)>=([\d.]+)", item).groups() for item in asked)  # type: ignore[union-attr]
+    for name in floors.keys() - {"mypy", "ruff"}:  # which no test needs
+        assert pinned[name] in (floors[name], f"{floors[name]}.0", f"{floors[name]}.0.0")

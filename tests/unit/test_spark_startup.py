@@ -13,6 +13,7 @@ from etalis.cli import ExitCode, app
 from etalis.errors import InputError
 from etalis.spark import SparkProgram, session
 from etalis.spark.startup import check_java, check_pyspark, local_options
+from etalis.spark.versions import check_sources, hash_integer, keys_of_partitions
 
 SCRIPT = "#!/bin/sh\necho \"$@\" >> '{log}'\necho '{shown}' >&2\n"
 
@@ -82,12 +83,12 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.parametrize("version", ["3.5.1", "4.0.0", "4.30.0", "5.0.0"])
+@pytest.mark.parametrize("version", ["3.5.1", "4.4.0", "4.30.0", "5.0.0"])
 def test_a_foreign_pyspark(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     fake_pyspark(monkeypatch, version)
     code, message, hint = refusal(session)
     assert code == "E631"
-    assert message == f"PySpark {version} is not of the series 4.3, which this version of etalis is made for"
+    assert message == f"PySpark {version} is not of the series 4.0 to 4.3, which etalis is made for"
     assert hint == "install it with etalis: pip install 'etalis[spark]'"
     assert refusal(lambda: SparkProgram(None, None))[0] == "E631"  # type: ignore[arg-type]
 
@@ -129,7 +130,7 @@ def test_another_spark_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "jars").mkdir()
     jar = tmp_path / "jars" / "spark-core_2.12-3.5.1.jar"
     jar.touch()
-    assert refusal(check_pyspark)[1].startswith(f"SPARK_HOME is {tmp_path}, and Spark 3.5.1 is not of the series 4.3")
+    assert refusal(check_pyspark)[1].startswith(f"SPARK_HOME is {tmp_path}, and Spark 3.5.1 is not of the series 4.0")
     jar.rename(tmp_path / "jars" / "spark-core_2.13-4.3.1.jar")
     check_pyspark()
 
@@ -139,3 +140,23 @@ def test_options_of_a_local_session() -> None:
     assert options["spark.sql.shuffle.partitions"] == "3"
     assert options["spark.driver.memory"] == "2g"
     assert options["spark.sql.session.timeZone"] == "UTC"
+
+
+@pytest.mark.parametrize("version", ["4.0.0", "4.1.4", "4.2.0", "4.3.0"])
+def test_every_series_from_4_0_on(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    fake_pyspark(monkeypatch, version)
+    check_pyspark()
+
+
+def test_sources_of_python_need_4_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_pyspark(monkeypatch, "4.1.0")
+    monkeypatch.setattr("etalis.spark.versions.find_spec", lambda _: None)
+    assert refusal(lambda: check_sources("refreshed knowledge"))[:2] == (
+        "E631",
+        "refreshed knowledge needs Spark 4.2 or later, this is 4.1.0",
+    )
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64])
+def test_each_partition_has_a_key(partitions: int) -> None:
+    assert [hash_integer(key) % partitions for key in keys_of_partitions(partitions)] == list(range(partitions))

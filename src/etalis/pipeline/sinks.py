@@ -13,6 +13,7 @@ from typing import Any
 from etalis.pipeline.spec import FILES, SinkPart
 from etalis.spark.batch import Form
 from etalis.spark.sharding import quoted
+from etalis.spark.versions import check_sources
 from etalis.tables.output import EVENT, Output
 from etalis.tables.schema import refuse
 
@@ -118,6 +119,7 @@ def _to_kafka(df: Any) -> Any:
 def _kafka_format(df: Any, jar: bool) -> str:
     if jar:
         return "kafka"
+    check_sources("Kafka without the connector")
     from etalis.pipeline.kafka import FORMAT, KafkaSource
 
     df.sparkSession.dataSource.register(KafkaSource)

@@ -12,6 +12,7 @@ from etalis.pipeline.columns import KAFKA_COLUMNS, PAYLOAD, Arranger
 from etalis.pipeline.spec import FILES, Pipeline, SourcePart
 from etalis.spark.kinds import kinds_received
 from etalis.spark.sharding import quoted
+from etalis.spark.versions import check_sources
 
 _CONNECTOR = "kafka"
 _SELECTED = {"_key": "key", "_partition": "partition", "_offset": "offset", "_timestamp": "timestamp"}
@@ -97,6 +98,7 @@ def _read_kafka(spark: Any, reader: Any, source: SourcePart, by_connector: bool)
     from pyspark.sql import functions as f
 
     if not by_connector:
+        check_sources("Kafka without the connector")
         from etalis.pipeline.kafka import FORMAT, KafkaSource
 
         spark.dataSource.register(KafkaSource)

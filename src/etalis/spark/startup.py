@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.errors import InputError, Problem
+from etalis.spark.versions import SERIES
 
-SPARK_SERIES = "4.3"
 OLDEST_JAVA = 17
 _INSTALL = "install it with etalis: pip install 'etalis[spark]'"
 _JAVA = f"install Java {OLDEST_JAVA} or later (such as openjdk-{OLDEST_JAVA}-jre-headless)"
@@ -98,8 +98,8 @@ def check_loaded() -> None:
 
 def check_version(what: str, version: str) -> None:
     """Refuse a version of another series."""
-    if version != SPARK_SERIES and not version.startswith(f"{SPARK_SERIES}."):
-        message = f"{what} {version} is not of the series {SPARK_SERIES}, which this version of etalis is made for"
+    if ".".join(version.split(".")[:2]) not in SERIES:
+        message = f"{what} {version} is not of the series {SERIES[0]} to {SERIES[-1]}, which etalis is made for"
         raise _refuse("E631", message, _INSTALL)
 
 

@@ -27,6 +27,7 @@ from etalis.spark.stream.lateness import find_ahead, find_lateness
 from etalis.spark.stream.marks import CLOCK, VERSION, Ahead, Marking, mark_time
 from etalis.spark.stream.rejected import read_bound
 from etalis.spark.told import Told
+from etalis.spark.versions import check_sources, repartition_by_number
 from etalis.spark.worker import Task, leave_equal_out, run_stream
 from etalis.tables.schema import refuse
 from etalis.tables.sorting import TAG
@@ -208,7 +209,7 @@ def build_stream(frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], besid
         parts += _all_marks(frames, plan, shards, beside, task.stream.ahead, schema)
         parts += [_tagged(tags, shards, schema) for tags in others]
         united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), parts)
-        shuffled = united.repartitionById(shards, f.col(SHARD)).drop(SHARD)
+        shuffled = repartition_by_number(united, shards, f.col(SHARD)).drop(SHARD)
         df = shuffled.mapInArrow(partial(run_stream, task), task.ddl)
     return _merge(df, plan)
 
@@ -284,6 +285,7 @@ def _tagged(tags: Any, shards: int, schema: Any) -> Any:
 
 def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
     """Return the stream of versions of facts."""
+    check_sources("refreshed knowledge")
     from etalis.spark.facts_source import FORMAT, FactsSource
 
     spark.dataSource.register(FactsSource)

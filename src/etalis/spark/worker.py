@@ -93,7 +93,7 @@ def turn_of(stage: str) -> Turn:
     batch, query = (context.getLocalProperty(name) if context else None for name in (BATCH_PROPERTY, QUERY_PROPERTY))
     if context is None or batch is None or query is None:
         message = "this is no batch of a streaming query: Spark names no batch and no query"
-        hint = "write the DataFrame with writeStream; pyspark 4.3 tells both"
+        hint = "write the DataFrame with writeStream, which tells both"
         raise SnapshotError(Problem("E624", message, hint=hint))
     return Turn(Place(query, stage, context.partitionId()), int(batch))
 
