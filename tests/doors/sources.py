@@ -122,8 +122,12 @@ def _by_duckdb(form: str) -> Callable[[pa.Table, str], object]:
     return write
 
 
+KEPT: list[Any] = []  # connections, which older versions close when nobody holds them
+
+
 def _relation(rows: pa.Table, _: Path) -> Any:
     connection = duckdb.connect()
+    KEPT[:] = [connection]
     connection.register("rows", rows)
     return connection.sql("select * from rows")
 

@@ -43,8 +43,16 @@ def plain(array: Any) -> Any:
     if pa.types.is_dictionary(kind):
         return _plain_dictionary(array)
     if pa.types.is_null(kind) or (is_text(kind) and not pa.types.is_string(kind)):
-        return array.cast(pa.string())
+        return _cast(array, pa.string())
     return array
+
+
+def _cast(array: Any, kind: Any) -> Any:
+    """Cast an array, cell by cell where Arrow cannot (before 20 it casts no views)."""
+    try:
+        return array.cast(kind)
+    except pa.ArrowNotImplementedError:
+        return pa.array(array.to_pylist(), kind)
 
 
 def _plain_dictionary(array: Any) -> Any:
@@ -77,6 +85,20 @@ def without_views(kind: Any) -> Any:
 def schema_without_views(schema: Any) -> Any:
     """Return a schema without views of text and lists."""
     return pa.schema([field.with_type(without_views(field.type)) for field in schema])
+
+
+def table_without_views(table: Any) -> Any:
+    """Return a table of types that Arrow can take rows of."""
+    plain_schema = schema_without_views(table.schema)
+    if plain_schema.equals(table.schema):
+        return table
+    columns = [
+        column
+        if column.type == field.type
+        else pa.chunked_array([_cast(x, field.type) for x in column.chunks], field.type)
+        for column, field in zip(table.columns, plain_schema, strict=True)
+    ]
+    return pa.table(columns, schema=plain_schema)
 
 
 def to_objects(column: Any) -> list[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.errors import InputError, Problem
-from etalis.logic.columns import in_one, schema_without_views, to_list
+from etalis.logic.columns import in_one, table_without_views, to_list
 from etalis.runtime.ahead import find_ahead
 from etalis.runtime.state import BEGINNING
 from etalis.tables.refusals import Refused, screen
@@ -67,7 +67,7 @@ class Door:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            came = _without_views(pa.Table.from_batches([batch]))
+            came = table_without_views(pa.Table.from_batches([batch]))
             found = screen(came, self.frame.times, self.unit, self.parts, self.frame.event, self.made)
             if found.refused:
                 self.refuse(came, found.refused)
@@ -115,12 +115,6 @@ class Door:
         times = read_times(rows[name], self.unit)
         bad = [False] * rows.num_rows if times.bad is None else times.bad.tolist()
         return [None if wrong else time for time, wrong in zip(times.micros.tolist(), bad, strict=True)]
-
-
-def _without_views(table: Any) -> Any:
-    """Return a table of types that Arrow can take rows of."""
-    plain = schema_without_views(table.schema)
-    return table if plain.equals(table.schema) else table.cast(plain)
 
 
 def _shown(column: Any, row: int) -> Any:

@@ -24,7 +24,7 @@ from etalis.formats.comma_separated import open_csv
 from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
-from etalis.logic.columns import schema_without_views
+from etalis.logic.columns import schema_without_views, table_without_views
 from etalis.logic.files import File, find_files, reading_file
 from etalis.logic.loaders import execute
 from etalis.tables.blocks import Block, blocks_of
@@ -40,6 +40,7 @@ T = TypeVar("T")
 Blocks: TypeAlias = "Callable[[Reading, list[Bad]], Iterable[Block]]"
 _AHEAD = 2  # batches that are read before they are asked for
 _FETCHED = 10_000  # rows of a cursor at a time
+_READERS = ("to_arrow_reader", "fetch_record_batch", "fetch_arrow_reader")  # what DuckDB calls it, by version
 _DELIMITERS: Mapping[str, str] = {"csv": ",", "tsv": "\t"}
 _COLUMNS: Mapping[str, str] = {"parquet": "parquet", "arrow": "feather"}  # formats of files that are read by columns
 
@@ -88,14 +89,15 @@ def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
         return _open_address(str(source), batch, threads)
     if hasattr(source, "collect") and hasattr(source, "collect_schema"):  # a lazy frame of Polars
         source = source.collect()
-    if hasattr(source, "fetchmany") and (hasattr(source, "to_arrow_reader") or hasattr(source, "fetch_record_batch")):
+    if hasattr(source, "fetchmany") and any(hasattr(source, name) for name in _READERS):
         source = _reader_of(source, batch)
     if isinstance(source, pa.Table | pa.RecordBatch) or hasattr(source, "shape"):
         return _open_frame(source, batch)
     if hasattr(source, "__arrow_c_stream__"):
         reader = pa.RecordBatchReader.from_stream(source)
+        parts = (part for came in reader for part in table_without_views(pa.Table.from_batches([came])).to_batches())
         schema = schema_without_views(reader.schema)
-        return Source(schema, lambda columns, _: _filled((x.cast(schema).select(columns) for x in reader), batch))
+        return Source(schema, lambda columns, _: _filled((part.select(columns) for part in parts), batch))
     if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
         source = execute(*source)
     if hasattr(source, "description") and hasattr(source, "fetchmany"):
@@ -109,8 +111,8 @@ def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
 
 
 def _reader_of(cursor: Any, batch: int) -> Any:
-    """Return the batches of a cursor of DuckDB, which says that a relation would spare a copy."""
-    read = cursor.to_arrow_reader if hasattr(cursor, "to_arrow_reader") else cursor.fetch_record_batch
+    """Return the batches of a relation or cursor of DuckDB, which says that the former would spare a copy."""
+    read = next(getattr(cursor, name) for name in _READERS if hasattr(cursor, name))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return read(batch)
@@ -139,7 +141,7 @@ def _open_frame(source: Any, batch: int) -> Source | Blocks:
             return _open_records(_records_of(source))
         raise _refused("the table", error) from None
 
-    return _in_memory(table.cast(schema_without_views(table.schema)), batch)
+    return _in_memory(table_without_views(table), batch)
 
 
 def _in_memory(table: pa.Table, batch: int) -> Source:
