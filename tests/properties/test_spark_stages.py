@@ -96,7 +96,7 @@ def is_flat(case: Case) -> bool:
     """Tell whether a case is nothing but events whose attributes fit columns."""
     events = [step for step in case.steps if isinstance(step, Event)]
     values = [value for event in events for value in event.args]
-    is_plain = not case.errors and case.is_plain and case.is_closed and bool(events)
+    is_plain = not case.errors and case.is_plain and case.is_closed and bool(events) and case.admits("spark")
     return is_plain and all(
         isinstance(v, int | float | str) and (isinstance(v, str) or abs(v) < 1 << 63) for v in values
     )

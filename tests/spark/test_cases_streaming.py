@@ -51,7 +51,7 @@ def plan_case(case: Case, reporting: str, state: str) -> Stream | None:
     flat = all(isinstance(v, int | float | str) and (isinstance(v, str) or abs(v) < 1 << 63) for v in values)
     told = [value for event in case.expect or () for value in event.args]
     flat = flat and all(abs(value) < 1 << 63 for value in told if isinstance(value, int))
-    if case.errors or not (case.is_plain and case.is_closed and events and flat):
+    if case.errors or not (case.is_plain and case.is_closed and events and flat and case.admits("spark")):
         return None
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
     if find_unplanned(program.tree) is not None or program.settings.store_fired_events:
