@@ -90,10 +90,10 @@ def _of(layouts: Iterable[Any], tags: frozenset[str]) -> tuple[Any, ...]:
 
 def _latest(frames: Sequence[Any], plan: Plan, ahead: int | None) -> int | None:
     """Return the latest time before a gap of more than `ahead`, if there is one, by a job that looks at all rows."""
-    from pyspark.sql import functions as f
-
     if ahead is None:
         return None
+    from pyspark.sql import functions as f
+
     job, width = _with(plan).job, max(1, ahead)
     parts = [project(df, frame, plan) for df, frame in zip(frames, plan.frames, strict=True)]
     several = [

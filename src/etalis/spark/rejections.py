@@ -8,6 +8,7 @@ whoever has written can count what all have written so far.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -151,9 +152,8 @@ def _counts(files: fs.FileSystem, root: str, call: str) -> Iterator[int]:
 
 def _partition() -> int:
     """Return the number of the partition that a task runs over."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
+    loaded = sys.modules.get("pyspark")  # without it no task runs
+    context = None if loaded is None else loaded.TaskContext.get()
     return 0 if context is None else int(context.partitionId())
 
 
