@@ -151,7 +151,7 @@ def test_a_restart_with_other_rules_says_what_it_means(
         changed.detect(frame, **given)
     with caplog.at_level(logging.WARNING, "etalis.spark"):
         changed.detect(frame, **given, allow_dropped=True)
-    assert "\n  dropped: deadlines and alarms of " in caplog.text
+    assert "\n  dropped: deadlines and alarms of " in "".join(caplog.messages)
     assert changed.restart is not None
     assert changed.restart.new
     staged = etalis.compile(f"{TEXT} n(N) <- aggregate(count, seen(_), N) within 100.").on(spark)

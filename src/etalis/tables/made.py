@@ -131,7 +131,7 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
 
 
 def _args(kind: Named, made: Made, labels: Sequence[str]) -> pa.Array:
-    """Return attributes as JSON; of terms one may be an integer that is too long, which is told of its event."""
+    """Return attributes as JSON."""
     if any(column.type == "term" for column in made.columns):
         return pa.array(map(args_text, made_events(kind, made, labels)), pa.string())
     return _joined("[", made.columns, "]", _to_json, len(made))
