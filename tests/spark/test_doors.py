@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 import etalis
 from doors.sources import TIMES, Way, expected, program, table
 from etalis.cli import app
+from etalis.pipeline import check_pipeline, run_pipeline
 from etalis.temporal.interval import to_time
 
 pytestmark = pytest.mark.spark
@@ -85,6 +86,34 @@ def test_streams(spark: Any, name: str, tmp_path: Path) -> None:
         written = found.writeStream.format("parquet").option("checkpointLocation", folder["check"])
         written.trigger(availableNow=True).start(folder["out"]).awaitTermination()
     assert micros(spark.read.parquet(folder["out"]), way.unit) == expected(way)
+
+
+PIPELINE = """
+[program]
+files = "rules.etalis"
+policy = "unrestricted"
+[[source]]
+event = "withdrawal"
+format = "parquet"
+path = "in"
+time = "ts"
+[[sink]]
+format = "parquet"
+path = "out"
+[run]
+unit = "{unit}"
+"""
+
+
+@pytest.mark.parametrize("name", ["stamps in us", "milliseconds", "text with Z", "dates"])
+def test_pipelines(spark: Any, name: str, tmp_path: Path) -> None:
+    way = TIMES[name]
+    (tmp_path / "in").mkdir()
+    pq.write_table(table(way), tmp_path / "in" / "1.parquet")
+    (tmp_path / "rules.etalis").write_text(program(way), encoding="utf-8")
+    (tmp_path / "p.toml").write_text(PIPELINE.format(unit=way.unit), encoding="utf-8")
+    run_pipeline(check_pipeline(tmp_path / "p.toml"), spark=spark)
+    assert micros(spark.read.parquet(str(tmp_path / "out")), way.unit) == expected(way)
 
 
 def test_files_of_spark_at_other_doors(spark: Any, tmp_path: Path) -> None:
