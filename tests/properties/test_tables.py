@@ -131,7 +131,7 @@ def made(make: Callable[..., Any], *given: Any) -> Any:
         return None
 
 
-@by_day(8)
+@by_day(25)
 @given(SEEDS)
 def test_typed_tables(seed: int) -> None:
     stream = make_stream(seed)
@@ -166,7 +166,7 @@ def check(name: str, run: Callable[[], Found], expected: Found) -> None:
     assert found == expected, name
 
 
-@by_day(8)
+@by_day(25)
 @given(SEEDS)
 def test_text_files(seed: int) -> None:
     """Text has no types: all doors agree on what a file says."""

@@ -28,6 +28,7 @@ from etalis.tables.parts import JSON, Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
 
 _FLAT = frozenset({"int", "float", "string", "bool"})
+_NEGATIVE_ZERO = np.iinfo(np.int64).min  # as an integer of as many bits
 _TRUTH = pa.array(["true", "false", "null"], pa.string())
 
 
@@ -81,10 +82,10 @@ def _integers(array: Any, kind: str, tag: str) -> Column:
 def _floats(array: Any, kind: str, tag: str) -> Column:
     if pa.types.is_decimal(array.type):  # Arrow may miss the nearest double by one
         return _converted(array, kind, tag)
-    numbers = array.cast(pa.float64(), safe=False)
-    if pc.any(pc.is_nan(numbers)).as_py():
-        raise pa.ArrowInvalid("NaN is not a value")
-    return from_arrow(pc.add(numbers, 0.0), kind)  # there is one zero
+    found = from_arrow(array.cast(pa.float64(), safe=False), kind)
+    if (found.data.view(np.int64) == _NEGATIVE_ZERO).any():  # there is one zero
+        return Column(kind, found.data + 0.0, None, found.absent)
+    return found
 
 
 def _converted(array: Any, kind: str, tag: str) -> Column:
