@@ -83,6 +83,8 @@ def _floats(array: Any, kind: str, tag: str) -> Column:
     if pa.types.is_decimal(array.type):  # Arrow may miss the nearest double by one
         return _converted(array, kind, tag)
     found = from_arrow(array.cast(pa.float64(), safe=False), kind)
+    if np.isnan(found.data).any():
+        raise pa.ArrowInvalid("NaN is not a value")
     if (found.data.view(np.int64) == _NEGATIVE_ZERO).any():  # there is one zero
         return Column(kind, found.data + 0.0, None, found.absent)
     return found
