@@ -55,11 +55,10 @@ def test_on_an_engine(time: str, tool: str, tmp_path: Path) -> None:
     assert by_engine_detect({**IN_MEMORY, **FILES}[tool](table(way), tmp_path), way) == expected(way)
 
 
-@pytest.mark.parametrize("time", TIMES)
+@pytest.mark.parametrize("time", [name for name, way in TIMES.items() if way.unit == "s"])
 def test_push_and_run(time: str) -> None:
+    """Numbers given to an engine are seconds, so ways that count in other units have no door here."""
     way = TIMES[time]
-    if way.unit != "s":
-        return  # numbers given to an engine are seconds
     rows = table(way).to_pylist()
     engine = engine_of(way)
     pushed = [e for r in rows for e in engine.push("withdrawal", r["card"], r["city"], r["amount"], at=r["ts"])]
