@@ -1,10 +1,10 @@
 """A stream of the real world on Spark, killed on its way: every match of the clean rows, every bad row once, with why.
 
-    PYTHONPATH=src python bench/spark_poison.py [--rows 100000] [--batches 20] [--kills 2] [--seed 1]
+    PYTHONPATH=src python bench/spark_poison.py [--rows 100000] [--batches 20] [--kills 2] [--no-kill-at-close]
 
 One row in a hundred is bad, for each way to be bad, one in twenty is late, one lies in the year 131,000. The driver is
 ended by `kill -9` while a batch is written, drawn by the seed, and started again, and once more while the stream is
-closed, which the job does when its rows are read. What the sink and the dead letters hold then is compared with what one engine finds in the clean rows.
+closed. What the sink and the dead letters hold then is compared with what one engine finds in the clean rows.
 """
 
 from __future__ import annotations
@@ -154,25 +154,26 @@ def expected(clean: list[Row]) -> Counter[str]:
 # the driver, in a process of its own
 
 
-def drive(folder: Path) -> None:
-    """Run the query over all that is there, to the end of the stream, then write down what was found."""
+def drive(folder: Path, close: bool) -> None:
+    """Run the query over all that is there; with `close` to the end of the stream, then write down what was found."""
     from etalis.spark import session
 
     spark = session(cores=2, memory="1g")
     source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / "source"))
     found = etalis.compile(PROGRAM).on(spark).detect(
         source, time="ts", event="event", lateness=LATENESS, state=str(folder / "state"), shards=2, envelope=True,
-        checkpoint=str(folder / "checkpoint"), close=True, max_rejected=0.2,
+        checkpoint=str(folder / "checkpoint"), close=close, max_rejected=0.2,
     )  # fmt: skip
     writer = found.writeStream.format("parquet").option("path", str(folder / "sink"))
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True).start()
     query.awaitTermination()
-    pq.write_table(spark.read.parquet(str(folder / "sink")).toArrow(), folder / "matches.parquet")
+    if close:
+        pq.write_table(spark.read.parquet(str(folder / "sink")).toArrow(), folder / "matches.parquet")
     spark.stop()
 
 
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, __file__, "--driver", str(folder)]
+def start(folder: Path, close: bool) -> subprocess.Popen[bytes]:
+    command = [sys.executable, __file__, "--driver", str(folder), *(["--close"] if close else [])]
     with (folder / "driver.log").open("a") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
@@ -194,14 +195,14 @@ def wait_for(folder: Path, batch: int, driver: subprocess.Popen[bytes]) -> None:
     raise SystemExit(f"batch {batch} does not come:\n{(folder / 'driver.log').read_text()[-4000:]}")
 
 
-def run(folder: Path, moments: list[int]) -> None:
+def run(folder: Path, moments: list[int], close: bool) -> None:
     """Run a driver to its end, killed at some moments."""
-    driver = start(folder)
+    driver = start(folder, close)
     try:
         for moment in moments:
             wait_for(folder, moment, driver)
             kill(driver)
-            driver = start(folder)
+            driver = start(folder, close)
         if driver.wait(PATIENCE):
             raise SystemExit((folder / "driver.log").read_text()[-4000:])
     finally:
@@ -244,20 +245,24 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--batches", type=int, default=20)
     parser.add_argument("--kills", type=int, default=2)
+    parser.add_argument("--kill-at-close", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--driver", type=Path)
+    parser.add_argument("--close", action="store_true")
     given = parser.parse_args()
     if given.driver is not None:
-        drive(given.driver)
+        drive(given.driver, given.close)
         return
     stream = make_stream(given.rows, given.batches, given.seed)
     moments = sorted(random.Random(given.seed).sample(range(1, given.batches), given.kills))
     with tempfile.TemporaryDirectory() as name:
         folder, begin = Path(name), time.perf_counter()
         write_batches(stream, folder / "source")
-        run(folder, [*moments, given.batches] if moments else [])
+        run(folder, moments, close=False)
+        run(folder, [given.batches] if given.kill_at_close else [], close=True)
         seconds = time.perf_counter() - begin
-        print(f"{sum(map(len, stream.batches)):,} rows in {given.batches} batches, killed at {moments} and at the end")
+        end = " and at the end" if given.kill_at_close else ""
+        print(f"{sum(map(len, stream.batches)):,} rows in {given.batches} batches, killed at {moments}{end}")
         print(f"{check(stream, folder)}, as expected; {seconds:.0f} s in all")
 
 

@@ -28,6 +28,11 @@ def run(*options: str) -> str:
     return done.stdout
 
 
+def test_a_poisoned_stream_with_a_restart() -> None:
+    assert "as expected" in run("--rows", "3000", "--batches", "4", "--kills", "1", "--no-kill-at-close")
+
+
+@pytest.mark.nightly
 def test_a_poisoned_stream_with_two_restarts() -> None:
     """One kill in the middle, one while the stream is closed."""
     assert "as expected" in run("--rows", "3000", "--batches", "4", "--kills", "1")
