@@ -8,6 +8,7 @@ from etalis.errors import (
     LimitError,
     Problem,
     ProgramError,
+    ProgramWarning,
     SnapshotError,
 )
 from etalis.logic.term import Struct
@@ -32,6 +33,7 @@ __all__ = [
     "Problem",
     "Program",
     "ProgramError",
+    "ProgramWarning",
     "Retraction",
     "SnapshotError",
     "Stamp",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum, StrEnum
@@ -18,7 +19,7 @@ import typer
 
 import etalis
 from etalis.cli_knowledge import Given
-from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError
+from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS
 from etalis.runtime.state import BEGINNING
@@ -69,9 +70,11 @@ Sort = Annotated[bool, typer.Option("--sort", help="Read all events first and so
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Turn errors into messages on standard error and exit codes."""
+    """Turn errors into messages on standard error and exit codes; the commands show warnings of programs themselves."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ProgramWarning)
+            yield
     except ProgramError as error:
         raise refuse(error, ExitCode.PROGRAM) from None
     except LimitError as error:

@@ -68,6 +68,7 @@ def detect(
     With more than one of `threads`, tables are read in another one.
     """
     program, bound = _without_bound(tell(program, knowledge or {}), ahead)
+    program.tell_unknown()
     options, form = Options(time, event, order, unit), Form(select, envelope, match_id=match_id)
     plan = _plan(program, _open(source, batch, threads, program, options), options, policy)
     columns = _columns()

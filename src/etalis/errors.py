@@ -92,6 +92,10 @@ class ProgramError(EtalisError):
     """A program that cannot be run: syntax, unsafe variables, unknown flags."""
 
 
+class ProgramWarning(UserWarning):
+    """A program that runs, but probably not as it is meant; its text is a problem with place and hint."""
+
+
 class EventError(EtalisError):
     """An event that cannot be taken: unknown attribute, wrong type, out of order."""
 

@@ -38,6 +38,7 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.graphs import Graphs
 from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.order import DeadLetter
+from etalis.runtime.program_warnings import OPEN, tell_warnings
 from etalis.runtime.state import Reported
 from etalis.runtime.terms import match_arguments
 from etalis.temporal.event import Event
@@ -50,9 +51,13 @@ def compile(  # noqa: A001
     imports: str | Path | None = None,
     read: Reader | None = None,
     register: Mapping[str, Callable[..., Any]] | None = None,
+    strict: bool = False,
     **flags: object,
 ) -> Program:
-    """Compile a program's text; raise a ProgramError with all that is wrong with it.
+    """Compile a program's text; raise a ProgramError with all that is wrong with it, and warn of what looks wrong.
+
+    Warnings are `ProgramWarning`s; with `strict` they refuse the program. That nothing defines a predicate (W207) is
+    told when the program first runs: it may be registered or loaded until then.
 
     It imports nothing, unless `imports` names the folder that it may import from, or `read` is a function from a file's
     name to its text, None if there is none. `register` gives Python functions to its goals, by `name` or `name/arity`
@@ -60,7 +65,7 @@ def compile(  # noqa: A001
     """
     folder = None if imports is None else str(imports)
     reader = read or (read_nothing if imports is None else read_below(imports))
-    return _compile(text, name, reader, folder, register or {}, flags)
+    return _compile(text, name, reader, folder, register or {}, strict, flags)
 
 
 def compile_file(
@@ -69,6 +74,7 @@ def compile_file(
     imports: str | Path | None = None,
     read: Reader | None = None,
     register: Mapping[str, Callable[..., Any]] | None = None,
+    strict: bool = False,
     **flags: object,
 ) -> Program:
     """Compile a program from a file, which may import what lies below its own folder, or below `imports`."""
@@ -77,42 +83,54 @@ def compile_file(
     if text is None:
         raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
     reader = read or read_below(where.parent if imports is None else imports)
-    return _compile(text, str(where), reader, None, register or {}, flags)
+    return _compile(text, str(where), reader, None, register or {}, strict, flags)
 
 
 def _compile(
     text: str, name: str, read: Reader, folder: str | None, register: Mapping[str, Callable[..., Any]],
-    flags: Mapping[str, object],
+    strict: bool, flags: Mapping[str, object],
 ) -> Program:  # fmt: skip
     added = read_register(register)
     tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
-    program = Program(tree, tuple(problems), settings(tree, flags))
+    program = Program(tree, tuple(problems), settings(tree, flags), strict=strict)
     refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
     if refused:
         raise ProgramError(*refused)
     program.knowledge.register(added.values())
+    tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
     return program
 
 
 class Program:
     """A checked program, and the knowledge that the host adds to it."""
 
-    def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings) -> None:
+    def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
         self.tree = tree
         self.settings = settings
         self.rules: tuple[Rule, ...] = event_rules(tree)
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
         self._problems = problems
+        self._strict = strict
+        self._told: set[Problem] = set()  # one for all copies
         self._plans: dict[tuple[Settings, bool], tuple[p.Head, ...]] = {}
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The warnings, without those that added knowledge answers."""
         return self.knowledge.unanswered(self._problems)
+
+    def tell_unknown(self) -> None:
+        """Warn, once, of predicates that nothing defines: now that the program runs, nothing more will."""
+        if all(problem.code not in OPEN or problem in self._told for problem in self._problems):
+            return
+        found = [problem for problem in self.problems if problem.code in OPEN and problem not in self._told]
+        if not self._strict:
+            self._told.update(found)
+        tell_warnings(found, strict=self._strict)
 
     def register(self, name: str, function: Callable[..., Any], arity: int | None = None) -> None:
         """Give a Python function to conditions and actions, in engines made from now on.
@@ -237,6 +255,7 @@ class Program:
         `ahead` (seconds or a timedelta, -1 for none) before `max_ahead`: an event that ends further ahead of the latest
         time before it, or of the clock `wall` if there is one, is a dead letter and moves nothing.
         """
+        self.tell_unknown()
         engine = Engine(
             self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output, wall=wall,
             on_dead_letter=on_dead_letter, sources=sources,

@@ -171,6 +171,7 @@ class SparkProgram:
     ) -> Plan:  # fmt: skip
         usual = _usual_shards(self.spark)
         program = tell(self.program, knowledge or {})
+        program.tell_unknown()
         if memory < 1:
             raise refuse("E605", f"memory is {memory}", "give the megabytes of rows that a shard may hold")
         return plan_detection(
