@@ -54,6 +54,12 @@ class Problem:
     def is_error(self) -> bool:
         return self.code.startswith("E")
 
+    def is_within(self, span: Span | None) -> bool:
+        """Tell whether the place lies in a span."""
+        if self.span is None or span is None or self.span.source != span.source:
+            return False
+        return span.start <= self.span.start and self.span.end <= span.end
+
     def __str__(self) -> str:
         kind = "error" if self.is_error else "warning"
         parts = [f"{kind} {self.code}: {self.message}"]

@@ -11,7 +11,10 @@ from typing import Any
 
 from etalis.errors import Problem
 from etalis.language.bounds import check_bounds
+from etalis.language.computation import check_computation
 from etalis.language.effects import check_effects
+from etalis.language.event_arguments import check_arguments
+from etalis.language.foreign_words import check_words
 from etalis.language.goals import Indicator
 from etalis.language.imports import Reader, read_nothing
 from etalis.language.knowledge import check_knowledge
@@ -23,6 +26,8 @@ from etalis.language.recursion import check_recursion
 from etalis.language.safety import check_safety
 from etalis.language.shapes import check_shapes
 from etalis.language.signatures import check_signatures
+from etalis.language.single_variables import CODES as SINGLE
+from etalis.language.single_variables import check_single
 from etalis.language.syntax import (
     Clause,
     Declare,
@@ -39,6 +44,10 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_shapes,
     check_signatures,
     check_safety,
+    check_single,
+    check_arguments,
+    check_computation,
+    check_words,
     check_knowledge,
     check_recursion,
     check_bounds,
@@ -46,6 +55,8 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
 )
 
 
+# What says all about a variable in it, so that it need not be said as well that the variable occurs once.
+_TELLS_OF_VARIABLES = frozenset({"E204", "E214", "E216", "W205", "W217"})
 # What a clause that could not be read may explain: its label, its export, its name.
 _EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
 
@@ -95,7 +106,9 @@ def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
 def findings(program: Program, given: frozenset[Indicator] = frozenset()) -> list[Problem]:
     """Return what the checks find in a program that needs no more files."""
     outline = Outline(program, given)
-    return [problem for inspect in CHECKS for problem in inspect(outline)]
+    found = [problem for inspect in CHECKS for problem in inspect(outline)]
+    told = [problem.span for problem in found if problem.code not in SINGLE and problem.code in _TELLS_OF_VARIABLES]
+    return [problem for problem in found if problem.code not in SINGLE or not any(map(problem.is_within, told))]
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
+from etalis.language.foreign_words import FOREIGN_GOALS
 from etalis.language.goals import BUILTINS, SIDE_EFFECTS, TIMES, Call, Indicator, calls
 from etalis.language.outline import Outline
 from etalis.language.refused import REFUSED_GOALS
@@ -22,13 +23,14 @@ from etalis.language.wording import counted, kind
 def check_knowledge(outline: Outline) -> Iterator[Problem]:
     """Yield calls of predicates that nobody defines, and conditions with side effects."""
     known = outline.predicates | BUILTINS
+    told = known | frozenset(FOREIGN_GOALS)
     seen: set[Indicator] = set()
     for goal, role in outline.goals:
         for call in calls(goal):
             key = call.indicator
-            if key not in known and key not in seen and not (key in TIMES and role in ("check", "clause")):
+            if key not in told and key not in seen and not (key in TIMES and role in ("check", "clause")):
                 seen.add(key)
-                yield _unknown(call, known, outline)
+                yield _unknown(call, known, outline, role)
     for call, effect in side_effects(outline):
         by = "" if effect == call.indicator else f": it calls {kind(*effect)}"
         message = (
@@ -37,7 +39,7 @@ def check_knowledge(outline: Outline) -> Iterator[Problem]:
         yield Problem("W210", message, call.span, "put it behind `do`, which runs once per match")
 
 
-def _unknown(call: Call, known: frozenset[Indicator], outline: Outline) -> Problem:
+def _unknown(call: Call, known: frozenset[Indicator], outline: Outline, role: str) -> Problem:
     if call.indicator in TIMES:
         message = f"{kind(*call.indicator)} has a value behind `check` only"
         return Problem("W207", message, call.span, "write `check` in place of `where`")
@@ -47,8 +49,12 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline) -> Probl
     arities = sorted(n for name, n in known if name == call.name)
     if arities:
         hint = f"{call.name} takes {counted(arities[0], 'argument')}"
+    elif call.indicator in outline.known and role == "action":
+        hint = f"{kind(*call.indicator)} is an event; an action raises one by event({call.name}(...))"
     elif call.indicator in outline.known:
         hint = f"{kind(*call.indicator)} is an event; a condition sees facts and clauses only"
+    elif role == "clause" and not outline.rules:
+        hint = "a clause asks facts; a rule over events is written Head <- Pattern"
     else:
         otherwise = f"add facts or clauses for {call.name}, or declare it: `:- dynamic {kind(*call.indicator)}.`"
         hint = suggest(call.name, {name for name, _ in known}, otherwise) or otherwise

@@ -9,7 +9,7 @@ from functools import cached_property
 from etalis.errors import Problem, ProgramError
 from etalis.language.bindings import bindings
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
-from etalis.language.goals import Bound, Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.goals import RAISES, Bound, Indicator, asserted, calls, indicator, strip_wrappers
 from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
 from etalis.language.syntax import (
     Clause,
@@ -64,6 +64,18 @@ class Outline:
     def learned(self) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
         """The events that change facts, with the facts they change."""
         return knowledge_changes(self.program)
+
+    @cached_property
+    def raised(self) -> frozenset[Indicator]:
+        """The events that goals raise."""
+        raising = [call.args[0] for goal, _ in self.goals for call in calls(goal) if call.indicator in RAISES]
+        return frozenset(key for event in raising if (key := indicator(event)) is not None)
+
+    @cached_property
+    def made(self) -> frozenset[Indicator]:
+        """The events that come about as the program says: derived, declared, raised, or changing facts."""
+        declared = frozenset(key for key, item in self.declared.items() if not item.implied)
+        return self.derived | declared | self.raised | frozenset(self.learned)
 
     @cached_property
     def settings(self) -> Settings:

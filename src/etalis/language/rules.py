@@ -152,14 +152,15 @@ def attribute_variables(program: Program) -> Mapping[Indicator, tuple[frozenset[
     """Return by kind of event that patterns read, and by place, the names of the variables that occur there.
 
     >>> from etalis.language.parser import parse
-    >>> found = attribute_variables(parse("two(Card) <- w(Card, A) seq w(Card, _)."))
+    >>> found = attribute_variables(parse("two(Card) <- w(Card, _Amount) seq w(Card, _)."))
     >>> [sorted(names) for names in found["w", 2]]
-    [['Card'], ['A']]
+    [['Card'], ['Amount']]
     """
     found: dict[Indicator, list[set[str]]] = {}
     for rule in labelled_rules(program):
         for pattern in events_in(rule.pattern):
             places = found.setdefault((pattern.name, len(pattern.args)), [set() for _ in pattern.args])
             for place, term in zip(places, pattern.args, strict=True):
-                place.update([term.name] if isinstance(term, Var) and not term.name.startswith("_#") else [])
+                if isinstance(term, Var) and not term.name.startswith("_#"):
+                    place.add(term.name.lstrip("_") or term.name)
     return {kind: tuple(map(frozenset, places)) for kind, places in found.items()}

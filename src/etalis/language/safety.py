@@ -2,8 +2,8 @@
 
 Derived atoms are ground: a head variable that nothing binds is an error, one that only some alternatives bind a
 warning. A condition computes with values: a variable that nothing can have bound makes it fail at every match. A
-variable of a negated pattern that its left side does not bind is local to it. A variable used once is a habit of the
-language and reported only where it looks misspelt.
+variable of a negated pattern that its left side does not bind is local to it. Variables that occur once are those of
+`single_variables`.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from etalis.errors import Problem
 from etalis.language.goals import Bound, Names, never_bound, strip_wrappers, uncallable
 from etalis.language.outline import Outline
-from etalis.language.spelling import is_lookalike, nearest
-from etalis.language.syntax import Aggregate, Condition, Do, Negation, NotWithin, Rule, Term, Var
+from etalis.language.spelling import nearest
+from etalis.language.syntax import Aggregate, Condition, Negation, NotWithin, Rule, Term, Var
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.language.wording import written
 
-_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
 ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
+_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
 
 
 def check_safety(outline: Outline) -> Iterator[Problem]:
@@ -33,7 +33,6 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
         yield from _unbound_in_conditions(rule, bound)
         if not unsafe:
             yield from _escaping(rule, bound)
-            yield from _misspelt(rule)
     for clause in outline.clauses:
         if clause.body is not None:
             yield from _unbound(clause.body, names(variables(strip_wrappers(clause.head))))
@@ -130,26 +129,6 @@ def _escaping(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
             seen.add(v.name)
             message = f"{v.name} is local to the negated pattern, where nothing left of it binds it; it is not joined"
             yield Problem("W206", message, v.span, f"rename it here, or bind {v.name} left of the negation")
-
-
-def _misspelt(rule: Rule) -> Iterator[Problem]:
-    found = [v for v in rule_variables(rule) if not v.name.startswith("_")]
-    times = Counter(v.name for v in found)
-    place = {v.name: i for i, v in reversed(list(enumerate(found)))}
-    local = _goal_variables(rule)
-    for v in found:
-        if times[v.name] > 1 or v.name in local:
-            continue
-        likely = [n for n in times if is_lookalike(n, v.name) and (times[n] > 1 or place[n] < place[v.name])]
-        if likely:
-            hint = f"did you mean {likely[0]}? If not, write _{v.name} to say that its value does not matter"
-            yield Problem("W203", f"{v.name} occurs once and looks like {likely[0]}", v.span, hint)
-
-
-def _goal_variables(rule: Rule) -> Names:
-    """Return the variables that occur in actions: what an action does not use is not a slip."""
-    actions = [node.action for node in postorder(rule.pattern) if isinstance(node, Do)]
-    return names(v for action in actions for v in variables(action))
 
 
 def _shown(v: Var) -> str:

@@ -9,7 +9,7 @@ from etalis.errors import Problem
 from etalis.language.attributes import TYPES
 from etalis.language.goals import Indicator
 from etalis.language.outline import Outline
-from etalis.language.spelling import Lookalikes, suggest
+from etalis.language.spelling import Lookalikes, is_lookalike, same_words, suggest
 from etalis.language.syntax import (
     Aggregate,
     AnyOf,
@@ -40,6 +40,7 @@ def check_signatures(outline: Outline) -> Iterator[Problem]:
     yield from _declaration_problems(outline)
     yield from _arity_problems(outline)
     yield from _misspelt_events(outline)
+    yield from _misspelt_attributes(outline)
     if outline.declared:
         for rule in outline.rules:
             yield from _type_problems(rule, outline)
@@ -103,11 +104,11 @@ def _position(pattern: EventPattern) -> int:
 
 def _misspelt_events(outline: Outline) -> Iterator[Problem]:
     """Yield events in bodies that nothing derives or declares, where a very similar name is known."""
-    declared = (kind for kind, item in outline.declared.items() if not item.implied)
-    made = {name for name, _ in (*outline.derived, *declared, *outline.learned)}
+    made = {name for name, _ in outline.made}
     times = Counter(pattern.name for pattern in outline.used)
     lookalikes = Lookalikes(made | set(times))
     order = {name: i for i, name in reversed(list(enumerate(p.name for p in outline.used)))}
+    variants = {same_words(name): name for name in sorted(made, reverse=True)}
     seen: set[str] = set()
     for pattern in outline.used:
         name = pattern.name
@@ -116,11 +117,26 @@ def _misspelt_events(outline: Outline) -> Iterator[Problem]:
         seen.add(name)
         rank = (times[name], -order[name])
         likely = [n for n in lookalikes.of(name) if n in made or (times[n], -order[n]) > rank]
+        if not likely and same_words(name) in variants:
+            likely = [variants[same_words(name)]]
         if likely:
             best = min(likely, key=lambda n: (n not in made, n))
             which = "is" if best in made else "also occurs and is"
             message = f"no rule derives {name} and no declaration names it, but {best} {which} almost the same name"
             yield Problem("W204", message, pattern.span, f"did you mean {best}?")
+
+
+def _misspelt_attributes(outline: Outline) -> Iterator[Problem]:
+    """Yield attributes that only patterns name, where one looks like another of the same event."""
+    for declared in (item for item in outline.declared.values() if item.implied):
+        before: list[str] = []
+        for name, _ in declared.attributes:
+            near = next((other for other in before if is_lookalike(name, other)), None)
+            if near is not None:
+                message = f"{declared.name} has the attributes {near} and {name}, which are almost the same name"
+                hint = f"did you mean {near}? If both exist, declare the event"
+                yield Problem("W204", message, declared.span, hint)
+            before.append(name)
 
 
 def _type_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:

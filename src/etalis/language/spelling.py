@@ -9,6 +9,7 @@ large program costs no more per name than a small one.
 from __future__ import annotations
 
 import difflib
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -44,6 +45,28 @@ def is_lookalike(a: str, b: str) -> bool:
     if _folded(a) == _folded(b):
         return True
     return min(len(a), len(b)) >= MIN_LENGTH and _one_edit(a, b)
+
+
+def same_words(name: str) -> tuple[str, ...]:
+    """Return the words of a name, in an order and number that does not matter.
+
+    >>> same_words("failedLogins") == same_words("login_failed")
+    True
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return tuple(sorted(word[:-1] if len(word) > 3 and word[-1] == "s" else word for word in parted.split("_")))
+
+
+def find_similar(name: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that a name may be a slip of the pen for, or one that says nearly the same.
+
+    >>> find_similar("Usr", ["Total", "User"]), find_similar("Total", ["Total2"])
+    ('User', None)
+    """
+    others = [other for other in candidates if other != name and not _told_apart(name, other)]
+    likely = [other for other in others if is_lookalike(name, other)]
+    likely += difflib.get_close_matches(name, [other for other in others if len(other) > 2], n=1, cutoff=0.8)
+    return likely[0] if likely else None
 
 
 def _told_apart(a: str, b: str) -> bool:

@@ -131,7 +131,7 @@ def test_variable_that_looks_misspelt() -> None:
         "d(Name) <- a([Name | Names]).",
     ],
 )
-def test_variables_used_once_on_purpose(program: str) -> None:
+def test_variables_that_look_like_no_other(program: str) -> None:
     assert brief(program) == []
 
 
