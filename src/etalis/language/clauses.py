@@ -102,8 +102,16 @@ def _head(term: Term) -> Term:
             if name == "rule:" and len(args) == 2:
                 hint = "write label rule: Head <- Pattern."
                 raise refusal("E118", "a labelled clause must be an event rule", _place(term), hint)
+            if name == ":=":
+                hint = "event rules are written Head <- Pattern, clauses Head :- Body"
+                raise refusal("E116", "`:=` cannot be the head of a clause", _place(term), hint)
             if name in _CONTROL or name == ":-":
-                raise refusal("E116", f"`{name}` cannot be the head of a clause", _place(term), "write Head :- Body.")
+                raise refusal(
+                    "E116",
+                    f"`{name}` cannot be the head of a clause",
+                    _place(term),
+                    "event rules are written Head <- Pattern, clauses Head :- Body",
+                )
             return term
         case _:
             raise refusal("E116", "a clause begins with a name", _place(term), "facts are written name(arguments).")

@@ -288,7 +288,12 @@ def flag_problems(flag: SetFlag) -> Iterator[Problem]:
     elif flag.name in REFUSED:
         yield Problem("E206", f"the flag {flag.name} means nothing here", flag.span, REFUSED[flag.name])
     else:
-        hint = suggest(flag.name, FLAGS, f"flags: {listing(sorted(FLAGS))}")
+        longer = [name for name in FLAGS if flag.name in name.split("_")]
+        hint = (
+            f"did you mean {longer[0]}?"
+            if len(longer) == 1
+            else suggest(flag.name, FLAGS, f"flags: {listing(sorted(FLAGS))}")
+        )
         yield Problem("E205", f"unknown flag {flag.name}", flag.span, hint)
 
 

@@ -49,7 +49,12 @@ def check_names(outline: Outline) -> Iterator[Problem]:
         key = indicator(strip_wrappers(clause.head))
         if key is not None and key in PROTECTED:
             message = f"{kind(*key)} is built in and cannot be defined"
-            yield Problem("E226", message, clause.head.span or clause.span, "give the predicate another name")
+            hint = (
+                "give the predicate another name"
+                if key[0].isidentifier()
+                else "event rules are written Head <- Pattern"
+            )
+            yield Problem("E226", message, clause.head.span or clause.span, hint)
 
     for item in outline.program.items:
         if isinstance(item, KnowledgeDeclaration):

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from etalis.errors import Problem, ProgramError, Source, Span
 from etalis.language.clauses import indicators, to_clause, to_directive
+from etalis.language.foreign_signs import with_foreign_hint
 from etalis.language.heads import make_rule, to_event
 from etalis.language.mistakes import wrong_operator
 from etalis.language.operators import ARGUMENT, CLAUSE, GoalOperators, is_arrow
@@ -71,7 +72,7 @@ def read_clauses(source: Source) -> Iterator[tuple[Item | None, list[Problem], S
             try:
                 item = parser.clause(tokens)
             except ClauseError as finding:
-                found = [finding.problem]
+                found = [with_foreign_hint(finding.problem, tokens)]
         yield item, found, Span(source, tokens[-1][2], tokens[-1][3])
 
 

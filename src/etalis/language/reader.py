@@ -198,6 +198,11 @@ class Reader:
             return names, tuple(arg.args[1] for arg in args if isinstance(arg, Compound))
         other = next(arg for arg in args if self._name_of(arg) is None)
         hint = "give all attributes by name, or all by position; a term a:b is written in brackets: (a:b)"
+        match other:
+            case Compound(args=(Compound(name=":", args=(Const(), Var(name=variable))), _)) if other.name != ":":
+                hint = (
+                    f"the attribute stands alone, its condition behind the pattern: where {variable} {other.name} ..."
+                )
         raise refusal("E120", "an event's attributes are given by name or by position, not both", _place(other), hint)
 
     def _mark(self, term: Term) -> None:

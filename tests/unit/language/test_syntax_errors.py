@@ -125,7 +125,7 @@ test:1:19: error E115: a duration has no unit: it is a number of seconds
 test:1:18: error E111: `seq` needs brackets around what stands left of it
     1 | hit <- a where p seq b.
                          ^^^
-  hint: say with brackets what belongs together""",
+  hint: put the event with its condition in brackets: (a(X) where X > 5) seq b(X)""",
     ),
     (
         "hit <- a seq not c within 5.",
