@@ -1,22 +1,51 @@
 """Complex event processing with logic: rules that say which constellations of events make a complex event."""
 
-from etalis.errors import (
-    ConditionError,
-    EtalisError,
-    EventError,
-    InputError,
-    LimitError,
-    Problem,
-    ProgramError,
-    ProgramWarning,
-    SnapshotError,
-)
-from etalis.logic.term import Struct
-from etalis.runtime.comparison import Difference
-from etalis.runtime.engine import Engine
-from etalis.runtime.order import DeadLetter, Stamp
-from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
-from etalis.temporal.event import Event, Retraction
+from typing import TYPE_CHECKING
+
+from etalis.lazy import import_lazily
+
+if TYPE_CHECKING:
+    from etalis.errors import (
+        ConditionError,
+        EtalisError,
+        EventError,
+        InputError,
+        LimitError,
+        Problem,
+        ProgramError,
+        ProgramWarning,
+        SnapshotError,
+    )
+    from etalis.logic.term import Struct
+    from etalis.runtime.comparison import Difference
+    from etalis.runtime.engine import Engine
+    from etalis.runtime.order import DeadLetter, Stamp
+    from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
+    from etalis.temporal.event import Event, Retraction
+else:  # for a type checker every name would be one that `__getattr__` knows
+    __getattr__, __dir__ = import_lazily(
+        __name__,
+        {
+            "etalis.errors": (
+                "ConditionError",
+                "EtalisError",
+                "EventError",
+                "InputError",
+                "LimitError",
+                "Problem",
+                "ProgramError",
+                "ProgramWarning",
+                "SnapshotError",
+            ),
+            "etalis.logic.term": ("Struct",),
+            "etalis.runtime.comparison": ("Difference",),
+            "etalis.runtime.engine": ("Engine",),
+            "etalis.runtime.order": ("DeadLetter", "Stamp"),
+            "etalis.runtime.program": ("Program", "compile", "compile_file"),
+            "etalis.temporal.event": ("Event", "Retraction"),
+        },
+        modules=("cases", "errors", "testing"),
+    )
 
 __version__ = "0.1.0"
 

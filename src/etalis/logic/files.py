@@ -16,7 +16,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
 from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from etalis.errors import InputError, Problem
 
@@ -77,7 +76,7 @@ def find_files(address: str | Path, chosen: str | None = None) -> list[File]:
     text = str(address)
     scheme = urlsplit(text).scheme if "://" in text else ""
     if scheme in ("", "file"):
-        path = Path(url2pathname(urlsplit(text).path) if scheme else text)
+        path = Path(_local_path(text) if scheme else text)
         found = [(str(each), str(each)) for each in _local(path)]
         system, is_one = None, path.is_file()
     else:
@@ -93,6 +92,13 @@ def find_files(address: str | Path, chosen: str | None = None) -> list[File]:
     if len(formats) > 1:
         raise InputError(Problem("E407", f"{text}: files of several formats: {', '.join(formats)}", hint=_ONE_FORMAT))
     return files
+
+
+def _local_path(address: str) -> str:
+    """Return the path that an address `file://...` means."""
+    from urllib.request import url2pathname  # it brings the network along
+
+    return url2pathname(urlsplit(address).path)
 
 
 _KNOWN = f"their names end in {', '.join(ending for endings in FORMATS.values() for ending in endings)}"

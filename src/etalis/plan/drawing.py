@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from types import MappingProxyType
 from unicodedata import combining, east_asian_width
-from xml.sax.saxutils import escape
 
 from etalis.plan.explain import Explanation
 from etalis.plan.layout import Layout, Point, Size, arrange
@@ -163,7 +162,7 @@ def show(text: str) -> str:
 def _boxes(picture: Picture, layout: Layout, sizes: Sequence[Size], texts: Sequence[_Text]) -> Iterator[str]:
     for box, (x, y), size, text in zip(picture.boxes, layout.corners, sizes, texts, strict=True):
         look = _LOOKS[box.form]
-        tooltip = escape(show(" | ".join((box.title, *filter(None, box.lines)))))
+        tooltip = _escape(show(" | ".join((box.title, *filter(None, box.lines)))))
         yield f"<g><title>{tooltip}</title>"
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{size.width}" height="{size.height}" rx="{look.round}"'
@@ -180,10 +179,15 @@ def _boxes(picture: Picture, layout: Layout, sizes: Sequence[Size], texts: Seque
         yield "</g>"
 
 
+def _escape(text: str) -> str:
+    """Return text as character data; `xml.sax.saxutils` would bring half of the network along."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def _line(x: float, y: float, size: int, more: str, text: str) -> str:
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}"{more} fill="#1f2937" xml:space="preserve">'
-        f"{escape(text)}</text>"
+        f"{_escape(text)}</text>"
     )
 
 
@@ -203,7 +207,7 @@ def _arrows(picture: Picture, layout: Layout, sizes: Sequence[Size]) -> Iterator
             aside = 11 if (way[-1] if way else start)[1] < end[1] - 6 else -4
             yield (
                 f'<text x="{end[0] - 11:.1f}" y="{end[1] + aside:.1f}" font-size="10" text-anchor="end"'
-                f' fill="{_COLOURS[arrow.form]}">{escape(arrow.label)}</text>'
+                f' fill="{_COLOURS[arrow.form]}">{_escape(arrow.label)}</text>'
             )
 
 

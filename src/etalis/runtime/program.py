@@ -28,9 +28,7 @@ from etalis.logic.loaders import load_rows
 from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
-from etalis.plan.drawing import write_svg
 from etalis.plan.explain import Explanation, explain_rules, write_text
-from etalis.plan.graphviz import write_dot
 from etalis.plan.rules import plan_rules
 from etalis.runtime.code import Code
 from etalis.runtime.comparison import Difference, compare_matches
@@ -289,10 +287,14 @@ class Program:
 
     def explain_dot(self, *, policy: str | None = None) -> str:
         """Return the plan as Graphviz text."""
+        from etalis.plan.graphviz import write_dot
+
         return write_dot(self._explanation(policy))
 
     def explain_svg(self, *, policy: str | None = None) -> str:
         """Return the plan as an SVG picture."""
+        from etalis.plan.drawing import write_svg
+
         return write_svg(self._explanation(policy))
 
     def code(self, *, policy: str | None = None) -> str:
