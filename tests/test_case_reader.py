@@ -87,7 +87,7 @@ def test_event_times() -> None:
     ],
 )
 def test_malformed(text: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"E413: some\.case:"):
+    with pytest.raises(InputError, match=r"some\.case:\d+:1: error E413: "):
         read(text, tmp_path)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import Case
-from test_cases import RUNS, find_differences
+from etalis.outcomes import find_differences
+from test_cases import RUNS
 from treatments import restored_everywhere
 
 pytestmark = pytest.mark.nightly

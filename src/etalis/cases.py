@@ -1,23 +1,38 @@
 """Case files: a program, events and the events they make, in a few lines; text -> `Case` (docs/testing.md).
 
-Ground atoms of `events:` and `expect:` are read here, by a reader of their own, so that an expectation never passes
-through the code it judges. A malformed case is refused with file and line, never left out.
+A malformed case is refused with its line, never left out. What stands in `events:` and `expect:` is read by `atoms`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from etalis.errors import InputError, Problem
-from etalis.logic.term import Struct, Value, real
-from etalis.temporal.event import Event, Kind
-from etalis.temporal.interval import to_time
+from etalis.atoms import read_event, read_time, read_value
+from etalis.errors import InputError, Problem, Source, Span
+from etalis.language.spelling import nearest, suggest
+from etalis.logic.term import Value
+from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
+
+__all__ = [
+    "Advance",
+    "Case",
+    "Change",
+    "Delete",
+    "Insert",
+    "Step",
+    "find_case_files",
+    "find_cases",
+    "read_cases",
+    "read_event",
+    "read_events",
+    "read_steps",
+    "read_value",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,122 +106,12 @@ class Case:
         return treatment not in without and (not only or treatment in only)
 
 
-_TOKEN = re.compile(
-    r"""\s*(?:(?P<number>-?\d+(?:\.\d+(?:[eE][+-]?\d+)?)?)
-        |(?P<quoted>'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*")
-        |(?P<name>[^\W\dA-Z_]\w*|\[\]|[-+*/<>=:]+)
-        |(?P<sign>[(),\[\]]))""",
-    re.VERBOSE,
-)
-_ESCAPES = {"n": "\n", "t": "\t"}
-
-
-def read_value(text: str) -> Value:
-    """Read a ground term as the value it stands for.
-
-    >>> read_value("f('A b', [1, 2.0])")
-    f('A b',[1,2.0])
-    """
-    tokens = _tokens(text)
-    value, rest = _value(next(tokens), tokens)
-    if rest is not None:
-        raise ValueError(f"{rest[1]!r} after the end of a term in {text!r}")
-    return value
-
-
-_Lexeme: TypeAlias = tuple[str, str]
-
-
-def _tokens(text: str) -> Iterator[_Lexeme]:
-    place, text = 0, text.rstrip()
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise ValueError(f"no ground term: {text!r} at {text[place:]!r}")
-        place = found.end()
-        kind = found.lastgroup
-        assert kind is not None
-        yield kind, found[kind]
-
-
-class _Named(Struct):
-    """A term that is written `name: value`."""
-
-    __slots__ = ()
-
-
-def _value(token: _Lexeme, tokens: Iterator[_Lexeme]) -> tuple[Value, _Lexeme | None]:
-    """Read one term that begins with `token`; return it and the token after it."""
-    kind, text = token
-    after = next(tokens, None)
-    if kind == "number":
-        return (real(float(text)) if "." in text else int(text)), after
-    if token == ("sign", "["):
-        items, after = _values(after, tokens, "]")
-        return tuple(items), after
-    if kind == "sign":
-        raise ValueError(f"a term cannot begin with {text!r}")
-    name = _unquote(text) if kind == "quoted" else text
-    if after == ("sign", "("):
-        args, after = _values(next(tokens, None), tokens, ")")
-        return Struct(name, args), after
-    if after == ("name", ":"):
-        value, after = _value(_next(tokens), tokens)
-        return _Named(":", [name, value]), after
-    return (() if text == "[]" else name), after
-
-
-def _next(tokens: Iterator[_Lexeme]) -> _Lexeme:
-    token = next(tokens, None)
-    if token is None:
-        raise ValueError("a value is missing behind ':'")
-    return token
-
-
-def _values(token: _Lexeme | None, tokens: Iterator[_Lexeme], close: str) -> tuple[list[Value], _Lexeme | None]:
-    values: list[Value] = []
-    while token is not None and token != ("sign", close):
-        value, token = _value(token, tokens)
-        values.append(value)
-        if token == ("sign", ","):
-            token = next(tokens, None)
-    if token is None:
-        raise ValueError(f"{close!r} is missing")
-    return values, next(tokens, None)
-
-
-def _unquote(text: str) -> str:
-    quote, inner = text[0], text[1:-1]
-    inner = inner.replace(quote * 2, quote)
-    return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), inner)
-
-
-def read_event(line: str) -> Event:
-    """Read `1 a(x)`, `1..3 a(x)` or, attributes by name, `1 a(card: x)` as an event.
-
-    >>> read_event("1..2.5 a(1)"), read_event("1 a(card: x, amount: 5)")["amount"]
-    (a(1) [1, 2.5], 5)
-    """
-    stamp, _, text = line.partition(" ")
-    start, _, end = stamp.partition("..")
-    value = read_value(text)
-    name, args = (value.name, value.args) if isinstance(value, Struct) else (value, ())
-    names = tuple(arg.args[0] for arg in args if isinstance(arg, _Named))
-    if not names or len(names) < len(args):
-        return Event.make(name, args, _time(start), _time(end or start))
-    kind = Kind(name, len(args), None, names)
-    return Event((_time(end or start), _time(start), kind, *(arg.args[1] for arg in args)))
-
-
-def _time(text: str) -> int:
-    return to_time(Fraction(text))
-
-
-def _step(line: str) -> Step:
+def read_step(line: str) -> Step:
+    """Read a line of `events:`: an event, or `advance`, `insert`, `delete`, `assert`, `retract`."""
     word, _, rest = line.partition(" ")
     match word:
         case "advance":
-            return Advance(_time(rest))
+            return Advance(read_time(rest))
         case "insert":
             return Insert(rest)
         case "delete":
@@ -219,8 +124,60 @@ def _step(line: str) -> Step:
             return read_event(line)
 
 
+_NEXT = re.compile(r";\s+(?=[-\d]|advance|insert|delete|assert|retract)")
 _SECTION = re.compile(r"(program|events|expect|error|warning|output|file ([^:]+)):\s*$")
-_SETTING = re.compile(r"(policy|flag|option|ordered|close|only|except):\s*(.*?)\s*$")
+_SECTIONS = ("program", "events", "expect", "error", "warning", "output")
+_HEADING = re.compile(r"([a-z]{4,}):\s*$")
+_SETTING = re.compile(r"(\w+):\s*(.*?)\s*$")
+_SETTINGS = ("policy", "flag", "option", "ordered", "close", "only", "except")
+_KNOWN = f"settings are {', '.join(_SETTINGS)}; sections {', '.join(_SECTIONS)}, file NAME"
+_EVENT = "an event is `1 a(x)` or `1..3 a(x)`: its time, and a name with values"
+_Line: TypeAlias = tuple[int, str]  # its number, from 1
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The lines of a text of cases, to be read and refused by number."""
+
+    source: Source
+
+    def lines(self) -> list[_Line]:
+        return [(number, line.rstrip()) for number, line in enumerate(self.source.text.split("\n"), 1)]
+
+    def refuse(self, number: int, message: str, hint: str) -> InputError:
+        """Return the error that shows a line."""
+        starts = [0, *(found.end() for found in re.finditer("\n", self.source.text))]
+        start = starts[number - 1]
+        span = Span(self.source, start, start + max(1, len(self.source.line_at(start).rstrip())))
+        return InputError(Problem("E413", message, span, hint))
+
+    def read(self, lines: Iterable[_Line], reader: Callable[[str], _Item]) -> tuple[_Item, ...]:
+        """Read what stands in lines, comments aside; `; ` parts several of it in one line."""
+        found: list[_Item] = []
+        for number, line in lines:
+            for part in _NEXT.split(line) if line.strip() and not line.startswith("%") else ():
+                try:
+                    found.append(reader(part.strip()))
+                except ValueError as error:
+                    raise self.refuse(number, str(error), _EVENT) from None
+        return tuple(found)
+
+
+def read_steps(text: str, name: str = "<events>") -> tuple[Step, ...]:
+    """Read what stands below `events:`.
+
+    >>> read_steps("0 a(1); 5..6 b(1)")
+    (a(1) [0, 0], b(1) [5, 6])
+    """
+    sheet = Sheet(Source(name, text))
+    return sheet.read(sheet.lines(), read_step)
+
+
+def read_events(text: str, name: str = "<expected>") -> tuple[Event, ...]:
+    """Read what stands below `expect:`."""
+    sheet = Sheet(Source(name, text))
+    return sheet.read(sheet.lines(), read_event)
 
 
 def read_cases(path: str | Path, root: str | Path | None = None) -> list[Case]:
@@ -228,81 +185,108 @@ def read_cases(path: str | Path, root: str | Path | None = None) -> list[Case]:
     where = Path(path)
     prefix = (where.relative_to(root) if root is not None else Path(where.name)).with_suffix("").as_posix()
     try:
-        lines = where.read_text(encoding="utf-8").split("\n")
+        text = where.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise _refuse(f"{where}: {error}", "check its name") from None
-    return _read_lines(lines, where, prefix)
+        raise InputError(Problem("E413", f"{where}: {error}", hint="check its name")) from None
+    sheet = Sheet(Source(str(where), text))
+    cases: dict[str, Case] = {}
+    for lines in _parts(sheet.lines()):
+        case = _read_case(sheet, lines, prefix)
+        if case.id in cases:
+            raise sheet.refuse(lines[0][0], f"a second case named {case.id}", "give it another name")
+        cases[case.id] = case
+    return list(cases.values())
 
 
-def _read_lines(lines: list[str], path: Path, prefix: str) -> list[Case]:
-    cases: list[Case] = []
-    first = 0
-    for number in [*(i for i, line in enumerate(lines) if line.rstrip() == "---"), len(lines)]:
-        if any(line.strip() for line in lines[first:number]):
-            case = _read_case(lines[first:number], f"{path.name}:{first + 1}", prefix)
-            if any(case.id == other.id for other in cases):
-                raise _refuse(f"{case.place}: a second case named {case.id}", "give it another name")
-            cases.append(case)
-        first = number + 1
-    return cases
+def find_cases(*paths: str | Path) -> list[Case]:
+    """Read the cases of files, and of all `.case` files below folders, in order of path."""
+    return [case for file, root in find_case_files(*paths) for case in read_cases(file, root)]
 
 
-def _read_case(lines: list[str], place: str, prefix: str) -> Case:
-    lines = [line.rstrip() for line in lines if line.strip()]
-    if not lines[0].startswith("% "):
-        raise _refuse(f"{place}: {lines[0]!r}", "the first line of a case is `% name: reason`")
-    settings, sections = _divide(lines[1:], place)
-    name = re.sub(r"\W+", "-", lines[0][2:].partition(":")[0].strip()).strip("-")
-    errors = sections.get("error", [])
-    try:
-        steps = tuple(map(_step, _content(sections.get("events", []))))
-        expect = tuple(map(read_event, _content(sections["expect"]))) if "expect" in sections else None
-    except (ValueError, StopIteration) as error:
-        raise _refuse(f"{place}: {error or 'a term is missing'}", "an event is `1 a(x)` or `1..3 a(x)`") from None
-    if expect is None and not errors:
-        raise _refuse(f"{place}: neither `expect:` nor `error:`", "say what is expected, perhaps nothing")
+def find_case_files(*paths: str | Path) -> list[tuple[Path, Path | None]]:
+    """Return case files, each with the folder that it was found in, None if it was named itself."""
+    found: list[tuple[Path, Path | None]] = []
+    for path in map(Path, paths):
+        if not path.exists():
+            raise InputError(Problem("E401", f"no such file or folder: {path}", hint="check its name"))
+        below = sorted(path.rglob("*.case")) if path.is_dir() else None
+        if below == []:
+            raise InputError(Problem("E413", f"{path}: no case files in it", hint="their names end in .case"))
+        found += [(path, None)] if below is None else [(file, path) for file in below]
+    return found
+
+
+def _parts(lines: Iterable[_Line]) -> Iterator[list[_Line]]:
+    """Yield the lines of each case that are not empty."""
+    part: list[_Line] = []
+    for line in (*lines, (0, "---")):
+        if line[1] != "---":
+            part.extend([line] if line[1].strip() else [])
+        elif part:
+            yield part
+            part = []
+
+
+def _read_case(sheet: Sheet, lines: list[_Line], prefix: str) -> Case:
+    first, title = lines[0]
+    if not title.startswith("% "):
+        raise sheet.refuse(first, "a case without a name", "the first line of a case is `% name: reason`")
+    settings, sections = _divide(sheet, lines[1:])
+    name = re.sub(r"\W+", "-", title[2:].partition(":")[0].strip()).strip("-")
+    text = {key: [line for _, line in several] for key, several in sections.items()}
+    errors = text.get("error", [])
+    if "expect" not in sections and not errors:
+        raise sheet.refuse(first, "neither `expect:` nor `error:`", "say what is expected, perhaps nothing")
     flags = "".join(f":- set_flag({n}, {v}).\n" for n, v in _pairs(settings.get("flag", "")))
     return Case(
         id=f"{prefix}/{name}",
-        place=place,
-        policies=_policies(settings.get("policy"), place),
+        place=f"{sheet.source.name}:{first}",
+        policies=_policies(settings.get("policy")),
         options=tuple((n, _option(v)) for n, v in _pairs(settings.get("option", ""))),
         settings=settings,
-        program=flags + "\n".join(sections.get("program", [])) + "\n",
-        files=tuple((key[5:], "\n".join(text) + "\n") for key, text in sections.items() if key.startswith("file ")),
-        steps=steps,
-        expect=expect,
+        program=flags + "\n".join(text.get("program", [])) + "\n",
+        files=tuple((key[5:], "\n".join(lines) + "\n") for key, lines in text.items() if key.startswith("file ")),
+        steps=sheet.read(sections.get("events", []), read_step),
+        expect=sheet.read(sections["expect"], read_event) if "expect" in sections else None,
         errors=tuple(e for e in errors if not e.startswith("reported:")),
         reported=tuple(e.removeprefix("reported:").strip() for e in errors if e.startswith("reported:")),
-        warnings=tuple(sections.get("warning", [])),
-        output="".join(f"{line}\n" for line in sections["output"]) if "output" in sections else None,
+        warnings=tuple(text.get("warning", [])),
+        output="".join(f"{line}\n" for line in text["output"]) if "output" in text else None,
     )
 
 
-def _divide(lines: list[str], place: str) -> tuple[dict[str, str], dict[str, list[str]]]:
+def _divide(sheet: Sheet, lines: Iterable[_Line]) -> tuple[dict[str, str], dict[str, list[_Line]]]:
     """Part a case into settings (of a repeated one, the lines joined by commas) and sections."""
     settings: dict[str, str] = {}
-    sections: dict[str, list[str]] = {}
-    section: list[str] | None = None
-    for line in lines:
+    sections: dict[str, list[_Line]] = {}
+    section: list[_Line] | None = None
+    for number, line in lines:
         if opened := _SECTION.match(line):
             section = sections.setdefault(opened[1], [])
+        elif (heading := _HEADING.match(line)) and (near := nearest(heading[1], _SECTIONS)):
+            raise sheet.refuse(number, f"no section {heading[1]}", f"did you mean {near}?")
         elif section is not None:
-            section.append(line)
+            section.append((number, line))
         elif setting := _SETTING.match(line):
             key, value = setting.groups()
+            _check_setting(sheet, number, key, value)
             settings[key] = f"{settings[key]}, {value}" if key in settings else value
         else:
-            raise _refuse(f"{place}: neither a setting nor a section: {line!r}", _KNOWN)
+            raise sheet.refuse(number, "neither a setting nor a section", _KNOWN)
     return settings, sections
 
 
-_NEXT = re.compile(r";\s+(?=[-\d]|advance|insert|delete|assert|retract)")
-
-
-def _content(lines: Iterable[str]) -> list[str]:
-    """Return what stands in the lines of a section, comments aside; `; ` parts several of it in one line."""
-    return [part.strip() for line in lines if not line.startswith("%") for part in _NEXT.split(line)]
+def _check_setting(sheet: Sheet, number: int, key: str, value: str) -> None:
+    if key not in _SETTINGS:
+        raise sheet.refuse(number, f"no setting {key}", suggest(key, (*_SETTINGS, *_SECTIONS)) or _KNOWN)
+    if key in ("ordered", "close") and value not in ("yes", "no"):
+        raise sheet.refuse(number, f"{key} is {value!r}", "it is yes or no")
+    if key in ("flag", "option") and not all(name and given for name, given in _pairs(value)):
+        raise sheet.refuse(number, f"{key} is {value!r}", f"write {key}: name=value")
+    if key == "policy":
+        for name in {*_policies(value)} - {*POLICIES}:
+            listed = f"policies: {', '.join(POLICIES)}, all"
+            raise sheet.refuse(number, f"unknown policy {name!r}", suggest(str(name), POLICIES) or listed)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -319,17 +303,7 @@ def _option(text: str) -> Value:
     return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
-def _policies(text: str | None, place: str) -> tuple[str | None, ...]:
+def _policies(text: str | None) -> tuple[str | None, ...]:
     if text is None:
         return (None,)
-    names = tuple(POLICIES) if text == "all" else _names(text)
-    if not set(names) <= set(POLICIES):
-        raise _refuse(f"{place}: unknown policy in {text!r}", f"policies: {', '.join(POLICIES)}")
-    return names
-
-
-_KNOWN = "settings are policy, flag, option, ordered, close, only, except; sections program, events, expect, error"
-
-
-def _refuse(message: str, hint: str) -> InputError:
-    return InputError(Problem("E413", message, hint=hint))
+    return tuple(POLICIES) if text == "all" else _names(text)

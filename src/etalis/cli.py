@@ -1,130 +1,109 @@
-"""The command line: `etalis run`, `detect`, `check`, `explain`, `compare`.
+"""The command line: `etalis COMMAND ...`, each command loaded when it is called.
 
-Results go to standard output, everything else to standard error, so that results can be piped. Exit codes tell a script
-what went wrong: see `ExitCode` and docs/cli.md.
+Names and one line of help for each stand in a table, so that `etalis --help` and the completion of a shell load no
+command; a test holds the lines against the docstrings. How a command ends: `cli_exit`.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 import etalis
-from etalis.cli_compare import compare
-from etalis.cli_declare import declare
-from etalis.cli_detect import detect
-from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.cli_pipeline import app as pipeline_app
-from etalis.cli_report import (
-    ExitCode,
-    Output,
-    Policy,
-    ProgramFile,
-    count,
-    load,
-    read_program,
-    reporting,
-    write_text,
-)
-from etalis.cli_run import run
-from etalis.errors import Problem, ProgramError
+from etalis.cli_exit import ExitCode, flush_output, tell_error
+
+COMMANDS = {
+    "run": ("etalis.cli_run:run", "Run a program on a stream of events and show the complex events it detects."),
+    "detect": ("etalis.cli_detect:detect", "Find the complex events in a table, over columns."),
+    "check": ("etalis.cli_check:check", "Report every problem of a program: code, place, hint."),
+    "test": ("etalis.cli_cases:run_cases", "Run case files: programs, events, and the complex events they must make."),
+    "explain": (
+        "etalis.cli_check:explain",
+        "Show how a program is run: its plan as text or picture, the code it becomes.",
+    ),
+    "compare": (
+        "etalis.cli_compare:compare",
+        "Run two programs on the same events and show which matches the new one gains and loses.",
+    ),
+    "declare": ("etalis.cli_declare:declare", "Print declarations that fit a table."),
+    "pipeline": ("etalis.cli_pipeline:app", "Run programs on Spark from a file."),
+}
+__all__ = ["COMMANDS", "ExitCode", "app", "main"]
+
+
+class LazyGroup(TyperGroup):
+    """Commands of which only the one that is called is imported."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that is called; `etalis help COMMAND` means `etalis COMMAND --help`."""
+        if args == ["help"]:
+            print(ctx.get_help())
+            raise typer.Exit
+        if args[0] == "help":
+            args = [args[1], "--help"]
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else load_command(name), rest
+
+
+def load_command(name: str) -> Any:
+    """Import a command: a function, or the app of its subcommands."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    found = getattr(import_module(module), attribute)
+    return get_command(found if isinstance(found, typer.Typer) else make_app(found))
+
+
+def make_app(function: Callable[..., None]) -> typer.Typer:
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command()(function)
+    return single
+
 
 app = typer.Typer(
     name="etalis",
+    cls=LazyGroup,
     help="Detect complex events described by logic rules.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command()(run)
-app.command()(compare)
-app.command()(declare)
-app.command()(detect)
-app.add_typer(pipeline_app, name="pipeline")
 
 
-@app.command()
-def check(
-    programs: Annotated[list[Path], typer.Argument(help="Files of event rules.", exists=True, dir_okay=False)],
-    *,
-    output: Annotated[Output, typer.Option(help="text, or json: one object per problem.")] = Output.TEXT,
-    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
-    facts: Facts = None,
-    rdf: Rdf = None,
-    prefix: Prefix = None,
-    relation: Relation = None,
-    entailment: Entailment = None,
-    transitive: Transitive = None,
+def show_version(asked: bool) -> None:
+    if asked:
+        print(f"etalis {etalis.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", is_eager=True, callback=show_version)
+    ] = False,
 ) -> None:
-    """Report every problem of a program: code, place, hint."""
-    with reporting():
-        given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        problems = [(path, problem) for path in programs for problem in find_problems(path, given)]
-        for _, problem in problems:
-            print(json.dumps(describe(problem), ensure_ascii=False) if output is Output.JSON else problem)
-        wrong = sum(problem.is_error for _, problem in problems)
-        if output is not Output.JSON:
-            print(
-                f"{count(len(programs), 'program')}: {count(wrong, 'error')}, {count(len(problems) - wrong, 'warning')}"
-            )
-        if wrong or (strict and problems):
-            raise typer.Exit(ExitCode.PROGRAM)
+    """Take the options of all commands; `--version` has done its work by then."""
 
 
-@app.command()
-def explain(
-    program: ProgramFile,
-    *,
-    policy: Policy = None,
-    code: Annotated[bool, typer.Option("--code", help="Show the Python code that the plan becomes.")] = False,
-    svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
-    dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
-) -> None:
-    """Show how a program is run: its plan as text or picture, the code it becomes."""
-    with reporting():
-        compiled = load(program, NOTHING)
-        for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
-            if path is not None:
-                write_text(draw(policy=policy), path)
-        if code:
-            print(compiled.code(policy=policy))
-        elif svg is None and dot is None:
-            print(compiled.explain(policy=policy))
+def not_loaded() -> None:
+    raise AssertionError("a command is loaded before it runs")
 
 
-def find_problems(path: Path, given: Given) -> tuple[Problem, ...]:
-    """Return the errors and warnings of a program that is given some knowledge."""
-    try:
-        return given.add_to(etalis.compile(read_program(path), name=str(path), imports=path.parent)).problems
-    except ProgramError as error:
-        return error.problems
-
-
-def describe(problem: Problem) -> dict[str, Any]:
-    """Return a problem as JSON-ready data."""
-    source, place = (
-        (None, None)
-        if problem.span is None
-        else (
-            problem.span.source.name,
-            problem.span.source.place(problem.span.start),
-        )
-    )
-    line, column = place or (None, None)
-    return {
-        "code": problem.code,
-        "message": problem.message,
-        "file": source,
-        "line": line,
-        "column": column,
-        "hint": problem.hint,
-    }
+for _name, (_, _help) in COMMANDS.items():
+    app.command(_name, help=_help)(not_loaded)
 
 
 def main() -> None:
     """Run the command line."""
-    app()
+    code: Any = ExitCode.OK
+    try:
+        app(prog_name="etalis")
+    except SystemExit as end:  # where the reader has gone, typer says so by a 1 of its own
+        code = tell_error(end.__context__) if isinstance(end.__context__, BrokenPipeError) else end.code or ExitCode.OK
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is told in a line
+        code = tell_error(error)
+    sys.exit(flush_output(code))

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
+from etalis.cli_exit import ExitCode
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import Letters
 from etalis.cli_report import (
     EventName,
-    ExitCode,
     Format,
     Policy,
     ProgramFile,

@@ -13,7 +13,8 @@ from typing import IO, Any
 
 import typer
 
-from etalis.cli_report import ExitCode, count
+from etalis.cli_exit import ExitCode
+from etalis.cli_report import count
 from etalis.errors import InputError, Problem
 from etalis.formats import Bad, Item, Place, Row
 from etalis.formats.row import show_bytes

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from etalis.cli_report import ExitCode, count, reporting
+from etalis.cli_exit import ExitCode
+from etalis.cli_report import count, reporting
 from etalis.errors import InputError, Problem
 
 if TYPE_CHECKING:

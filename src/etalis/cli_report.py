@@ -1,23 +1,23 @@
-"""What the commands share: exit codes, errors as messages, programs from files, options that take one of some names.
+"""What the commands share: errors as messages, programs from files, options that take one of some names.
 
 Results go to standard output, everything else to standard error, so that results can be piped. Exit codes tell a script
-what went wrong: see docs/cli.md.
+what went wrong: see `cli_exit` and docs/cli.md.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, assert_never
+from typing import Annotated, Any, TypeVar, assert_never
 
 import typer
 
 import etalis
+from etalis.cli_exit import ExitCode, discard_output
 from etalis.cli_knowledge import Given
 from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
@@ -25,18 +25,6 @@ from etalis.formats.row import UNITS
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
-
-
-class ExitCode(IntEnum):
-    """What a script sees."""
-
-    OK = 0
-    PROGRAM = 1
-    USAGE = 2
-    INPUT = 3
-    LIMIT = 4
-    CONDITIONS = 5
-    INTERRUPTED = 130
 
 
 class Output(StrEnum):
@@ -47,16 +35,23 @@ class Output(StrEnum):
     TABLE = "table"
 
 
+Names = TypeVar("Names", str, list[str], None)
+
+
 def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
-    """Return an option that takes one of the names of a table."""
+    """Return an option that takes one of the names of a table, or several where it may be repeated."""
     known = tuple(names)
 
-    def check_name(value: str | None) -> str | None:
-        if value is not None and value not in known:
-            raise typer.BadParameter(f"{value!r} is not one of {', '.join(known)}")
+    def check_name(value: Names) -> Names:
+        names: Sequence[str] = [value] if isinstance(value, str) else value or []
+        for name in names:
+            if name not in known:
+                raise typer.BadParameter(f"{name!r} is not one of {', '.join(known)}")
         return value
 
-    return typer.Option(*declared, help=text, metavar="|".join(known), callback=check_name)
+    return typer.Option(
+        *declared, help=text, metavar="|".join(known), callback=check_name, autocompletion=lambda: known
+    )
 
 
 ProgramFile = Annotated[Path, typer.Argument(help="File of event rules.", exists=True, dir_okay=False, readable=True)]
@@ -82,8 +77,7 @@ def reporting() -> Iterator[None]:
     except EtalisError as error:
         raise refuse(error, ExitCode.INPUT) from None
     except BrokenPipeError:
-        # Whoever reads the matches has seen enough; keep the interpreter from flushing into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()  # whoever reads the matches has seen enough
         raise typer.Exit(ExitCode.OK) from None
     except KeyboardInterrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from None

@@ -20,11 +20,11 @@ import typer
 from rich.console import Console
 
 from etalis.cli_detect import State, open_engine, put
+from etalis.cli_exit import ExitCode
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import Letters
 from etalis.cli_report import (
     EventName,
-    ExitCode,
     Format,
     Output,
     Policy,

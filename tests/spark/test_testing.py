@@ -55,7 +55,10 @@ def test_cases(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(AssertionError) as caught:
         check_case(spark, wrong, shards=2)
     assert str(caught.value).splitlines() == [
-        "some.case:10: some/wrong-on-purpose", "  unexpected d(2) [2, 2]", "  missing d(3) [3, 3]"
+        f"{tmp_path / 'some.case'}:10: some/wrong-on-purpose on spark",
+        "  missing     3 d(3)",
+        "    nearest   2 d(2): it starts at 2, it ends at 2, attribute 1 is 2",
+        "  unexpected  2 d(2)",
     ]  # fmt: skip
     with pytest.raises(InputError, match="E413"):
         check_case(spark, unfinished)

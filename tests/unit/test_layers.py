@@ -22,16 +22,21 @@ MAY_IMPORT = {
     "runtime": MEANING | {"plan"},
     "columnar": MEANING | {"plan", "runtime"},
     "timeline": GROUND,
-    "cases": GROUND,
+    "lazy": set(),
+    "atoms": GROUND,
+    "cases": MEANING | {"atoms"},
+    "outcomes": MEANING | {"atoms", "cases"},
     "formats": MEANING | {"plan", "runtime"},
     "tables": MEANING | {"plan", "runtime", "columnar", "formats"},
-    "spark": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "cases"},
+    "spark": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "cases", "outcomes"},
     "detect": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "spark"},
     "pipeline": MEANING | {"plan", "runtime", "formats", "tables", "spark"},
-    "api": MEANING | {"semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
-    "cli": MEANING | {"plan", "runtime", "timeline", "formats", "tables", "spark", "pipeline", "api"},
+    "testing": MEANING | {"lazy", "semantics", "plan", "runtime", "columnar", "atoms", "cases", "outcomes", "spark"},
+    "api": MEANING | {"lazy", "semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
+    "cli": MEANING
+    | {"plan", "runtime", "timeline", "formats", "tables", "spark", "pipeline", "cases", "testing", "api"},
 }
-API = {"__init__", "__main__", "api", "program"}
+API = {"__init__", "api", "program"}
 
 
 def layer_of(module: str) -> str:
@@ -39,6 +44,8 @@ def layer_of(module: str) -> str:
     parts = module.split(".")
     if len(parts) == 1 or parts[1] in API:
         return "api"
+    if parts[1] == "__main__":
+        return "cli"
     return next((layer for layer in ("semantics", "cli") if parts[1].startswith(layer)), parts[1])
 
 

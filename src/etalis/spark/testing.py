@@ -25,8 +25,8 @@ from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.json_lines import from_json
 from etalis.formats.row import parse_time
 from etalis.logic.term import Real, to_value
+from etalis.outcomes import Outcome, find_differences
 from etalis.plan.keys import show
-from etalis.runtime.comparison import GAINED, compare_matches
 from etalis.runtime.intake import Intake
 from etalis.runtime.program import compile as compile_text
 from etalis.spark.kinds import kinds_read
@@ -85,27 +85,19 @@ def check_case(spark: Any, case: Case, *, shards: int | None = None, batches: in
     try:
         program = compile_text(case.program, read=dict(case.files).get, **dict(case.options))
     except ProgramError as error:
-        _check_refusal(case, error)
+        _check_outcome(case, Outcome(refused=error))
         return
     for policy in case.policies:
         found = detect_rows(spark, program, case.steps, policy=policy, shards=shards, batches=batches)
-        _check_matches(case, policy, found)
+        told = tuple(map(str, program.problems))
+        _check_outcome(case, Outcome(tuple(found), case.reported, warnings=told, output=case.output or ""), policy)
 
 
-def _check_refusal(case: Case, error: ProgramError) -> None:
-    expected = sorted(line.partition(" ")[0] for line in case.errors)
-    if sorted(problem.code for problem in error.problems) != expected:
-        raise AssertionError(f"{case.place}: expected {', '.join(expected) or 'no error'}, but:\n{error}")
-
-
-def _check_matches(case: Case, policy: str | None, found: Sequence[Event]) -> None:
-    if case.errors:
-        raise AssertionError(f"{case.place}: expected {'; '.join(case.errors)}, but the program ran")
-    differences = compare_matches(case.expect or (), found)
-    if differences:
-        lines = [f"  {'unexpected' if d.change == GAINED else 'missing'} {d.match}" for d in differences]
-        under = "" if policy is None else f" ({policy})"
-        raise AssertionError("\n".join([f"{case.place}: {case.id}{under}", *lines]))
+def _check_outcome(case: Case, outcome: Outcome, policy: str | None = None) -> None:
+    lines = find_differences(case, outcome)
+    if lines:
+        under = "" if policy is None else f" under {policy}"
+        raise AssertionError("\n".join([f"{case.place}: {case.id} on spark{under}", *(f"  {line}" for line in lines)]))
 
 
 def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:

@@ -9,7 +9,8 @@ import pytest
 from cases import all_cases
 from etalis.columnar.events import find_types
 from etalis.columnar.run import choose
-from treatments import TREATMENTS, compiled, typed_events
+from etalis.testing.backends import compiled, typed_events
+from treatments import TREATMENTS
 
 pytestmark = pytest.mark.fast
 

@@ -1,0 +1,5 @@
+"""`python -m etalis` is the command line."""
+
+from etalis.cli import main
+
+main()

@@ -1,0 +1,100 @@
+"""`etalis check` and `etalis explain`: what is wrong with a program, and how it is run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import etalis
+from etalis.cli_exit import ExitCode
+from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli_report import (
+    Output,
+    Policy,
+    ProgramFile,
+    count,
+    load,
+    read_program,
+    reporting,
+    write_text,
+)
+from etalis.errors import Problem, ProgramError
+
+
+def check(
+    programs: Annotated[list[Path], typer.Argument(help="Files of event rules.", exists=True, dir_okay=False)],
+    *,
+    output: Annotated[Output, typer.Option(help="text, or json: one object per problem.")] = Output.TEXT,
+    strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+    facts: Facts = None,
+    rdf: Rdf = None,
+    prefix: Prefix = None,
+    relation: Relation = None,
+    entailment: Entailment = None,
+    transitive: Transitive = None,
+) -> None:
+    """Report every problem of a program: code, place, hint."""
+    with reporting():
+        given = Given(facts, rdf, prefix, relation, entailment, transitive)
+        problems = [(path, problem) for path in programs for problem in find_problems(path, given)]
+        for _, problem in problems:
+            print(json.dumps(describe(problem), ensure_ascii=False) if output is Output.JSON else problem)
+        wrong = sum(problem.is_error for _, problem in problems)
+        if output is not Output.JSON:
+            print(
+                f"{count(len(programs), 'program')}: {count(wrong, 'error')}, {count(len(problems) - wrong, 'warning')}"
+            )
+        if wrong or (strict and problems):
+            raise typer.Exit(ExitCode.PROGRAM)
+
+
+def explain(
+    program: ProgramFile,
+    *,
+    policy: Policy = None,
+    code: Annotated[bool, typer.Option("--code", help="Show the Python code that the plan becomes.")] = False,
+    svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
+    dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
+) -> None:
+    """Show how a program is run: its plan as text or picture, the code it becomes."""
+    with reporting():
+        compiled = load(program, NOTHING)
+        for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
+            if path is not None:
+                write_text(draw(policy=policy), path)
+        if code:
+            print(compiled.code(policy=policy))
+        elif svg is None and dot is None:
+            print(compiled.explain(policy=policy))
+
+
+def find_problems(path: Path, given: Given) -> tuple[Problem, ...]:
+    """Return the errors and warnings of a program that is given some knowledge."""
+    try:
+        return given.add_to(etalis.compile(read_program(path), name=str(path), imports=path.parent)).problems
+    except ProgramError as error:
+        return error.problems
+
+
+def describe(problem: Problem) -> dict[str, Any]:
+    """Return a problem as JSON-ready data."""
+    source, place = (
+        (None, None)
+        if problem.span is None
+        else (
+            problem.span.source.name,
+            problem.span.source.place(problem.span.start),
+        )
+    )
+    line, column = place or (None, None)
+    return {
+        "code": problem.code,
+        "message": problem.message,
+        "file": source,
+        "line": line,
+        "column": column,
+        "hint": problem.hint,
+    }

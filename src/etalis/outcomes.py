@@ -1,0 +1,137 @@
+"""What a run of a case gave, and how that differs from what the case expects, in lines that a person can act on.
+
+Events are written as case files have them, so that a line can be copied into an expectation. A missing one comes with
+the event most like it that was found, and what is different about that.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from etalis.atoms import write_event, write_time
+from etalis.cases import Case
+from etalis.errors import EtalisError
+from etalis.language.spelling import nearest
+from etalis.logic.term import format_value
+from etalis.temporal.event import Event
+
+SHOWN = 20  # missing events, and as many unexpected ones; how many more there are is told
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave: reported events in order, errors of conditions, a refusal, findings of `check`, output."""
+
+    events: tuple[Event, ...] = ()
+    reported: tuple[str, ...] = ()
+    refused: EtalisError | None = None
+    warnings: tuple[str, ...] = ()
+    output: str = ""
+
+
+def find_differences(case: Case, outcome: Outcome) -> list[str]:
+    """Say in lines how an outcome differs from what its case expects; none if it does not."""
+    if case.errors or outcome.refused is not None:
+        return _refusal(case, outcome)
+    lines = _missing("error of a condition", case.reported, outcome.reported)
+    lines += [f"unexpected error of a condition: {text}" for text in outcome.reported if not case.reported]
+    lines += _missing("warning", case.warnings, outcome.warnings)
+    if case.output is not None and case.output != outcome.output:
+        lines.append(f"written: {outcome.output!r} instead of {case.output!r}")
+    return lines + compare_events(case.expect or (), outcome.events, ordered=case.is_ordered)
+
+
+def compare_events(expected: Sequence[Event], found: Sequence[Event], *, ordered: bool = False) -> list[str]:
+    """Say in lines which events are missing, which are too much, and which came in another order.
+
+    >>> from etalis.atoms import read_event
+    >>> for line in compare_events([read_event("0..60 fraud(c1, 2)")], [read_event("0..70 fraud(c1, 3)")]):
+    ...     print(line)
+    missing     0..60 fraud(c1, 2)
+      nearest   0..70 fraud(c1, 3): it ends at 70, attribute 2 is 3
+    unexpected  0..70 fraud(c1, 3)
+    """
+    missing, surplus = _surplus(expected, found), _surplus(found, expected)
+    lines = [line for event in missing[:SHOWN] for line in _describe_missing(event, surplus, found)]
+    lines += _more(missing)
+    lines += [f"unexpected  {write_event(event)}" for event in surplus[:SHOWN]]
+    lines += _more(surplus)
+    if not lines and ordered:
+        return list(_other_order(expected, found))
+    return lines
+
+
+def _describe_missing(event: Event, surplus: Sequence[Event], found: Sequence[Event]) -> Iterator[str]:
+    yield f"missing     {write_event(event)}"
+    near = _nearest_event(event, surplus) or _nearest_event(event, found)
+    if near is not None:
+        yield f"  nearest   {write_event(near)}: {', '.join(_different_parts(event, near))}"
+
+
+def _nearest_event(event: Event, found: Iterable[Event]) -> Event | None:
+    """Return the event of the same name, or of one like it, that differs in the fewest parts."""
+    several = list(found)
+    name = event.name
+    if all(other.name != name for other in several):
+        name = nearest(name, {other.name for other in several}) or name
+    alike = [other for other in several if other.name == name]
+    return min(alike, key=lambda other: len(_different_parts(event, other)), default=None)
+
+
+def _different_parts(event: Event, other: Event) -> list[str]:
+    """Say what is different about another event."""
+    parts = [] if other.name == event.name else [f"it is named {other.name}"]
+    if other.start_time != event.start_time:
+        parts.append(f"it starts at {write_time(other.start_time)}")
+    if other.end_time != event.end_time:
+        parts.append(f"it ends at {write_time(other.end_time)}")
+    if len(other.args) != len(event.args):
+        return [*parts, f"it has {len(other.args)} attributes, not {len(event.args)}"]
+    pairs = zip(event.args, other.args, strict=True)
+    parts += [f"attribute {i} is {format_value(b)}" for i, (a, b) in enumerate(pairs, 1) if a != b]
+    return parts or ["it came more or less often"]
+
+
+def _more(events: Sequence[Event]) -> list[str]:
+    return [f"  and {len(events) - SHOWN:,} more"] if len(events) > SHOWN else []
+
+
+def _other_order(expected: Sequence[Event], found: Sequence[Event]) -> Iterator[str]:
+    for number, (wanted, came) in enumerate(zip(expected, found, strict=True), 1):
+        if wanted != came:
+            yield f"another order: number {number} is {write_event(came)} instead of {write_event(wanted)}"
+            return
+
+
+def _refusal(case: Case, outcome: Outcome) -> list[str]:
+    if outcome.refused is None:
+        return [f"not refused: {line}" for line in case.errors]
+    if not case.errors:
+        return [f"refused: {outcome.refused}"]
+    problems = [problem for problem in outcome.refused.problems if problem.is_error]
+    codes = Counter(problem.code for problem in problems), Counter(line.split()[0] for line in case.errors)
+    lines = [] if codes[0] == codes[1] else [f"codes {_counted(codes[0])} instead of {_counted(codes[1])}"]
+    return lines + _missing("error", case.errors, [str(problem) for problem in problems])
+
+
+def _counted(codes: Counter[str]) -> str:
+    return ", ".join(code if number == 1 else f"{number} times {code}" for code, number in sorted(codes.items()))
+
+
+def _missing(kind: str, wanted: Iterable[str], found: Iterable[str]) -> list[str]:
+    """Name each wanted line whose code and fragment no text has."""
+    texts = list(found)
+    return [f"no {kind} like {line!r} in {texts}" for line in wanted if not any(_is_like(line, text) for text in texts)]
+
+
+def _is_like(line: str, text: str) -> bool:
+    code, _, fragment = line.partition(" ")
+    if code[:1] in "EW" and code[1:].isdigit():
+        return code in text and fragment in text
+    return line in text
+
+
+def _surplus(events: Iterable[Event], others: Iterable[Event]) -> list[Event]:
+    return list((Counter(events) - Counter(others)).elements())
