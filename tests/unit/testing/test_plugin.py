@@ -59,6 +59,11 @@ def test_cases_and_backends_can_be_chosen(folder: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["rules/good.case::right[[]columns[]] PASSED*"])
 
 
+def test_the_configuration_may_be_toml(folder: pytest.Pytester) -> None:
+    folder.makepyprojecttoml('[tool.pytest.ini_options]\netalis_cases = ["rules"]\netalis_backends = ["engine"]\n')
+    folder.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=3, failed=1)
+
+
 def test_a_file_that_cannot_be_read_is_an_error_of_collection(folder: pytest.Pytester) -> None:
     folder.makefile(".case", **{"rules/good": "% bad\nprogam:\n"})
     result = folder.runpytest_inprocess(*PLUGIN, "--etalis-cases", "rules")
