@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
+from etalis.atoms import write_event
 from etalis.errors import InputError
 from etalis.logic.term import Real, Struct
 from etalis.temporal.event import Event
@@ -89,6 +90,54 @@ def test_event_times() -> None:
 def test_malformed(text: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"some\.case:\d+:1: error E413: "):
         read(text, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        ("% x\npolcy: recent\nexpect:\n", 2, "did you mean policy?"),
+        ("% x\npolicy: recnt\nexpect:\n", 2, "did you mean recent?"),
+        ("% x\nordered: perhaps\nexpect:\n", 2, "it is yes or no"),
+        ("% x\noption: limit\nexpect:\n", 2, "write option: name=value"),
+        ("% x\nprogram:\nd <- a.\n\nevnts:\n1 a\nexpect:\n", 5, "did you mean events?"),
+        ("% x\nprogram:\n\nevents:\n1 a; 2\nexpect:\n", 5, "a term is missing"),
+        ("% x\nevents:\n1 a\nsoon b\nexpect:\n", 4, "'soon' is not a time"),
+        ("% x\nexpect:\n1 d(1 2)\n", 3, "',' or ')' is missing before '2'"),
+        ("% x\nexpect:\n---\n% y\nexpect:\n1 d(c: 1, 2)\n", 6, "some have names and some have none"),
+        ("% x\nexpect:\n1 7\n", 3, "7 is no event"),
+        ("% x\nexpect:\n---\n% y\nprogram:\nd <- a.\n", 4, "neither `expect:` nor `error:`"),
+        ("% x\nexpect:\n---\n% x: again\nexpect:\n", 4, "a second case named some/x"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line_and_what_to_do(text: str, line: int, told: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(text, tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path / 'some.case'}:{line}:1: error E413: ")
+    assert told in str(caught.value)
+
+
+def test_files_that_are_no_text(tmp_path: Path) -> None:
+    (tmp_path / "some.case").write_bytes(b"% \xff\n")
+    with pytest.raises(InputError, match="not UTF-8 text"):
+        read_cases(tmp_path / "some.case")
+    with pytest.raises(InputError, match="No such file"):
+        read_cases(tmp_path / "none.case")
+    (tmp_path / "some.case").write_bytes(b"\xef\xbb\xbf% x\r\nexpect:\r\n1 d\r\n")
+    (case,) = read_cases(tmp_path / "some.case")
+    assert case.expect == (read_event("1 d"),)
+
+
+@pytest.mark.parametrize(
+    "line", ["0 a", "1..2.5 a('B c', [1,-2], f(x))", "-0.000001 a(1.0e22)", "1772442000..1772442000.25 'A'('it\\'s')"]
+)
+def test_events_are_written_as_they_are_read(line: str) -> None:
+    event = read_event(line)
+    assert read_event(write_event(event)) == event
+    assert write_event(read_event(write_event(event))) == write_event(event)
+
+
+def test_a_time_may_be_a_date() -> None:
+    assert read_event("1970-01-01T00:00:01Z..1970-01-01T00:00:02.5Z a") == Event.make("a", (), 1_000_000, 2_500_000)
 
 
 def test_cases_are_many_and_small() -> None:

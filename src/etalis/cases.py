@@ -185,9 +185,12 @@ def read_cases(path: str | Path, root: str | Path | None = None) -> list[Case]:
     where = Path(path)
     prefix = (where.relative_to(root) if root is not None else Path(where.name)).with_suffix("").as_posix()
     try:
-        text = where.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(Problem("E413", f"{where}: {error}", hint="check its name")) from None
+        text = where.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        hint = "convert the file to UTF-8"
+        raise InputError(Problem("E413", f"{where}: not UTF-8 text: {error.reason}", hint=hint)) from None
+    except OSError as error:
+        raise InputError(Problem("E413", f"{where}: {error.strerror}", hint="check its name")) from None
     sheet = Sheet(Source(str(where), text))
     cases: dict[str, Case] = {}
     for lines in _parts(sheet.lines()):

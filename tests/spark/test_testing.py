@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import etalis
+import etalis.testing
 from etalis.cases import read_cases
 from etalis.errors import InputError
 from etalis.spark.testing import check_case, detect_frame, detect_rows
@@ -62,6 +63,15 @@ def test_cases(spark: Any, tmp_path: Path) -> None:
     ]  # fmt: skip
     with pytest.raises(InputError, match="E413"):
         check_case(spark, unfinished)
+
+
+def test_the_backend_of_etalis_testing(spark: Any, tmp_path: Path) -> None:
+    """It takes the session that there is."""
+    (tmp_path / "some.case").write_text(CASES)
+    good, wrong, *_ = read_cases(tmp_path / "some.case")
+    etalis.testing.check_case(good, ["engine", "spark"])
+    with pytest.raises(AssertionError, match="some/wrong-on-purpose on spark\n  missing     3 d"):
+        etalis.testing.check_case(wrong, "spark")
 
 
 def test_rows_as_an_engine_takes_them(spark: Any) -> None:

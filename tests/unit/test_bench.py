@@ -30,6 +30,14 @@ def test_knowledge() -> None:
     assert rows == [["static", "100"], ["static", "1,000"], ["inserted", "1,000"], ["deleted", "1,000"]]
 
 
+def test_startup() -> None:
+    """The exit code is a matter of seconds, which are for an idle machine."""
+    done = bench("1", script="startup.py")
+    assert done.returncode in (0, 1), done.stderr
+    named = {line[:32].rstrip() for line in done.stdout.splitlines()}
+    assert {"import etalis", "etalis --help"} <= named
+
+
 def test_unknown_workload() -> None:
     done = bench("W99")
     assert done.returncode == 2
