@@ -6,7 +6,6 @@ completes it. Law: whatever ends a run, what was read is processed and what was 
 
 from __future__ import annotations
 
-import re
 import sys
 import time as timing
 from collections.abc import Iterator
@@ -43,30 +42,29 @@ from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
 from etalis.runtime.engine import Engine
+from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
-from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.interval import MICROSECONDS, to_seconds
 
-_SECONDS = {"": 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?) *(ms|s|min|h|d|)")
 _NONE = "none"
 
 
-def read_ahead(text: str | None) -> float | None:
-    """Read a bound on how far ahead rows may be.
+def read_ahead(text: str | None) -> int | float | None:
+    """Read a bound on how far ahead rows may be, in seconds.
 
-    >>> read_ahead("10min"), read_ahead("90"), read_ahead("none"), read_ahead(None)
-    (600.0, 90.0, -1, None)
+    >>> read_ahead("10 min"), read_ahead("90"), read_ahead("PT0.5S"), read_ahead("none"), read_ahead(None)
+    (600, 90, 0.5, -1, None)
     """
     if text is None:
         return None
     if text == _NONE:
         return NO_BOUND
-    found = _DURATION.fullmatch(text)
-    seconds = 0 if found is None else float(found[1]) * _SECONDS[found[2]]
+    try:
+        seconds = to_seconds(to_duration(text))
+    except DurationError as error:
+        raise typer.BadParameter(f"{error.message}: {error.hint}, or none", param_hint="--ahead") from None
     if not seconds:
-        raise typer.BadParameter(
-            f"{text!r} is no duration: write 90, 500ms, 10min, 1h, 2d or none", param_hint="--ahead"
-        )
+        raise typer.BadParameter(f"{text!r} is no time at all: write 90, 10min, 1h or none", param_hint="--ahead")
     return seconds
 
 

@@ -61,7 +61,7 @@ def detect(
     envelope: bool = False, match_id: bool = False, knowledge: Mapping[str, Any] | None = None,
     batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     on_error: Callable[[ConditionError], object] | None = None,
-    on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | timedelta | None = None,
+    on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | str | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events, or in one table per event.
 
@@ -89,7 +89,7 @@ def detect(
     return pa.Table.from_batches(parts, schema=run.results.schema)
 
 
-def _without_bound(program: Program, ahead: float | timedelta | None) -> tuple[Program, int | None]:
+def _without_bound(program: Program, ahead: float | str | timedelta | None) -> tuple[Program, int | None]:
     """Return a program that takes what lies ahead, and the bound on that, which holds where rows come in."""
     own = copy(program)
     own.settings = replace(program.settings, max_ahead=None)
@@ -100,7 +100,7 @@ def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     order: str | None = None, unit: str = "s", select: str | None = None, envelope: bool = False,
     match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
-    ahead: float | timedelta | None = None,
+    ahead: float | str | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of tables cause in an engine, which then goes on from there."""
     engine.unfinished = None

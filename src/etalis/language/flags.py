@@ -17,9 +17,11 @@ from typing import TypeVar
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Const, LabelProperty, Program, Property, Rule, SetFlag, Term
+from etalis.language.units import seconds_of
 from etalis.language.wording import listing, written
 from etalis.logic.term import Value, to_value
-from etalis.temporal.interval import to_microseconds
+from etalis.temporal.duration import DurationError
+from etalis.temporal.interval import to_microseconds, to_seconds
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 
 ON_OFF = ("on", "off")
@@ -176,13 +178,13 @@ def settings(program: Program, given: Mapping[str, object] = MappingProxyType({}
     False
     """
     flags = [f for f in program.items if isinstance(f, SetFlag)]
-    flags += [SetFlag(name, Const(to_value(value))) for name, value in given.items()]
+    flags += [SetFlag(name, Const(_outside(value))) for name, value in given.items()]
     problems = [problem for flag in flags for problem in flag_problems(flag)]
-    values = {name: row.default for name, row in FLAGS.items()} | {f.name: _constant(f.value) for f in flags}
     if not problems:
         problems += [*garbage_problems(flags), *limit_problems(flags)]
     if problems:
         raise ProgramError(*problems)
+    values = {name: row.default for name, row in FLAGS.items()} | {f.name: _given(f) for f in flags}
     return Settings(
         policy=values["event_consumption_policy"],
         relations=values["interval_relations"],
@@ -230,19 +232,19 @@ def with_limits(default: Settings, given: Mapping[str, object]) -> Settings:
     return found
 
 
-def with_ahead(default: Settings, given: float | timedelta | None) -> Settings:
+def with_ahead(default: Settings, given: float | str | timedelta | None) -> Settings:
     """Return settings with another bound on how far ahead events may end, if one is given; -1 for none.
 
-    >>> with_ahead(Settings(), timedelta(minutes=1)).max_ahead
-    60000000
+    >>> with_ahead(Settings(), timedelta(minutes=1)).max_ahead, with_ahead(Settings(), "10 min").max_ahead
+    (60000000, 600000000)
     """
     if given is None:
         return default
-    seconds = given.total_seconds() if isinstance(given, timedelta) else given
-    problems = list(flag_problems(SetFlag("max_ahead", Const(to_value(seconds)))))
+    flag = SetFlag("max_ahead", Const(_outside(given)))
+    problems = list(flag_problems(flag))
     if problems:
         raise ProgramError(*problems)
-    return replace(default, max_ahead=_duration(seconds))
+    return replace(default, max_ahead=_duration(_given(flag)))
 
 
 def _duration(seconds: Value) -> int | None:
@@ -251,7 +253,7 @@ def _duration(seconds: Value) -> int | None:
 
 def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
     """Return the longest duration that the flag and the rules' properties of a name give."""
-    given = [values[name], *(_constant(p.value) for p in _properties(program) if p.name == name)]
+    given = [values[name], *(seconds_of(p.value) for p in _properties(program) if p.name == name)]
     return max((to_microseconds(seconds) for seconds in given if seconds != -1), default=without)
 
 
@@ -276,7 +278,7 @@ def rule_settings(default: Settings, rule: Rule) -> tuple[str, int | None]:
             case "policy":
                 policy = _constant(given.value)
             case "window":
-                windows.append(to_microseconds(_constant(given.value)))
+                windows.append(to_microseconds(seconds_of(given.value)))
     return policy, min(windows, default=None)
 
 
@@ -298,13 +300,16 @@ def flag_problems(flag: SetFlag) -> Iterator[Problem]:
 
 
 def _value_problems(row: Flag, flag: SetFlag) -> Iterator[Problem]:
-    value = _constant(flag.value)
     place = flag.value.span or flag.span
+    try:
+        value, hint = _given(flag), None
+    except DurationError as error:
+        value, hint = None, error.hint
     if not _takes(row, value):
         if row.name == "event_consumption_policy":
             yield unknown_policy(flag.value, place)
         else:
-            yield Problem("E208", f"the flag {row.name} takes {_range(row)}, not {written(flag.value)}", place)
+            yield Problem("E208", f"the flag {row.name} takes {_range(row)}, not {written(flag.value)}", place, hint)
     elif value in row.later or ("*" in row.later and value != row.default):
         wanted = f"{row.name}({written(flag.value)})"
         yield Problem("E207", f"{wanted} is not available in this version", place, "leave the line out")
@@ -327,7 +332,7 @@ def _range(row: Flag) -> str:
         case "limit":
             return "a positive integer, or -1 for none"
         case _:
-            return "a positive number of seconds, or -1 for none"
+            return "a duration (10 min, or a number of seconds), or -1 for none"
 
 
 def garbage_problems(flags: list[SetFlag]) -> Iterator[Problem]:
@@ -337,7 +342,7 @@ def garbage_problems(flags: list[SetFlag]) -> Iterator[Problem]:
     if control is None or _constant(control.value) != "general":
         return
     if window is None or _constant(window.value) == -1:
-        hint = "add `:- set_flag(garbage_window, Seconds).`"
+        hint = "add `:- set_flag(garbage_window, 10 min).`"
         yield Problem("E208", "garbage_control(general) needs a garbage_window", control.span, hint)
 
 
@@ -374,12 +379,19 @@ def property_problems(given: Property, *, checked: bool) -> Iterator[Problem]:
             if value not in POLICIES:
                 yield unknown_policy(given.value, place)
         case _:
-            if not isinstance(value, int | float):
-                yield Problem(
-                    "E210", f"the property {given.name} takes a number of seconds, not {written(given.value)}", place
-                )
-            elif value < 0:
-                yield Problem("E212", f"a window cannot be negative: {written(given.value)}", place)
+            yield from _window_problems(given, place)
+
+
+def _window_problems(given: Property, place: Span | None) -> Iterator[Problem]:
+    try:
+        value, hint = seconds_of(given.value), None
+    except DurationError as error:
+        value, hint = None, error.hint
+    if not isinstance(value, int | float):
+        message = f"the property {given.name} takes a duration, not {written(given.value)}"
+        yield Problem("E210", message, place, hint)
+    elif value < 0:
+        yield Problem("E212", f"a window cannot be negative: {written(given.value)}", place)
 
 
 def unknown_policy(value: Term, place: Span | None) -> Problem:
@@ -395,3 +407,14 @@ def _limit(value: Value) -> Value:
 
 def _constant(term: Term) -> Value:
     return term.value if isinstance(term, Const) else None
+
+
+def _given(flag: SetFlag) -> Value:
+    """Return the value of a flag; that of one that takes a duration is seconds, however it is written."""
+    row = FLAGS.get(flag.name)
+    return seconds_of(flag.value) if row is not None and row.number == "seconds" else _constant(flag.value)
+
+
+def _outside(value: object) -> Value:
+    """Return a value given from outside as one of the language."""
+    return to_value(to_seconds(to_microseconds(value)) if isinstance(value, timedelta) else value)

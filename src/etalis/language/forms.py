@@ -14,6 +14,7 @@ from etalis.language.reader import Reader
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Aggregate, AnyOf, Binary, Compound, Const, Isolated, Negation, Pattern, Term
 from etalis.language.tokens import ClauseError, Token, refusal
+from etalis.language.units import refuse_unit
 from etalis.temporal.aggregate import FOLDS
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def read_any_of(parser: PatternParser) -> Pattern:
     patterns = _read_list(parser, _ANY)
     _step(reader, ")", _ANY)
     span = _span_from(reader, token)
+    refuse_unit(reader, number, "`any` counts patterns, and this is a duration", "use within for a window of time")
     value = number.value if isinstance(number, Const) else None
     if not isinstance(value, int) or not 1 <= value <= len(patterns):
         message = f"how many of the {len(patterns)} patterns must be a number from 1 to {len(patterns)}"

@@ -15,8 +15,11 @@ from etalis.language.syntax import (
     Property,
     Rule,
     Term,
+    Var,
 )
 from etalis.language.tokens import refusal
+from etalis.language.units import iso_constant
+from etalis.language.values import variables
 
 _ALARMS = {"exceptionAlarm": "after", "exceptionAlarmAbsoluteDatetime": "at"}
 _LABEL_HINT = "write name rule: Head <- Pattern, or name([property(policy, recent)]) rule: ..."
@@ -47,6 +50,8 @@ def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern, reader: Re
     if kind is None or len(head.args) != 2:
         return Rule(head, pattern, name, properties, None, action, span)
     event, when = head.args
+    if kind == "after" and isinstance(when, Var) and when.name not in variables(pattern):
+        when = iso_constant(when)
     return Rule(to_event(event, reader), pattern, name, properties, Alarm(kind, when, when.span), action, span)
 
 

@@ -6,6 +6,8 @@ from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_a
 from etalis.language.reader import Reader, describe, is_new_clause, missing_stop
 from etalis.language.spelling import suggest
 from etalis.language.tokens import ClauseError, Token
+from etalis.language.units import NUMBERS, wrong_unit
+from etalis.temporal.duration import UNITS
 
 # Words and signs of other languages, and the operator that says the same here.
 _MEANT = {
@@ -14,6 +16,7 @@ _MEANT = {
     "contains": "during", "without": "cnot", "unless": "cnot", "except": "cnot", "if": "where", "when": "where",
     "having": "where", "filter": "where", "in": "within", "for": "within", "times": "ntimes", "repeat": "ntimes",
 }  # fmt: skip
+_UNIT_NAMES = "the units are us, ms, s, min, h, d and week"
 _ARROW_HINT = "is a full stop missing? A rule inside a rule needs brackets"
 _NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
 
@@ -71,5 +74,21 @@ def _wrong_word(reader: Reader, token: Token) -> ClauseError:
     elif token[1] in reader.operators.infix and reader.operators.infix[token[1]].priority == 700:
         hint = f"a condition stands behind `where`: a(X) where X {token[1]} 1"
     else:
-        hint = suggest(word, PATTERN_WORDS) or "the operators are seq, and, or, par, cnot, fnot, where, within, ..."
+        near = suggest(word, PATTERN_WORDS)
+        unit = _wrong_unit(reader, token) if near is None else None
+        if unit is not None:
+            return unit
+        hint = near or "the operators are seq, and, or, par, cnot, fnot, where, within, ..."
     return reader.refusal("E109", f"{describe(token)} is not an operator of patterns", token, hint)
+
+
+def _wrong_unit(reader: Reader, token: Token) -> ClauseError | None:
+    """Say what is wrong with a word behind a number, which in a pattern can only be its unit."""
+    if (
+        reader.tokens[reader.at - 1][0] in NUMBERS
+        and token[0] == "name"
+        and token[1][0].isalpha()
+        and token[1] not in UNITS
+    ):
+        return wrong_unit(reader) or reader.refusal("E125", f"{describe(token)} is no unit of time", token, _UNIT_NAMES)
+    return wrong_unit(reader)

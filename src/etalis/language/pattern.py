@@ -175,8 +175,7 @@ class PatternParser:
         token = reader.tokens[reader.at]
         kind, value, _, _ = token
         if kind == "number" or kind == "rational":
-            reader.at += 1
-            operand: Operand = TimePoint(quantity.microseconds(reader, token), reader.span_of(token))
+            operand: Operand = TimePoint(quantity.time_point(reader), self._span_from_token(token))
         elif kind == "punct" and value == "(":
             operand = self._bracketed()
         elif kind in ("name", "quoted", "string", "var"):
@@ -194,8 +193,7 @@ class PatternParser:
         token = reader.tokens[reader.at]
         if token[0] not in ("number", "rational"):
             raise reader.refusal("E115", "a number of seconds belongs behind the dot", token, "write (a seq b).10")
-        reader.at += 1
-        return Within(pattern, quantity.microseconds(reader, token), self._span_from(pattern))
+        return Within(pattern, quantity.time_point(reader), self._span_from(pattern))
 
     def _bracketed(self) -> Operand:
         reader = self.reader
@@ -257,8 +255,8 @@ class PatternParser:
             reader.at += 1
             return self._absent(token, limit)
         if kind == "name" and value == "-" and after[0] in ("number", "rational"):
-            reader.at += 2
-            return TimePoint(-quantity.microseconds(reader, after), Span(reader.source, start, after[3]))
+            reader.at += 1
+            return TimePoint(-quantity.time_point(reader), self._span_from_token(token))
         is_sign = kind == "name" and not value[0].isalnum()
         if kind == "var" or is_sign or find_operator(token) is not None:
             raise wrong_operand(reader, token)

@@ -1,67 +1,73 @@
-"""Numbers inside patterns: durations and times in seconds, counts, bounds of repetitions.
+"""Numbers inside patterns: durations and times, counts, bounds of repetitions.
 
-Seconds are read exactly, as the text has them (1.5, 1r3, 5*60), and rounded once, to microseconds.
+Seconds are read exactly, as the text has them (1.5, 1r3, 5*60, 10 min), and rounded once, to microseconds.
 """
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from etalis.errors import Span
 from etalis.language.operators import ARGUMENT
 from etalis.language.reader import Reader
 from etalis.language.syntax import Compound, Const, Term, Var
-from etalis.language.tokens import Token, refusal
+from etalis.language.tokens import refusal
+from etalis.language.units import NUMBERS, exact, read_iso, read_number, refuse_unit
+from etalis.temporal.duration import DurationError, parse_duration
 from etalis.temporal.interval import to_microseconds
 
-_UNITS = {"ms": Fraction(1, 1000)} | {
-    name: Fraction(seconds)
-    for name, seconds in {"sec": 1, "min": 60, "hour": 3600, "day": 86400, "week": 604800}.items()
-}
-_UNIT_NAMES = {"s": "sec", "second": "sec", "minute": "min", "h": "hour", "d": "day", "m": "min", "millisecond": "ms"}
-_SECONDS = "durations are numbers of seconds: within 60"
+_NO_DURATION = "write a number of seconds, or a number with its unit: within 90, within 10 min, within PT10M"
+
+_ALMOST_ISO = re.compile(r"PT?\d")
+_VARIABLE = "write a length, within 10 min, or compare the times: check (t1(S), t2(E), E - S =< N)"
 
 
-def microseconds(reader: Reader, token: Token) -> int:
-    """Return the time that the number at a token means."""
-    return to_microseconds(_exact(token[1], reader.span_of(token)))
+def time_point(reader: Reader) -> int:
+    """Read the number that a reader stands at as a time in seconds since 1970, or with its unit."""
+    reader.rationals = True
+    found = read_number(reader)
+    reader.rationals = False
+    return to_microseconds(exact(found.value, found.span if reader.tokens[reader.at - 1][0] in NUMBERS else None))
 
 
 def duration(reader: Reader) -> int:
-    """Read a duration in seconds."""
+    """Read a duration: seconds or an expression of such, perhaps with units, ISO 8601, or text in quotes."""
     first = reader.tokens[reader.at]
-    reader.rationals = True
-    term = reader.term(ARGUMENT)
-    reader.rationals = False
-    seconds = _evaluate(term)
+    seconds = read_iso(reader)
     if seconds is None:
-        raise reader.refusal("E115", "this is no duration", first, _SECONDS)
+        reader.rationals = True
+        term = reader.term(ARGUMENT)
+        reader.rationals = False
+        if isinstance(term, Var) and _ALMOST_ISO.match(term.name):
+            raise reader.refusal(
+                "E127", f"`{term.name}` is no duration of ISO 8601", first, "write PT10M, P1DT2H, PT0.5S"
+            )
+        if isinstance(term, Var):
+            raise reader.refusal("E115", "the length of a window is no variable", first, _VARIABLE)
+        seconds = _evaluate(term) if first[0] not in ("quoted", "string") else _quoted(term)
+    if seconds is None:
+        raise reader.refusal("E115", "this is no duration", first, _NO_DURATION)
     if seconds < 0:
-        raise reader.refusal("E115", "a duration cannot be negative", first, _SECONDS)
-    _refuse_unit(reader, seconds)
+        raise reader.refusal("E115", "a duration cannot be negative", first, _NO_DURATION)
     return to_microseconds(seconds)
 
 
-def _refuse_unit(reader: Reader, seconds: Fraction) -> None:
-    """Say what to write where a unit follows the number."""
-    token = reader.tokens[reader.at]
-    if token[0] != "name":
-        return
-    word = token[1].lower()
-    unit = _UNIT_NAMES.get(word) or _UNIT_NAMES.get(word.rstrip("s")) or word.rstrip("s")
-    if word == "ms":
-        unit = "ms"
-    if unit in _UNITS:
-        meant = seconds * _UNITS[unit]
-        text = str(meant.numerator if meant.denominator == 1 else float(meant))
-        raise reader.refusal("E115", "a duration has no unit: it is a number of seconds", token, f"write within {text}")
+def _quoted(term: Term) -> Fraction | None:
+    """Return the seconds of a duration that is given as text."""
+    if not isinstance(term, Const):
+        return None
+    try:
+        return parse_duration(term.value)
+    except DurationError as error:
+        raise refusal(error.code, error.message, _place(term), error.hint) from None
 
 
 def _evaluate(term: Term) -> Fraction | None:
     """Return the exact value of an expression of numbers, None if it is something else."""
     match term:
         case Const(value=int() | float() | Fraction() as value, span=span):
-            return _exact(value, span)
+            return exact(value, span)
         case Compound(name="-", args=(only,)):
             inner = _evaluate(only)
             return None if inner is None else -inner
@@ -84,19 +90,16 @@ def _apply(name: str, a: Fraction, b: Fraction) -> Fraction:
             return a / b
 
 
-def _exact(value: int | float | Fraction, span: Span | None) -> Fraction:
-    """Return a number as it is written: 0.1 is a tenth. Very long or scientific ones go through the float."""
-    if isinstance(value, float) and span is not None:
-        text = span.source.text[span.start : span.end].replace("_", "")
-        if len(text) <= 40 and "e" not in text.lower():
-            return Fraction(text)
-    return Fraction(value)
-
-
 def count(reader: Reader) -> int:
     """Read how many elements `last` looks back."""
     token = reader.tokens[reader.at]
     term = reader.term(ARGUMENT)
+    refuse_unit(
+        reader,
+        term,
+        "`last` counts elements, and this is a duration",
+        "use within for a window of time: aggregate(...) within 10 min",
+    )
     if isinstance(term, Const) and isinstance(term.value, int) and term.value > 0:
         return term.value
     raise reader.refusal("E115", "how many elements: a whole number, at least 1", token, "write aggregate(...) last 10")
@@ -107,19 +110,25 @@ def bounds(reader: Reader) -> tuple[Term, Term]:
     term = reader.term(ARGUMENT)
     match term:
         case Compound(name=",", args=(least, most)):
-            _check_bound(least)
-            _check_bound(most)
+            _check_bound(reader, least)
+            _check_bound(reader, most)
             if isinstance(least, Const) and isinstance(most, Const) and least.value > most.value:
                 raise refusal(
                     "E115", f"from {least.value} to {most.value} times is never", _place(term), "write (least, most)"
                 )
             return least, most
         case _:
-            _check_bound(term)
+            _check_bound(reader, term)
             return term, term
 
 
-def _check_bound(term: Term) -> None:
+def _check_bound(reader: Reader, term: Term) -> None:
+    refuse_unit(
+        reader,
+        term,
+        "`ntimes` counts events, and this is a duration",
+        "use within for a window of time: (a ntimes 3) within 10 min",
+    )
     if isinstance(term, Var) or (isinstance(term, Const) and isinstance(term.value, int) and term.value > 0):
         return
     hint = "write a ntimes 3, a ntimes (2, 5) or a ntimes N"

@@ -13,6 +13,7 @@ from etalis.errors import Source, Span
 from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOperators, Operator, is_arrow
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.tokens import ClauseError, Token, refusal
+from etalis.language.units import read_number, wrong_unit
 from etalis.logic.term import real
 
 MAX_DEPTH = 200
@@ -27,7 +28,7 @@ _WORDS = ("name", "quoted")
 class Reader:
     """Reads terms from the tokens of one clause."""
 
-    __slots__ = ("anonymous", "at", "bracketed", "depth", "operators", "rationals", "source", "tokens")
+    __slots__ = ("anonymous", "at", "bracketed", "depth", "measured", "operators", "rationals", "source", "tokens")
 
     def __init__(self, source: Source, operators: GoalOperators) -> None:
         self.source = source
@@ -42,6 +43,7 @@ class Reader:
         self.depth = 0
         self.anonymous = 0
         self.bracketed: list[Compound] = []
+        self.measured: list[Const] = []
 
     def term(self, limit: int) -> Term:
         """Read a term that binds at most as loosely as `limit`."""
@@ -108,12 +110,21 @@ class Reader:
         if kind == "var":
             self.at += 1
             return self._variable(value, Span(self.source, start, end))
-        if kind == "number" or kind == "string" or (kind == "rational" and self.rationals):
+        if kind == "number" or kind == "rational":
+            return self._number(token)
+        if kind == "string":
             self.at += 1
             return Const(value, Span(self.source, start, end))
         if kind == "punct" and value in _CLOSERS:
             return self._bracketed(token)
         raise self._wrong_start(token)
+
+    def _number(self, token: Token) -> Const:
+        """Read a number, perhaps with units; a fraction stands only where it is exact."""
+        found = read_number(self)
+        if isinstance(found.value, Fraction) and not self.rationals:
+            raise self._wrong_start(token)
+        return found
 
     def _wrong_start(self, token: Token) -> ClauseError:
         if token[0] == "rational":
@@ -149,11 +160,10 @@ class Reader:
         return Compound(value, (argument,), span), row.priority
 
     def _negative(self, number: Token, start: int) -> Term:
-        if number[0] == "rational" and not self.rationals:
-            raise self._wrong_start(number)
-        self.at += 1
-        value = -number[1]
-        return Const(real(value) if isinstance(value, float) else value, Span(self.source, start, number[3]))
+        found = self._number(number)
+        value = -found.value
+        span = Span(self.source, start, self.tokens[self.at - 1][3])
+        return Const(real(value) if isinstance(value, float) else value, span)
 
     def _takes_argument(self, after: Token) -> bool:
         """Tell whether a prefix operator is followed by its argument, or stands for itself."""
@@ -303,8 +313,11 @@ class Reader:
             return self._never_closed(opening)
         if opening is None and is_new_clause(self, on_margin=True):
             return missing_stop(self)
+        row = self.operators.infix.get(self._infix_name(value)) if kind in _WORDS else None
+        unit = wrong_unit(self) if row is None else None
+        if unit is not None:
+            return unit
         if kind in _WORDS:
-            row = self.operators.infix.get(self._infix_name(value))
             if row is None:
                 return self.refusal("E109", f"{describe(token)} is not an operator", token)
             return self._wrong_operator(token, row, opening)

@@ -18,6 +18,7 @@ from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target,
 from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.spark.batch import Form, plan_detection
+from etalis.spark.durations import to_duration
 from etalis.spark.startup import active_session, check_pyspark, session
 from etalis.spark.store import Store
 from etalis.spark.stream.restart import query_of
@@ -270,10 +271,19 @@ def _writer(setup: Setup, results: Any, targets: list[Target]) -> Any:
 
 def _begin(writer: Any, pipeline: Pipeline) -> Any:
     run = pipeline.run
-    trigger = {"availableNow": True} if run.trigger == AVAILABLE_NOW else {"processingTime": run.trigger}
+    trigger = {"availableNow": True} if run.trigger == AVAILABLE_NOW else {"processingTime": _interval(run.trigger)}
     writer = writer.trigger(**trigger).outputMode("append")
     (sink,) = pipeline.sinks if len(pipeline.sinks) == 1 else (None,)
     return writer.toTable(sink.table) if sink is not None and sink.format == "table" else writer.start()
+
+
+def _interval(text: str) -> str:
+    """Return a duration as Spark reads it.
+
+    >>> _interval("1 min 30 s")
+    '90000000 microseconds'
+    """
+    return f"{to_duration('trigger', text)} microseconds"
 
 
 def _await(query: Any, stop: threading.Event, progress: Progress) -> bool:

@@ -278,7 +278,7 @@ FLAGS = Kind("a table of flags", _flags)
 COUNT = Kind("a whole number above 0", _number(1, 1 << 31))
 PORT = Kind("the number of a port", _number(0, 65_535))
 YES_NO = Kind("true or false", _flag)
-DURATION = Kind('seconds, or a text such as "10 minutes"', _duration)
+DURATION = Kind('seconds, or a text such as "10 min"', _duration)
 
 # section: (its class, whether there may be several, key: kind of value)
 _SOURCE = {
@@ -299,7 +299,7 @@ _RUN = {
     "trigger": Kind('"once", "available_now", or a text such as "10 seconds"', _trigger), "checkpoint": PLACE,
     "lateness": DURATION, "reporting": _one_of(*REPORTING), "idle": DURATION, "clock": YES_NO,
     "unit": _one_of(*UNITS), "shards": COUNT,
-    "ahead": Kind('seconds, a text such as "10 minutes", or "none"', _ahead),
+    "ahead": Kind('seconds, a text such as "10 min", or "none"', _ahead),
     "max_rejected": Kind("a number of rows, or a share of all such as 0.01", _bound), "allow_dropped": YES_NO,
 }  # fmt: skip
 SECTIONS: Mapping[str, tuple[type, bool, Mapping[str, Kind]]] = {

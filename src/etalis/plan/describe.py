@@ -23,6 +23,7 @@ from etalis.plan.wording import (
     relation_test,
     term_text,
     test_text,
+    window_text,
 )
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import Policy
@@ -159,7 +160,9 @@ def _describe(node: p.Node, parts: Sequence[Step]) -> Step:
         case p.Deadline(absent=absent, duration=duration):
             what = event_text(absent) if isinstance(absent, p.Source) else "..."
             kept = f"{_columns(node.left.exports)}, until {seconds(duration)} s after its end"
-            return Step("operator", f"seq (not {what} within {seconds(duration)})", (), (Input("a", parts[0], kept),))
+            return Step(
+                "operator", f"seq (not {what} within {window_text(duration)})", (), (Input("a", parts[0], kept),)
+            )
         case _:
             assert_never(node)
 

@@ -8,6 +8,7 @@ from etalis.language.operators import CLAUSE, GoalOperators
 from etalis.language.printer import Printer, seconds
 from etalis.language.syntax import Compound, Const, EventPattern, Term
 from etalis.plan import algebra as p
+from etalis.temporal.duration import show_duration
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
@@ -66,7 +67,7 @@ def test_text(test: p.Test) -> str:
     """Write a test as the language does."""
     match test:
         case p.Window(duration=duration):
-            return f"within {seconds(duration)}"
+            return f"within {window_text(duration)}"
         case p.Goal(kind=kind, goal=goal):
             return f"{kind} {term_text(goal)}"
         case p.Absent(kind=kind, joined=joined, window=window):
@@ -79,6 +80,16 @@ def test_text(test: p.Test) -> str:
             return f"do {term_text(goal)}"
         case _:
             assert_never(test)
+
+
+def window_text(length: int) -> str:
+    """Write microseconds as the language counts them, in seconds, and with units where these are easier to read.
+
+    >>> window_text(5_000_000), window_text(600_000_000)
+    ('5', '600 (10 min)')
+    """
+    shown = show_duration(length)
+    return seconds(length) + ("" if shown is None else f" ({shown})")
 
 
 def names(variables: tuple[str, ...] | list[str]) -> str:

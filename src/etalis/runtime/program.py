@@ -242,7 +242,7 @@ class Program:
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
-        limits: Mapping[str, object] = MappingProxyType({}), ahead: float | timedelta | None = None,
+        limits: Mapping[str, object] = MappingProxyType({}), ahead: float | str | timedelta | None = None,
         wall: Callable[[], Any] | None = None,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
@@ -250,8 +250,9 @@ class Program:
         What goals write goes to `output`, piece by piece; without it to `sys.stdout`. The time that goals see is that
         of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
         and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`,
-        `ahead` (seconds or a timedelta, -1 for none) before `max_ahead`: an event that ends further ahead of the latest
-        time before it, or of the clock `wall` if there is one, is a dead letter and moves nothing.
+        `ahead` (seconds, a text such as "10 min" or a timedelta, -1 for none) before `max_ahead`: an event that ends
+        further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
+        nothing.
         """
         self.tell_unknown()
         engine = Engine(

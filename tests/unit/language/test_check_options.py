@@ -40,7 +40,7 @@ def test_flags_that_are_not_available_yet() -> None:
         ("max_derivations, 0", "the flag max_derivations takes a positive integer, not 0"),
         (
             "garbage_window, soon",
-            "the flag garbage_window takes a positive number of seconds, or -1 for none, not soon",
+            "the flag garbage_window takes a duration (10 min, or a number of seconds), or -1 for none, not soon",
         ),
         ("garbage_control, general", "garbage_control(general) needs a garbage_window"),
         ("interval_relations, loose", "the flag interval_relations takes strict or weak, not loose"),
@@ -74,9 +74,9 @@ def test_unknown_policy() -> None:
     ("given", "expected"),
     [
         ("windov, 5", "E209 unknown property windov"),
-        ("window, long", "E210 the property window takes a number of seconds, not long"),
+        ("window, long", "E210 the property window takes a duration, not long"),
         ("event_rule_window, -1", "E212 a window cannot be negative: -1"),
-        ("ooo_window, soon", "E210 the property ooo_window takes a number of seconds, not soon"),
+        ("ooo_window, soon", "E210 the property ooo_window takes a duration, not soon"),
     ],
 )
 def test_properties(given: str, expected: str) -> None:

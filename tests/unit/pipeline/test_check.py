@@ -178,14 +178,14 @@ def test_what_does_not_fit(folder: Path, old: str, new: str, problem: str) -> No
             STREAM + "max_rejected = 1.5\n",
             "20 E704: max_rejected is a number of rows, or a share of all such as 0.01, not",
         ),
-        (STREAM + 'ahead = "soon"\n', '20 E704: ahead is seconds, a text such as "10 minutes", or "none", not'),
+        (STREAM + 'ahead = "soon"\n', '20 E704: ahead is seconds, a text such as "10 min", or "none", not'),
         (
             STREAM.replace("10 seconds", "available_now") + "clock = true\n",
             "20 E705: a clock has no end, and available_now",
         ),
         (GOOD + "[run]\nclock = true\n", "17 E705: clock is for streams, and this runs once"),
         (GOOD + '[run]\ntrigger = "often"\n', '17 E704: trigger is "once", "available_now", or a text such as'),
-        (GOOD + '[run]\nlateness = "5 parsecs"\n', '17 E704: lateness is seconds, or a text such as "10 minutes"'),
+        (GOOD + '[run]\nlateness = "5 parsecs"\n', '17 E704: lateness is seconds, or a text such as "10 min"'),
         (STREAM.replace('checkpoint = "state"\n', ""), "16 E703: a stream needs a checkpoint (say where state is kept"),
         (STREAM.replace('event = "fraud"', 'mode = "overwrite"'), "15 E705: a stream appends, it overwrites nothing"),
         (

@@ -53,14 +53,14 @@ rule 1: fraud(Card, Total), reported
    │  a.end < b.start; on the hull
    │  policy recent
    │  join key: Card
-   │  within 600
+   │  within 600 (10 min)
    │  where A \= B, Total is X + Y
    ├─ a: withdrawal(Card, A, X)
    │     kept: A, X, interval by Card, until 600 s after its end or matched
-   │     within 600
+   │     within 600 (10 min)
    └─ b: withdrawal(Card, B, Y)
          kept: nothing: no partner can come later
-         within 600
+         within 600 (10 min)
 
 policies
   recent  the latest candidate; what was matched leaves; the arriving instance waits only if it found none
