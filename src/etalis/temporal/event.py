@@ -15,7 +15,7 @@ from typing import Any
 
 from etalis.logic.measure import count_cells
 from etalis.logic.term import Real, Struct, Value, decimal_text, format_atom, format_value, order_key
-from etalis.temporal.interval import to_datetime, to_seconds
+from etalis.temporal.interval import to_datetime, to_iso, to_seconds
 
 _item = tuple.__getitem__
 _WRITABLE = 14_000  # bits of an integer that Python writes
@@ -154,6 +154,17 @@ class Event(tuple[Any, ...]):
 
     def __repr__(self) -> str:
         return f"{self.atom} [{self.start}, {self.end}]"
+
+    def __format__(self, spec: str) -> str:
+        """Write the event, with `iso` its times as dates in UTC; other specifications are those of text.
+
+        >>> f"{Event.make('a', (1,), 0, 2_500_000):iso}"
+        'a(1) [1970-01-01T00:00:00Z, 1970-01-01T00:00:02.500000Z]'
+        """
+        if spec != "iso":
+            return format(str(self), spec)
+        sign = "-" if self.sign < 0 else ""
+        return f"{sign}{self.atom} [{to_iso(self.start_time)}, {to_iso(self.end_time)}]"
 
     def to_dict(self) -> dict[str, Any]:
         """Return name, attributes, start, end and rule as plain Python data."""

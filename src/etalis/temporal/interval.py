@@ -159,3 +159,12 @@ def to_seconds(time: int) -> int | float:
 def to_datetime(time: int) -> datetime:
     """Turn microseconds into a datetime in UTC."""
     return _EPOCH + timedelta(microseconds=time)
+
+
+def to_iso(time: int) -> str:
+    """Write microseconds as a moment of ISO 8601 in UTC.
+
+    >>> to_iso(2_000_000), to_iso(1_500_000)
+    ('1970-01-01T00:00:02Z', '1970-01-01T00:00:01.500000Z')
+    """
+    return to_datetime(time).replace(tzinfo=None).isoformat() + "Z"
