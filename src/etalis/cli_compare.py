@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +20,7 @@ from etalis.cli_report import (
     ProgramFile,
     Sort,
     TimeColumn,
+    Times,
     Unit,
     in_time_order,
     load,
@@ -29,8 +30,10 @@ from etalis.cli_report import (
 from etalis.errors import ConditionError
 from etalis.formats import feed, in_order, read
 from etalis.formats.row import reading_of
+from etalis.formats.seen import Seen
+from etalis.formats.written import TimeForm, record_of, text_of
 from etalis.runtime.comparison import GAINED, compare_matches
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, to_text
 
 
 def compare(
@@ -44,6 +47,7 @@ def compare(
     time: TimeColumn = None,
     unit: Unit = "s",
     sort: Sort = False,
+    times: Times = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
     facts: Facts = None,
     rdf: Rdf = None,
@@ -56,13 +60,14 @@ def compare(
     with reporting():
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
         errors: list[ConditionError] = []
+        form = TimeForm(Seen(), times)
 
         def matches(path: Path, letters: Letters) -> Iterator[Event]:
             program = load(path, given)
             engine = program.engine(
                 policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=errors.append
             )
-            reading = reading_of(program, event=event, time=time, unit=unit)
+            reading = replace(reading_of(program, event=event, time=time, unit=unit), seen=form.seen)
             items = read(events, reading, format=format_)
             ordered = in_time_order(items) if sort else in_order(items)
             yield from feed(engine, letters.following(ordered), on_bad=letters.add_bad, as_given=True)
@@ -71,7 +76,8 @@ def compare(
         before, after = Letters(), Letters()
         differences = compare_matches(matches(old, before), matches(new, after))
         for difference in differences:
-            print(json.dumps(difference.to_dict(), ensure_ascii=False) if as_json else difference)
+            record = {"change": difference.change, **record_of(difference.match, form)}
+            print(to_text(record) if as_json else f"{difference.change} {text_of(difference.match, form)}")
         gained = sum(difference.change == GAINED for difference in differences)
         print(f"{gained:,} gained, {len(differences) - gained:,} lost", file=sys.stderr)
         if before.report() or after.report():

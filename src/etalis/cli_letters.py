@@ -18,8 +18,10 @@ from etalis.cli_report import count
 from etalis.errors import InputError, Problem
 from etalis.formats import Bad, Item, Place, Row
 from etalis.formats.row import show_bytes
+from etalis.formats.written import SECONDS, TimeForm, moment_of
 from etalis.runtime.order import DeadLetter
 from etalis.temporal.event import to_text
+from etalis.temporal.interval import to_microseconds
 
 SHOWN = 10
 FIRST = 1_000  # rows of a file: if none of them can be read, the rest is not either
@@ -30,8 +32,10 @@ class Letters:
     """What was not taken: written down, counted, the first ones kept to be shown."""
 
     def __init__(
-        self, path: Path | None = None, *, append: bool = False, most: int | None = None, is_endless: bool = False
-    ) -> None:
+        self, path: Path | None = None, *, append: bool = False, most: int | None = None, is_endless: bool = False,
+        times: TimeForm = SECONDS,
+    ) -> None:  # fmt: skip
+        self.times = times
         self.bad = self.refused = self.rows = 0
         self._bad: list[Problem] = []
         self._refused: list[str] = []
@@ -78,7 +82,14 @@ class Letters:
         if len(self._refused) < SHOWN:
             where = "" if place is None else f"{place.source}:{place.line}:1: "
             self._refused.append(f"{where}{letter.name} was not taken: {letter.reason}")
-        self._write({**letter.to_dict(), **({} if place is None else _place(place))})
+        self._write({**letter.to_dict(), **self._dates(letter), **({} if place is None else _place(place))})
+
+    def _dates(self, letter: DeadLetter) -> dict[str, str]:
+        """Return the times of a letter as dates, if times came as such."""
+        if not self.times.dates or letter.start is None or letter.end is None:
+            return {}
+        start, end = to_microseconds(letter.start), to_microseconds(letter.end)
+        return {"start": moment_of(start, self.times), "end": moment_of(end, self.times)}
 
     def _write(self, letter: dict[str, Any]) -> None:
         if self._file is not None:

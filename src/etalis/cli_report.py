@@ -22,6 +22,7 @@ from etalis.cli_knowledge import Given
 from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS
+from etalis.formats.written import FORMS
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
@@ -60,6 +61,7 @@ Format = Annotated[str | None, one_of(FORMATS, "Format of events, if the file's 
 EventName = Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")]
 TimeColumn = Annotated[str | None, typer.Option(help="Column of time.")]
 Unit = Annotated[str, one_of(UNITS, "Unit of times given as numbers.")]
+Times = Annotated[str | None, one_of(FORMS, "How times are shown: as dates, as seconds; without it as they came.")]
 Sort = Annotated[bool, typer.Option("--sort", help="Read all events first and sort them by time.")]
 
 

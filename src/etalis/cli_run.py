@@ -30,6 +30,7 @@ from etalis.cli_report import (
     ProgramFile,
     Sort,
     TimeColumn,
+    Times,
     Unit,
     load,
     one_of,
@@ -41,11 +42,13 @@ from etalis.cli_stream import NO_BOUND, Stopping, Stream, stopping, wall_clock
 from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
+from etalis.formats.written import TimeForm
 from etalis.runtime.engine import Engine
 from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds
 
+DATES = "dates"  # a note of an engine: times have been shown as dates
 _NONE = "none"
 
 
@@ -97,6 +100,7 @@ def run(
     close: Close = False,
     output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
+    times: Times = None,
     dead_letters: DeadLetterFile = None,
     max_bad: MostBad = None,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
@@ -117,20 +121,23 @@ def run(
         )  # fmt: skip
         stream.check(compiled)
         goes_on = state is not None and state.exists()
-        letters = Letters(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live)
+        form = TimeForm(reading.seen, times, by_clock=stream.by_clock)
+        letters = Letters(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live, times=form)
         told = partial(print, end="", flush=stream.is_live, file=sys.stderr if output is Output.JSON else sys.stdout)
         engine = open_engine(compiled, state, policy, engine_options(stream, letters) | {"output": told})
+        form = letters.times = replace(form, before=bool(engine.notes.get(DATES)))
         session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=state is None or close)
         visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
         try:
-            show(session.matches(visible), output, to, live=stream.is_live, append=goes_on)
+            show(session.matches(visible), output, to, form, live=stream.is_live, append=goes_on)
         except EtalisError:
             letters.report()
             raise
         if state is not None:
+            engine.notes |= {DATES: 1} if form.dates else {}
             session.store(state)
         if timeline:
-            show_timeline(session.tally, Console(stderr=output is Output.JSON))
+            show_timeline(session.tally, form, Console(stderr=output is Output.JSON))
         session.finish()
 
 

@@ -15,6 +15,7 @@ from rich.text import Text
 from etalis.cli_report import Output, count
 from etalis.errors import InputError, Problem
 from etalis.formats import Item, Row, write
+from etalis.formats.written import TimeForm, json_of, moment_of, text_of
 from etalis.logic.term import format_value
 from etalis.temporal.event import Event
 from etalis.timeline import draw_timeline
@@ -52,31 +53,36 @@ class Tally:
         return f"{count(self.received, 'event')}, {count(self.matched, 'match')}, {seconds:.2f} s"
 
 
-def show(matches: Iterable[Event], output: Output, to: Path | None, *, live: bool, append: bool = False) -> None:
+def show(
+    matches: Iterable[Event], output: Output, to: Path | None, times: TimeForm, *, live: bool, append: bool = False
+) -> None:
     """Store matches, or print them: as they come, a table at the end."""
     if to is not None:
         try:
-            write(matches, to, live=live, append=append)
+            write(matches, to, live=live, append=append, times=times)
         except OSError as error:
             raise InputError(Problem("E401", f"cannot write {to}: {error.strerror}", hint="check its name")) from None
     elif output is Output.TABLE:
-        Console(soft_wrap=not sys.stdout.isatty()).print(draw_table(matches))
+        Console(soft_wrap=not sys.stdout.isatty()).print(draw_table(matches, times))
     else:
+        write_one = json_of if output is Output.JSON else text_of
         for match in matches:
-            print(match.to_json() if output is Output.JSON else match, flush=live)
+            print(write_one(match, times), flush=live)
         sys.stdout.flush()
 
 
-def draw_table(matches: Iterable[Event]) -> Table:
+def draw_table(matches: Iterable[Event], times: TimeForm) -> Table:
     table = Table("event", "attributes", "start", "end", "rule", box=None, pad_edge=False)
-    for match in matches:
+    for match in list(matches):  # what is read last, too, says in which form times came
         attributes = ", ".join(map(format_value, match.args))
-        table.add_row(*map(Text, (match.name, attributes, str(match.start), str(match.end), match.rule or "")))
+        moments = (moment_of(time, times) for time in (match.start_time, match.end_time))
+        table.add_row(*map(Text, (match.name, attributes, *moments, match.rule or "")))
     return table
 
 
-def show_timeline(tally: Tally, console: Console) -> None:
-    for line in draw_timeline(tally.inputs, tally.matches, width=min(console.width, 120)):
+def show_timeline(tally: Tally, times: TimeForm, console: Console) -> None:
+    dates = True if times.dates else None if times.asked is None else False
+    for line in draw_timeline(tally.inputs, tally.matches, width=min(console.width, 120), dates=dates):
         console.print(Text(line.text, _STYLES[line.kind]), soft_wrap=True)
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from rich.cells import cell_len, chop_cells
 
 from etalis.temporal.event import Event
-from etalis.temporal.interval import MICROSECONDS, to_datetime, to_seconds
+from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_seconds
 
 ROWS = 20
 NARROWEST = 40
@@ -47,11 +47,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Where a time falls: `first` in column 0, `last` in the last of `columns`."""
+    """Where a time falls: `first` in column 0, `last` in the last of `columns`; and whether times are `dates`."""
 
     first: int
     last: int
     columns: int
+    dates: bool = False
 
     def column(self, time: int) -> int:
         """Return the column of a time.
@@ -63,8 +64,10 @@ class Scale:
         return 0 if span == 0 else (2 * (time - self.first) * (self.columns - 1) + span) // (2 * span)
 
 
-def draw_timeline(received: Iterable[Event], matches: Iterable[Event], *, width: int = 100) -> list[Line]:
-    """Draw events and matches over one axis.
+def draw_timeline(
+    received: Iterable[Event], matches: Iterable[Event], *, width: int = 100, dates: bool | None = None
+) -> list[Line]:
+    """Draw events and matches over one axis; if nothing is said of times, those after 1973 are `dates`.
 
     >>> inputs = [Event.make("a", (1,), 0, 0), Event.make("b", (1,), 4_000_000, 4_000_000)]
     >>> for line in draw_timeline(inputs, [Event.make("c", (1,), 0, 4_000_000)], width=40):
@@ -82,9 +85,10 @@ def draw_timeline(received: Iterable[Event], matches: Iterable[Event], *, width:
         return [Line("axis", "no events")]
     first, last = min(e.start_time for e in events), max(e.end_time for e in events)
     width = max(width, NARROWEST)
-    unit = _unit(first, last)
+    dates = first >= _CLOCK_FROM if dates is None else dates and first >= EARLIEST and last <= LATEST
+    unit = _unit(first, last) if dates else "seconds"
     gutter = max(cell_len(unit), *(min(cell_len(label), width * 2 // 5) for label, _, _ in above + below))
-    scale = Scale(first, last, width - gutter - 3)
+    scale = Scale(first, last, width - gutter - 3, dates)
     lines = _axis(scale, unit, gutter)
     lines += [_draw_row(row, scale, gutter) for row in above]
     if above and below:
@@ -149,15 +153,13 @@ def _axis(scale: Scale, unit: str, gutter: int) -> list[Line]:
 
 
 def _unit(first: int, last: int) -> str:
-    if first < _CLOCK_FROM:
-        return "seconds"
     days = (to_datetime(first), to_datetime(last))
     return f"{days[0]:%Y-%m-%d} UTC" if days[0].date() == days[1].date() else "UTC"
 
 
 def _ticks(scale: Scale) -> list[tuple[int, str]]:
     """Return the times to mark, as many as fit, at round distances."""
-    steps = _clock_steps(scale) if scale.first >= _CLOCK_FROM else _decimal_steps()
+    steps = _clock_steps(scale) if scale.dates else _decimal_steps()
     for step in steps:
         start = -(-scale.first // step) * step
         if (scale.last - start) // step > scale.columns:
@@ -183,7 +185,7 @@ def _clock_steps(scale: Scale) -> Iterable[int]:
 
 
 def _label(time: int, step: int, scale: Scale) -> str:
-    if scale.first < _CLOCK_FROM:
+    if not scale.dates:
         return f"{to_seconds(time):g}" if abs(time) < 10**12 else str(to_seconds(time))
     moment = datetime.fromtimestamp(time // MICROSECONDS, UTC)
     if step >= _DAY:

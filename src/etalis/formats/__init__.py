@@ -22,6 +22,7 @@ from etalis.formats.event_files import read_event_file
 from etalis.formats.json_lines import read_json_lines
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
+from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
 from etalis.logic.files import FORMATS, STANDARD_INPUT, File, find_files, format_of, reading_file
 from etalis.logic.term import format_value
 from etalis.temporal.event import Event
@@ -175,6 +176,7 @@ def write(
     format: str | None = None,  # noqa: A002
     live: bool = False,
     append: bool = False,
+    times: TimeForm = SECONDS,
 ) -> int:
     """Store results in a file and return how many there were; if they end in an error, those that came before it.
 
@@ -185,27 +187,29 @@ def write(
     kind = format_of(name, format)
     if kind in ("jsonl", "events"):
         with open(name, "a" if append else "w", encoding="utf-8", newline="", buffering=1 if live else -1) as file:
-            return _write_lines(events, file, kind)
+            return _write_lines(events, file, json_of if kind == "jsonl" else clause_of, times)
     found: list[Event] = []
     try:
         found.extend(events)
     finally:
-        _write_table(found, name, kind)
+        _write_table(found, name, kind, times)
     return len(found)
 
 
-def _write_lines(events: Iterable[Event], file: IO[str], kind: str) -> int:
+def _write_lines(
+    events: Iterable[Event], file: IO[str], write_one: Callable[[Event, TimeForm], str], times: TimeForm
+) -> int:
     count = 0
     for event in events:
         count += 1
-        file.write((event.to_json() if kind == "jsonl" else _clause(event)) + "\n")
+        file.write(write_one(event, times) + "\n")
     return count
 
 
-def _write_table(events: list[Event], name: str, kind: str) -> None:
+def _write_table(events: list[Event], name: str, kind: str, times: TimeForm) -> None:
     if kind in ("csv", "tsv"):
         with open(name, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            _write_csv(events, csv.writer(file, delimiter="," if kind == "csv" else "\t"))
+            _write_csv(events, csv.writer(file, delimiter="," if kind == "csv" else "\t"), times)
         return
     import pyarrow.feather
     import pyarrow.parquet
@@ -213,19 +217,16 @@ def _write_table(events: list[Event], name: str, kind: str) -> None:
     from etalis.formats.arrow_tables import to_table
 
     if kind == "parquet":
-        pyarrow.parquet.write_table(to_table(events), name)
+        pyarrow.parquet.write_table(to_table(events, times), name)
     else:
-        pyarrow.feather.write_feather(to_table(events), name)
+        pyarrow.feather.write_feather(to_table(events, times), name)
 
 
-def _write_csv(events: list[Event], writer: Any) -> None:
+def _write_csv(events: list[Event], writer: Any, times: TimeForm) -> None:
     names = column_names(events)
     writer.writerow(["event", "start", "end", *names])
     for event in events:
         cells = [arg if isinstance(arg, str) else format_value(arg) for arg in event.args]
         padding = [""] * (len(names) - len(cells))
-        writer.writerow([event.name, event.start, event.end, *cells, *padding])
-
-
-def _clause(event: Event) -> str:
-    return f"event({event.atom}, [{event.start}, {event.end}])."
+        moments = (moment_of(time, times) for time in (event.start_time, event.end_time))
+        writer.writerow([event.name, *moments, *cells, *padding])

@@ -1,8 +1,8 @@
 """Parquet and Arrow: files and tables, one event per row, and tables of results.
 
 Columns play the parts of `table`; a timestamp column is time as it stands, a number column counts the reading's unit.
-In a table of results a position holds integers, floats or text; one of mixed kinds, or of lists and compound terms, is
-written as program text. An integer outside 64 bits is refused.
+In a table of results times are numbers or time stamps, as they came, and a position holds integers, floats or text; one
+of mixed kinds, or of lists and compound terms, is written as program text. An integer outside 64 bits is refused.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.formats.terms import read_cell_term
+from etalis.formats.written import SECONDS, TimeForm
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import to_objects
 from etalis.logic.files import File
 from etalis.logic.term import Value, format_value, to_value
 from etalis.temporal.event import Event
+from etalis.temporal.interval import MICROSECONDS, to_seconds
 
 BATCH = 10_000
 
@@ -69,18 +71,34 @@ def _read_cell(cell: object, attribute: Attribute, place: Place) -> Value:
         raise place.refuse(first.code, column + first.message, first.hint) from None
 
 
-def to_table(events: Iterable[Event]) -> pa.Table:
+def to_table(events: Iterable[Event], times: TimeForm = SECONDS) -> pa.Table:
     """Return events as a table: event, start, end, and one column per attribute."""
     rows = list(events)
-    moment = pa.timestamp("us", "UTC")
+    start, end = [event.start_time for event in rows], [event.end_time for event in rows]
+    moment = _moment_type([*start, *end], times)
     columns: dict[str, Any] = {
         "event": pa.array([event.name for event in rows], pa.string()),
-        "start": pa.array([event.start_time for event in rows], pa.int64()).cast(moment),
-        "end": pa.array([event.end_time for event in rows], pa.int64()).cast(moment),
+        "start": _to_moments(start, moment),
+        "end": _to_moments(end, moment),
     }
     for i, name in enumerate(column_names(rows)):
         columns[name] = _to_column([event.args[i] if i < len(event.args) else None for event in rows])
     return pa.table(columns)
+
+
+def _moment_type(moments: Sequence[int], times: TimeForm) -> Any:
+    """Return the type of a column of times: seconds where numbers tell them exactly, else time stamps."""
+    if not times.dates and not any(time % MICROSECONDS for time in moments):
+        return pa.int64()
+    if not times.dates and all(round(time / MICROSECONDS * MICROSECONDS) == time for time in moments):
+        return pa.float64()
+    return pa.timestamp("us", "UTC")
+
+
+def _to_moments(moments: Sequence[int], moment: Any) -> Any:
+    if pa.types.is_timestamp(moment):
+        return pa.array(moments, pa.int64()).cast(moment)
+    return pa.array([to_seconds(time) for time in moments], moment)
 
 
 def _to_column(values: list[Value | None]) -> pa.Array:

@@ -19,6 +19,7 @@ from etalis.formats.terms import to_ground
 from etalis.language.attributes import arrange_terms, refuse_order
 from etalis.language.parser import read_clauses
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
+from etalis.language.units import exact
 from etalis.logic.term import Struct, Value, format_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds, to_time
@@ -95,8 +96,12 @@ class _Stream:
         value = to_ground(term)
         try:
             if isinstance(value, Struct):
-                return _calendar(value)
-            return parse_time(value, self.reading.unit)
+                time = _calendar(value)
+                self.reading.seen.stamps = True
+                return time
+            time = parse_time(exact(value, term.span) if isinstance(value, float) else value, self.reading.unit)
+            self.reading.seen.note_time(value)
+            return time
         except (ValueError, OverflowError, TypeError):
             hint = "give seconds (12.5) or datetime(Year, Month, Day, Hour, Minute, Second)"
             message = f"expected a time, found {format_value(value)}"

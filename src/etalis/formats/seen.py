@@ -14,10 +14,11 @@ _NOUNS = {int: "integers", float: "floats", Real: "floats", str: "text", tuple: 
 
 @dataclass(slots=True)
 class Seen:
-    """The types of undeclared attributes, by event and attribute, and whether times were stamps or numbers."""
+    """The types of undeclared attributes, by event and attribute, and whether times were stamps, numbers or both."""
 
     types: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     stamps: bool = False
+    numbers: bool = False
     fractions: bool = False
 
     def note_time(self, moment: Any) -> None:
@@ -30,7 +31,9 @@ class Seen:
                 return
         if isinstance(moment, date) or type(moment).__name__ == "datetime64":
             self.stamps = True
-        elif not isinstance(moment, int) and moment != int(moment):
+            return
+        self.numbers = True
+        if not isinstance(moment, int) and moment != int(moment):
             self.fractions = True
 
     def note_value(self, event: str, attribute: str, value: Value) -> None:

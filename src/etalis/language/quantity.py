@@ -13,7 +13,7 @@ from etalis.language.operators import ARGUMENT
 from etalis.language.reader import Reader
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.tokens import refusal
-from etalis.language.units import NUMBERS, exact, read_iso, read_number, refuse_unit
+from etalis.language.units import exact, read_iso, read_number, refuse_unit
 from etalis.temporal.duration import DurationError, parse_duration
 from etalis.temporal.interval import to_microseconds
 
@@ -28,7 +28,7 @@ def time_point(reader: Reader) -> int:
     reader.rationals = True
     found = read_number(reader)
     reader.rationals = False
-    return to_microseconds(exact(found.value, found.span if reader.tokens[reader.at - 1][0] in NUMBERS else None))
+    return to_microseconds(exact(found.value, found.span))
 
 
 def duration(reader: Reader) -> int:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NUMBERS = ("number", "rational")
 _WORD = re.compile(r"(\d*)([^\W\d]+)")  # `h30min` behind the 1 of `1h30min` is one word
+_DECIMAL = re.compile(r"-?\d+\.\d+")
 _LINE = "write them on one line: 10 min"
 _LOWER = "units are written in small letters: 10 min"
 
@@ -120,11 +121,10 @@ def wrong_unit(reader: Reader) -> ClauseError | None:
 
 def exact(value: int | float | Fraction, span: Span | None) -> Fraction:
     """Return a number as it is written: 0.1 is a tenth. Very long or scientific ones go through the float."""
-    if isinstance(value, float) and span is not None:
-        text = span.source.text[span.start : span.end].replace("_", "")
-        if len(text) <= 40 and "e" not in text.lower():
-            return Fraction(text)
-    return Fraction(value)
+    if not isinstance(value, float):
+        return Fraction(value)
+    text = "" if span is None else span.source.text[span.start : span.end].replace("_", "")
+    return Fraction(text if len(text) <= 40 and _DECIMAL.fullmatch(text) else float.__repr__(value))
 
 
 def read_iso(reader: Reader) -> Fraction | None:
