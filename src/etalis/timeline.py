@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from rich.cells import cell_len, chop_cells
 
 from etalis.temporal.event import Event
-from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_seconds
+from etalis.temporal.interval import CLOCK_FROM, EARLIEST, LATEST, MICROSECONDS, to_datetime, to_seconds
 
 ROWS = 20
 NARROWEST = 40
-_CLOCK_FROM = 100_000_000 * MICROSECONDS  # later than 1973: a date, not a count of seconds
 _DAY = 86_400 * MICROSECONDS
 _CLOCK_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200)
 
@@ -85,7 +84,7 @@ def draw_timeline(
         return [Line("axis", "no events")]
     first, last = min(e.start_time for e in events), max(e.end_time for e in events)
     width = max(width, NARROWEST)
-    dates = first >= _CLOCK_FROM if dates is None else dates and first >= EARLIEST and last <= LATEST
+    dates = first >= CLOCK_FROM if dates is None else dates and first >= EARLIEST and last <= LATEST
     unit = _unit(first, last) if dates else "seconds"
     gutter = max(cell_len(unit), *(min(cell_len(label), width * 2 // 5) for label, _, _ in above + below))
     scale = Scale(first, last, width - gutter - 3, dates)

@@ -172,3 +172,11 @@ def test_no_other_form(program: Path, tmp_path: Path) -> None:
     found = call("run", program, events(tmp_path, DATES), "--times", "local")
     assert found.exit_code == 2
     assert "'local' is not one of iso, seconds" in found.stderr
+
+
+def test_messages_about_times_have_dates(program: Path, tmp_path: Path) -> None:
+    found = call("run", program, events(tmp_path, DATES + "a,2026-03-02T08:00:00Z,1\n"))
+    said = (
+        "it ends at 1772438400 (2026-03-02T08:00:00Z), but time has reached 1772442600.25 (2026-03-02T09:10:00.250000Z)"
+    )
+    assert said in found.stderr

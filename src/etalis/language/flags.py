@@ -332,7 +332,7 @@ def _range(row: Flag) -> str:
         case "limit":
             return "a positive integer, or -1 for none"
         case _:
-            return "a duration (10 min, or a number of seconds), or -1 for none"
+            return "a positive duration (90, 10 min), or -1 for none"
 
 
 def garbage_problems(flags: list[SetFlag]) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from etalis.runtime.state import BEGINNING, NEVER
-from etalis.temporal.interval import MICROSECONDS, to_seconds
+from etalis.temporal.interval import MICROSECONDS, show_moment, to_seconds
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
@@ -46,14 +46,13 @@ def describe_ahead(end: int, latest: int, bound: int, wall: int | None = None) -
     """Say why an event that ends too far ahead is not taken.
 
     >>> describe_ahead(1_700_000_000_000_000_000, 1_700_000_000_000_000, 60_000_000)
-    'it ends at 1700000000000, more than 60 s after the latest time, 1700000000; is its time in milliseconds?'
+    'it ends at 1700000000000, more than 60 s after the latest time, 1700000000 (2023-11-14T22:13:20Z); is its time ...'
     """
     present, name = (latest, "the latest time") if wall is None else (wall, "the wall clock")
     likely = [unit for factor, unit in _UNITS if abs(end // factor - present) * 10 < abs(present)]
     question = f"; is its time in {likely[0]}?" if likely else ""
-    return (
-        f"it ends at {to_seconds(end)}, more than {to_seconds(bound)} s after {name}, {to_seconds(present)}{question}"
-    )
+    shown = to_seconds(end) if likely else show_moment(end)
+    return f"it ends at {shown}, more than {to_seconds(bound)} s after {name}, {show_moment(present)}{question}"
 
 
 class Horizon:

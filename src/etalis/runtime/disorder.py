@@ -15,9 +15,9 @@ from etalis.runtime.history import History
 from etalis.runtime.order import DeadLetters, Held, HeldRow, Stamp, Values, Watermark
 from etalis.runtime.retraction import Retractions
 from etalis.runtime.revision import Revision
-from etalis.runtime.state import NEVER
+from etalis.runtime.state import NEVER, show_time
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_seconds
+from etalis.temporal.interval import show_moment
 
 if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
@@ -122,8 +122,7 @@ class Disorder:
 
     def bury(self, name: str, values: Values, start: int, end: int, reached: int) -> None:
         """Refuse an event that comes too late."""
-        shown = "the end of the stream" if reached >= NEVER else to_seconds(reached)
-        reason = f"it ends at {to_seconds(end)}, but the stream is settled up to {shown}"
+        reason = f"it ends at {show_moment(end)}, but the stream is settled up to {show_time(reached)}"
         self.dead.add(name, values, start, end, reason)
 
     # time

@@ -41,7 +41,7 @@ from etalis.runtime.rim import to_instant
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_seconds, to_time
+from etalis.temporal.interval import show_moment, to_seconds, to_time
 
 if TYPE_CHECKING:
     from etalis.language.flags import Settings
@@ -302,7 +302,7 @@ class Engine:
 
     def _bury(self, name: str, values: tuple[Any, ...], start: int, end: int, reached: int) -> None:
         """Make a dead letter of an event that comes too late."""
-        reason = f"it ends at {to_seconds(end)}, but time has reached {show_time(reached)}"
+        reason = f"it ends at {show_moment(end)}, but time has reached {show_time(reached)}"
         self._dead.add(name, values, start, end, reason)
 
     def _turn_away(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
 from etalis.temporal.event import Event, Kind, sort_key
-from etalis.temporal.interval import EARLIEST, MICROSECONDS, to_seconds
+from etalis.temporal.interval import EARLIEST, MICROSECONDS, show_moment
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
@@ -266,4 +266,4 @@ def show_time(time: int) -> str:
     """Write a time for a message."""
     if time == BEGINNING:
         return "no event yet"
-    return "the end of the stream" if time >= NEVER else str(to_seconds(time))
+    return "the end of the stream" if time >= NEVER else show_moment(time)

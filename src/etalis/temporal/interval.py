@@ -21,6 +21,7 @@ from etalis.logic.scalars import is_numpy_time, show, to_python
 MICROSECONDS = 1_000_000
 EARLIEST = -62_135_596_800 * MICROSECONDS  # 0001-01-01T00:00:00
 LATEST = 253_402_300_800 * MICROSECONDS - 1  # 9999-12-31T23:59:59.999999
+CLOCK_FROM = 100_000_000 * MICROSECONDS  # later than 1973: a date, not a count of seconds
 UNITS: Mapping[str, Fraction] = MappingProxyType(
     {"s": Fraction(MICROSECONDS), "ms": Fraction(1_000), "us": Fraction(1), "ns": Fraction(1, 1_000)}
 )
@@ -159,6 +160,16 @@ def to_seconds(time: int) -> int | float:
 def to_datetime(time: int) -> datetime:
     """Turn microseconds into a datetime in UTC."""
     return _EPOCH + timedelta(microseconds=time)
+
+
+def show_moment(time: int) -> str:
+    """Write microseconds in a message: seconds, and after 1973 the date that they probably are.
+
+    >>> show_moment(1_500_000), show_moment(1_772_442_060_000_000)
+    ('1.5', '1772442060 (2026-03-02T09:01:00Z)')
+    """
+    date = f" ({to_iso(time)})" if CLOCK_FROM <= time <= LATEST else ""
+    return f"{to_seconds(time)}{date}"
 
 
 def to_iso(time: int) -> str:

@@ -40,7 +40,7 @@ def test_flags_that_are_not_available_yet() -> None:
         ("max_derivations, 0", "the flag max_derivations takes a positive integer, not 0"),
         (
             "garbage_window, soon",
-            "the flag garbage_window takes a duration (10 min, or a number of seconds), or -1 for none, not soon",
+            "the flag garbage_window takes a positive duration (90, 10 min), or -1 for none, not soon",
         ),
         ("garbage_control, general", "garbage_control(general) needs a garbage_window"),
         ("interval_relations, loose", "the flag interval_relations takes strict or weak, not loose"),

@@ -27,7 +27,7 @@ from etalis.spark.stream.letters import Cause, Letters
 from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
 from etalis.tables.sorting import TAG
 from etalis.temporal.columns import read_times
-from etalis.temporal.interval import to_seconds
+from etalis.temporal.interval import show_moment
 
 _EARLIEST, _LATEST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
 
@@ -156,8 +156,8 @@ def _refuse_misplaced(
         reasons = [describe_ahead(time, limit - most, most, wall) for time in end[ahead].tolist()]
         _tell(Letters(rows.filter(pa.array(ahead)), reasons, "ahead"), stream, letters)
     if late.any():
-        settled = "the stream has ended" if ended else f"the stream is settled up to {to_seconds(before)}"
-        reasons = [f"it ends at {to_seconds(time)}, but {settled}" for time in end[late].tolist()]
+        settled = "the stream has ended" if ended else f"the stream is settled up to {show_moment(before)}"
+        reasons = [f"it ends at {show_moment(time)}, but {settled}" for time in end[late].tolist()]
         _tell(Letters(rows.filter(pa.array(late)), reasons, "late"), stream, letters)
     taken = ~(ahead | late)
     return (rows, end) if taken.all() else (rows.filter(pa.array(taken)), end[taken])
