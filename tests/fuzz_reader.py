@@ -25,6 +25,7 @@ seq SEQ 'Seq' and or par # /\\ \\/ cnot fnot not NOT( NOT(c).[a,b] NOT(c)[a,b] d
 forall_seq ntimes star_times where WHERE check timestamp event_multiply within 5 last do iso( any(2,[a,b,c])
 aggregate(sum(X),p(X),S) prolog(g(X)) db(f) (not c within 3) (sub<-a) exceptionAlarm(e,1)
 exceptionAlarmAbsoluteDatetime(e,T) print_trigger(a/1). event_rule_property(r,window,1). :-op(700,xfx,~>).
+10 min 1h30min h d MIN 1.5 us ms week month PT10M P1DT2H PT0.5S within_ :-op(700,xfx,s).
 :-event(a(x:int)). :-dynamic :-table a/1 :-import export from ⊗ ∧ ≤ \\+ @< mod xor .7 % /* */ ' " \\x41\\
 """.split()  # noqa: SIM905 - a list of this length says less
 CHARS = "abzXYZ_019 \n\t'\"`\\.,;:|!()[]{}<>-=+*/^#@&$~?%éÄ日←\x00\u2028\ufeff"
