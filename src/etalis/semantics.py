@@ -25,7 +25,7 @@ from etalis.logic.facts import change_facts
 from etalis.logic.machine import Limits
 from etalis.logic.measure import TOO_DEEP, is_too_deep, weigh
 from etalis.logic.solver import Solver
-from etalis.logic.term import Value, format_value
+from etalis.logic.term import Struct, Value, format_value
 from etalis.semantics_matches import (
     Bindings,
     Course,
@@ -156,26 +156,37 @@ def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:
     >>> reported(s.Program((s.Trigger("print_trigger", s.Const("all_events")),)), [Event.make("a", (), 1, 1)])
     [a [1e-06, 1e-06]]
     """
-    triggers = [item.pattern for item in program.items if isinstance(item, s.Trigger)]
-    patterns = triggers or [s.Const("all_defined_events")]
-    return [event for event in events if any(_triggers(pattern, event) for pattern in patterns)]
+    triggers = [item for item in program.items if isinstance(item, s.Trigger)]
+    if not triggers:
+        return [event for event in events if event.rule is not None]
+    solver = Solver(load_clauses(program), output=lambda _text: None)
+    solve = knowledge(program, solver, [], goal_limits(settings(program)))
+    return [event for event in events if any(_is_meant(trigger, event, solve) for trigger in triggers)]
 
 
-def _triggers(pattern: s.Term, event: Event) -> bool:
+def _is_meant(trigger: s.Trigger, event: Event, solve: Solve) -> bool:
+    """Tell whether an event matches a trigger, and its body holds if there is one; one that raises does not."""
+    bindings = _triggers(trigger.pattern, event)
+    if bindings is None or trigger.body is None:
+        return bindings is not None
+    try:
+        return any(True for _ in solve(trigger.body, bindings, {}))
+    except EtalisError:
+        return False
+
+
+def _triggers(pattern: s.Term, event: Event) -> Bindings | None:
+    """Return what a trigger binds where it names an event, None where it does not."""
+    atom = Struct(event.name, event.args) if event.args else event.name
     match pattern:
         case s.Const("all_events"):
-            return True
+            return {}
         case s.Const("all_defined_events"):
-            return event.rule is not None
-        case s.Compound("/", (s.Const(name), s.Const(arity))):
-            return (event.name, len(event.args)) == (name, arity)
-        case s.Const(name):
-            return event.name == name and not event.args
-        case s.Compound(name, args):
-            fits = event.name == name and len(event.args) == len(args)
-            return fits and match_all(args, event.args, {}) is not None
+            return None if event.rule is None else {}
+        case s.Compound("/", parts):
+            return match_all(parts, (event.name, len(event.args)), {})
         case _:
-            return False
+            return match_all([pattern], [atom], {})
 
 
 @dataclass(slots=True)

@@ -86,6 +86,8 @@ def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
         yield "goals read the clock"
     if knowledge_changes(program.tree):
         yield "events change facts"
+    if any(trigger.body is not None for trigger in program.triggers):
+        yield "a trigger has a condition"
     if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
         yield "iso is asked of parts that may lie between others"
 

@@ -43,6 +43,8 @@ def to_clause(term: Term, span: Span, reader: Reader) -> Item:
             return _knowledge(inner, span)
         case Compound(name=name, args=(pattern,)) if name in _TRIGGERS:
             return _trigger(name, pattern, span, reader)
+        case Compound(name=":-", args=(Compound(name=name, args=(pattern,)), body)) if name in _TRIGGERS:
+            return replace(_trigger(name, pattern, span, reader), body=body)
         case Compound(name="event_rule_property", args=(label, name, value)):
             return LabelProperty(_atom(label), Property(_atom(name), value, span), span)
         case _:

@@ -13,8 +13,10 @@ from etalis.language.goals import (
     GOAL_ARGUMENTS,
     SIDE_EFFECTS,
     Call,
+    Indicator,
     calls,
     indicator,
+    strip_wrappers,
 )
 from etalis.language.names import triggered
 from etalis.language.outline import Outline
@@ -46,9 +48,45 @@ def find_lessons(program: Program) -> tuple[str, ...]:
 
 
 def check_effects(outline: Outline) -> Iterator[Problem]:
-    """Yield what cannot be where events may be run again: what happened cannot be unhappened."""
+    """Yield what cannot be where events may be run again, and conditions of triggers whose answer may change."""
+    for trigger in outline.program.items:
+        if isinstance(trigger, Trigger) and trigger.body is not None:
+            yield from _changing(trigger.body, outline)
     if outline.settings.corrects:
         yield from refuse_effects(outline.program, outline.settings)
+
+
+def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
+    """Yield what the condition of a trigger asks that may change while the program runs."""
+    hint = "ask facts and clauses that stay as they are; what changes belongs in a rule: seen(X) <- made(X) where ..."
+    changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
+    changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
+    reached, waiting = set[Indicator](), list(calls(body))
+    effects = list(_effects(body))
+    while waiting:
+        key = waiting.pop().indicator
+        if key in changed or key == ("current_datetime", 1):
+            effects.append(kind(*key))
+        if key in outline.calls and key not in reached:
+            mine = [c for c in outline.clauses if indicator(strip_wrappers(c.head)) == key]
+            clauses = [clause.body for clause in mine if clause.body is not None]
+            waiting += [call for clause in clauses for call in calls(clause)]
+            effects += [what for clause in clauses for what in _effects(clause)]
+        reached.add(key)
+    for what in dict.fromkeys(effects):
+        message = f"the condition of a trigger depends on {what}, which acts or changes while the program runs"
+        yield Problem("E241", message, body.span, hint)
+
+
+def _changed(goal: Term) -> Iterator[Indicator]:
+    """Yield the predicates whose clauses a goal adds or removes."""
+    for call in calls(goal):
+        if call.indicator in CHANGES_CLAUSES:
+            clause = call.args[0]
+            match = clause.args[0] if isinstance(clause, Compound) and clause.name == ":-" and clause.args else clause
+            key = indicator(match)
+            if key is not None:
+                yield key
 
 
 def refuse_effects(program: Program, settings: Settings) -> Iterator[Problem]:

@@ -128,9 +128,11 @@ def triggered(pattern: Term) -> Indicator | None:
 
 
 def _is_open(pattern: Term) -> bool:
-    """Tell whether a trigger leaves the name open: `X` or `_/2`."""
+    """Tell whether a trigger leaves the name or the arity open: `X`, `_/2`, `a/_`."""
     match pattern:
-        case Var() | Compound(name="/", args=(Var(), Var() | Const(value=int()))):
+        case Var() | Compound(name="/", args=(Var() | Const(value=str()), Var())):
+            return True
+        case Compound(name="/", args=(Var(), Const(value=int()))):
             return True
         case _:
             return False

@@ -23,6 +23,7 @@ from etalis.language.syntax import (
     Property,
     Rule,
     Term,
+    Trigger,
 )
 from etalis.language.traversal import postorder
 from etalis.temporal.policy import POLICIES, Policy
@@ -118,7 +119,7 @@ class Outline:
 
     @cached_property
     def goals(self) -> tuple[tuple[Term, str], ...]:
-        """Every goal of the program with its role: where, check, event_multiply, action, clause or directive."""
+        """Every goal with its role: where, check, event_multiply, action, clause, trigger or directive."""
         return tuple(self._goals())
 
     def _goals(self) -> Iterator[tuple[Term, str]]:
@@ -131,8 +132,8 @@ class Outline:
                 elif isinstance(node, Do):
                     yield node.action, "action"
         for item in self.program.items:
-            if isinstance(item, Clause) and item.body is not None:
-                yield item.body, "clause"
+            if isinstance(item, Clause | Trigger) and item.body is not None:
+                yield item.body, "clause" if isinstance(item, Clause) else "trigger"
             elif isinstance(item, Initially):
                 yield item.goal, "directive"
 

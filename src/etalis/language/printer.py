@@ -258,14 +258,17 @@ class Printer:
                 return self.term(Compound(":-", (head, body)), CLAUSE)
             case LabelProperty(label=label, property=p):
                 return self.term(Compound("event_rule_property", (Const(label), Const(p.name), p.value)), CLAUSE)
-            case Trigger(kind=kind, pattern=Compound(name=name, args=args), names=names) if (
-                any(map(_reads_as_named, args)) or names
-            ):
-                return f"{kind}({self._event(EventPattern(name, args, names=names))})"
-            case Trigger(kind=kind, pattern=pattern):
-                return self.term(Compound(kind, (pattern,)), CLAUSE)
+            case Trigger(body=body):
+                return self._trigger(item) + ("" if body is None else f" :- {self.term(body, CLAUSE - 1)}")
             case _:
                 return f":- {self._directive(item)}"
+
+    def _trigger(self, item: Trigger) -> str:
+        match item.pattern:
+            case Compound(name=name, args=args) if any(map(_reads_as_named, args)) or item.names:
+                return f"{item.kind}({self._event(EventPattern(name, args, names=item.names))})"
+            case pattern:
+                return self.term(Compound(item.kind, (pattern,)), CLAUSE)
 
     def _directive(self, item: Directive) -> str:
         match item:

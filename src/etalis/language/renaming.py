@@ -37,6 +37,7 @@ from etalis.language.syntax import (
     SubRule,
     Term,
     Trigger,
+    Var,
 )
 from etalis.language.traversal import rewrite, rewrite_term
 
@@ -58,10 +59,10 @@ def _renamed(item: Item, new: Rename, label: str) -> Item:
             return replace(item, label=label + item.label)
         case Clause(head=head, body=body):
             return replace(item, head=_goal(head, new), body=None if body is None else _goal(body, new))
-        case Trigger(pattern=Compound(name=name) as pattern, names=(_, *_)):
-            return replace(item, pattern=replace(pattern, name=new(name, None)))
-        case Trigger(pattern=pattern):
-            return replace(item, pattern=_trigger(pattern, new))
+        case Trigger(pattern=pattern, names=names, body=body):
+            is_named = isinstance(pattern, Compound) and bool(names)
+            renamed = _named_trigger(pattern, new) if is_named else _trigger(pattern, new)
+            return replace(item, pattern=renamed, body=None if body is None else _goal(body, new))
         case EventDeclaration(name=name, attributes=attributes):
             return replace(item, name=new(name, len(attributes)))
         case Declare(names=names) | Export(names=names):
@@ -108,11 +109,18 @@ def _pattern(node: Pattern, new: Rename, label: str) -> Pattern:
             return node
 
 
+def _named_trigger(pattern: Term, new: Rename) -> Term:
+    assert isinstance(pattern, Compound)
+    return replace(pattern, name=new(pattern.name, None))
+
+
 def _trigger(pattern: Term, new: Rename) -> Term:
     match pattern:
         case Compound(name="/", args=(Const(value=str() as name) as first, Const(value=int() as arity) as second)):
             return replace(pattern, args=(replace(first, value=new(name, arity)), second))
-        case Const(value="all_events" | "all_defined_events"):
+        case Compound(name="/", args=(Const(value=str() as name) as first, Var() as second)):
+            return replace(pattern, args=(replace(first, value=new(name, None)), second))
+        case Const(value="all_events" | "all_defined_events") | Compound(name="/"):
             return pattern
         case _:
             return _call(pattern, new)

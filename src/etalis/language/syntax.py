@@ -269,15 +269,16 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """`print_trigger(P).` / `external_trigger(P).`; see language.md section 1 for what `pattern` may be.
+    """`print_trigger(P).` / `external_trigger(P) :- Body.`; see language.md section 1 for what `pattern` may be.
 
-    `names` are those of a pattern `name(a1: t1, ...)`, as in `EventPattern`.
+    `names` are those of a pattern `name(a1: t1, ...)`, as in `EventPattern`; `body` is None if there is none.
     """
 
     kind: str
     pattern: Term
     span: Span | None = place()
     names: tuple[Const, ...] = ()
+    body: Term | None = None
 
 
 @dataclass(frozen=True, slots=True)

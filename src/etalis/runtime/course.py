@@ -203,7 +203,7 @@ class Course:
         kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
         raw = (step.end, step.start, kind, *step.args)
         self.count(1, raw)
-        if self.program.reports_raised(Event(raw)):
+        if self.rules.heads.reports_raised(step.name, step.args):
             out.append(raw)
         self.state.parts = ()
         self.occur(step.name, len(step.args), raw)

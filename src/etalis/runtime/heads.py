@@ -7,7 +7,7 @@ same attributes are made together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -19,6 +19,7 @@ from etalis.runtime.conditions import Conditions
 from etalis.runtime.network import PlannedRule
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State
 from etalis.runtime.terms import build
+from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Event
 
 Names = dict[str, str]
@@ -29,12 +30,13 @@ class Heads:
 
     def __init__(
         self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
-        reported: Callable[[str, int], Reported], parts: bool, made: dict[tuple[str, int], Made] | None = None,
+        triggers: Sequence[s.Trigger], parts: bool, made: dict[tuple[str, int], Made] | None = None,
     ) -> None:  # fmt: skip
         self.state = state
         self.conditions = conditions
         self.attributes = attributes
-        self.reported = reported
+        self.triggers = triggers
+        self._raised: dict[tuple[str, int], Reported] = {}
         self.parts = parts
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
@@ -50,6 +52,18 @@ class Heads:
             names = self.attributes.get(key, ())
             self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
         return self.kinds[rule.number]
+
+    def reported(self, name: str, arity: int) -> Reported:
+        """Tell which events of a kind that rules make are reported."""
+        return find_reported(self.triggers, name, arity, self.conditions)
+
+    def reports_raised(self, name: str, args: tuple[Any, ...]) -> bool:
+        """Tell whether an event is reported that a goal raised."""
+        key = name, len(args)
+        if key not in self._raised:
+            self._raised[key] = find_raised(self.triggers, *key, self.conditions)
+        found = self._raised[key]
+        return found if isinstance(found, bool) else found(*args)
 
     def emit(self, code: Code, heads: list[tuple[PlannedRule, Names]], t1: str, t2: str) -> None:
         """Write what a match becomes, for all rules that have this body; those with equal attributes together."""

@@ -18,10 +18,9 @@ from etalis.language.check import check_rules, check_text
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import Settings, settings, with_ahead, with_limits
 from etalis.language.imports import Reader, read_below, read_file, read_nothing
-from etalis.language.names import triggered
 from etalis.language.rules import declarations, event_rules
-from etalis.language.syntax import Compound, Const, Rule, Term, Trigger, Var
 from etalis.language.syntax import Program as Tree
+from etalis.language.syntax import Rule, Trigger
 from etalis.logic.foreign import functions, read_register
 from etalis.logic.host import Clock
 from etalis.logic.loaders import load_rows
@@ -30,15 +29,15 @@ from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.rules import plan_rules
-from etalis.runtime.code import Code
 from etalis.runtime.comparison import Difference, compare_matches
+from etalis.runtime.conditions import Conditions
 from etalis.runtime.engine import Engine
 from etalis.runtime.graphs import Graphs
 from etalis.runtime.knowledge import Knowledge
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program_warnings import OPEN, tell_warnings
 from etalis.runtime.state import Reported
-from etalis.runtime.terms import match_arguments
+from etalis.runtime.triggers import find_reported
 from etalis.temporal.event import Event
 
 
@@ -213,24 +212,13 @@ class Program:
         return reads_clock(self.tree)
 
     @cached_property
-    def _triggers(self) -> list[Term]:
-        return [t.pattern for t in self.tree.items if isinstance(t, Trigger)]
+    def triggers(self) -> tuple[Trigger, ...]:
+        """What says which events are reported."""
+        return tuple(item for item in self.tree.items if isinstance(item, Trigger))
 
-    def is_reported(self, name: str, arity: int) -> Reported:
+    def is_reported(self, name: str, arity: int, conditions: Conditions | None = None) -> Reported:
         """Tell which events of a kind are reported: all of a head, or those that the triggers name."""
-        if not self._triggers:
-            return True
-        patterns = [t for t in self._triggers if _names(t, name, arity)]
-        if not patterns or any(not _is_term(t) for t in patterns):
-            return bool(patterns)
-        tests = [_term_test(t) for t in patterns]
-        return lambda *values: any(test(*values) for test in tests)
-
-    def reports_raised(self, event: Event) -> bool:
-        """Tell whether a trigger names an event that a goal raised; one for all that rules define does not."""
-        name, arity = event.name, len(event.args)
-        named = [t for t in self._triggers if t != _DEFINED and _names(t, name, arity)]
-        return any(not _is_term(t) or _term_test(t)(*event.args) for t in named)
+        return find_reported(self.triggers, name, arity, conditions)
 
     def check_rules(self, rules: Iterable[Rule]) -> None:
         """Check rules that come at run time beside those the program has."""
@@ -327,30 +315,3 @@ class Program:
 def _run_all(engine: Engine, rows: Iterable[Any]) -> Iterator[Event]:
     yield from engine.run(rows)
     yield from engine.close()
-
-
-_DEFINED = Const("all_defined_events")
-
-
-def _names(pattern: Term, name: str, arity: int) -> bool:
-    """Tell whether a trigger names a kind of event, or some of its events."""
-    match pattern:
-        case Const(value="all_events" | "all_defined_events") | Var():
-            return True
-        case Compound(name="/", args=(Var(), Const(value=n))):
-            return bool(n == arity)
-    return triggered(pattern) == (name, arity)
-
-
-def _is_term(pattern: Term) -> bool:
-    return isinstance(pattern, Compound) and pattern.name != "/"
-
-
-def _term_test(pattern: Term) -> Callable[..., bool]:
-    """Return the test whether an event's arguments match a trigger's."""
-    assert isinstance(pattern, Compound)
-    parameters = [f"x{i}" for i in range(len(pattern.args))]
-    code = Code(parameters)
-    test, _ = match_arguments(code, pattern.args, parameters, set())
-    code(f"return bool({test or 'True'})")
-    return code.function()
