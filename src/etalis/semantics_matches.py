@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, Protocol, TypeAlias, assert_never
 
@@ -18,8 +17,9 @@ from etalis.language import syntax as s
 from etalis.language.steps import Step
 from etalis.logic.term import Struct, Value, real
 from etalis.logic.time_builtins import no_clock
+from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_microseconds, to_seconds, to_time
+from etalis.temporal.interval import to_microseconds, to_seconds
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
@@ -116,9 +116,9 @@ def alarm_time(kind: str, when: Value, end: int) -> int | None:
         if kind == "after":
             return end + moment if moment > 0 else None
         return max(end, moment)
-    if kind == "at" and isinstance(when, Struct) and when.name == "datetime" and len(when.args) == 6:
+    if kind == "at" and isinstance(when, Struct):
         try:
-            return max(end, to_time(datetime(*when.args, tzinfo=UTC)))
+            return max(end, calendar_time(when.name, when.args))
         except (TypeError, ValueError, OverflowError):
             return None
     return None

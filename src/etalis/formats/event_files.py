@@ -2,16 +2,13 @@
 
 The stream has a clock of its own, which begins at 0. An event without a stamp happens at the clock, and the clock moves
 on by a millisecond, so that such events follow each other; `sleep(n)` moves it by n seconds, and says that nothing more
-happens before; a stamp sets it. A time is a number of seconds, `datetime(Y,Mo,D,H,Mi,S)`, or `datime(...)` with a
-counter of microseconds as its seventh argument.
+happens before; a stamp sets it. A time is a number of seconds or a moment of the calendar (`etalis.temporal.calendar`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from fractions import Fraction
 
 from etalis.errors import EventError, InputError, Problem, Source
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, interval_of, parse_time
@@ -21,8 +18,9 @@ from etalis.language.parser import read_clauses
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
 from etalis.language.units import exact
 from etalis.logic.term import Struct, Value, format_value
+from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
-from etalis.temporal.interval import to_microseconds, to_time
+from etalis.temporal.interval import to_microseconds
 
 TICK = 1_000  # what an event without a stamp moves the clock by, in microseconds
 _EXPECTED = "expected event(...) or sleep(...)"
@@ -96,7 +94,7 @@ class _Stream:
         value = to_ground(term)
         try:
             if isinstance(value, Struct):
-                time = _calendar(value)
+                time = calendar_time(value.name, value.args)
                 self.reading.seen.stamps = True
                 return time
             time = parse_time(exact(value, term.span) if isinstance(value, float) else value, self.reading.unit)
@@ -138,13 +136,3 @@ def _seconds(term: Term) -> int:
         message = f"expected a number of seconds, found {format_value(value)}"
         raise InputError(Problem("E404", message, term.span, _SHAPE))
     return to_microseconds(value)
-
-
-def _calendar(value: Struct) -> int:
-    """Turn datetime/6 (seconds may be a fraction) and datime/7 into microseconds."""
-    if (value.name, len(value.args)) not in (("datetime", 6), ("datime", 7), ("datime", 6)):
-        raise ValueError(value)
-    year, month, day, hour, minute, second, *counter = value.args
-    whole = int(second)
-    moment = to_time(datetime(year, month, day, hour, minute, whole, tzinfo=UTC))
-    return moment + round((Fraction(second) - whole) * 1_000_000) + (counter[0] if counter else 0)

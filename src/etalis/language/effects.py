@@ -23,6 +23,7 @@ from etalis.language.outline import Outline
 from etalis.language.syntax import Compound, Const, Program, Term, Trigger, Var
 from etalis.language.traversal import subterms
 from etalis.language.wording import kind, written
+from etalis.logic.time_builtins import CURRENT
 
 _NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
 _CHANGING = frozenset(name for name, _ in CHANGES_CLAUSES) | {"abolish", "reset_db"}
@@ -65,7 +66,7 @@ def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
     effects = list(_effects(body))
     while waiting:
         key = waiting.pop().indicator
-        if key in changed or key == ("current_datetime", 1):
+        if key in changed or key[0] in CURRENT:
             effects.append(kind(*key))
         if key in outline.calls and key not in reached:
             mine = [c for c in outline.clauses if indicator(strip_wrappers(c.head)) == key]
@@ -121,7 +122,7 @@ def changes_facts(program: Program) -> bool:
 
 def reads_clock(program: Program) -> bool:
     """Tell whether a goal may ask what time it is."""
-    return _may_call(program, frozenset({"current_datetime"}))
+    return _may_call(program, CURRENT)
 
 
 def find_unplanned(program: Program) -> str | None:

@@ -28,7 +28,7 @@ from etalis.logic.foreign import install
 from etalis.logic.iso_errors import domain_error, instantiation_error, representation_error, show, type_error
 from etalis.logic.machine import Code, Frame, Machine
 from etalis.logic.term import Value
-from etalis.logic.time_builtins import seconds_since_1970
+from etalis.logic.time_builtins import counted, seconds_since_1970
 from etalis.logic.unify import Term, deref, from_value, split_list, to_value, variables
 from etalis.temporal.interval import to_seconds, to_time
 
@@ -204,4 +204,4 @@ def _moment(term: Term) -> int:
             return to_time(term)
         except (ValueError, OverflowError):
             raise domain_error("time", term) from None
-    return to_time(seconds_since_1970(term))
+    return to_time(seconds_since_1970(term)) + counted(term)

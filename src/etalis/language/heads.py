@@ -20,8 +20,9 @@ from etalis.language.syntax import (
 from etalis.language.tokens import refusal
 from etalis.language.units import iso_constant
 from etalis.language.values import variables
+from etalis.temporal.calendar import SPELLINGS
 
-_ALARMS = {"exceptionAlarm": "after", "exceptionAlarmAbsoluteDatetime": "at"}
+ALARMS = {"exceptionAlarm": "after"} | {f"exceptionAlarmAbsolute{word.capitalize()}": "at" for word in SPELLINGS}
 _LABEL_HINT = "write name rule: Head <- Pattern, or name([property(policy, recent)]) rule: ..."
 
 
@@ -46,7 +47,7 @@ def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern, reader: Re
         raise refusal("E113", "the head of a rule must be a single event", _place(head), "write head(X) <- Pattern")
     place = _place(first)
     span = Span(place.source, place.start, _place(pattern).end)
-    kind = _ALARMS.get(head.name)
+    kind = ALARMS.get(head.name)
     if kind is None or len(head.args) != 2:
         return Rule(head, pattern, name, properties, None, action, span)
     event, when = head.args

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from etalis.errors import Problem
 from etalis.language.flags import flag_problems, garbage_problems, limit_problems
 from etalis.language.goals import Indicator, indicator, strip_wrappers
+from etalis.language.heads import ALARMS
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
 from etalis.language.syntax import (
@@ -28,7 +29,8 @@ from etalis.temporal.relation import RELATIONS
 RESERVED = (
     frozenset(RELATIONS)
     | {"or", "cnot", "fnot", "not", "ntimes", "star_times", "where", "check", "timestamp", "event_multiply", "within"}
-    | {"do", "iff", "aggregate", "iso", "prolog", "query", "db", "exceptionAlarm", "exceptionAlarmAbsoluteDatetime"}
+    | {"do", "iff", "aggregate", "iso", "prolog", "query", "db"}
+    | frozenset(ALARMS)
 )
 
 

@@ -200,7 +200,9 @@ def _alarm_problems(alarm: Alarm) -> Iterator[Problem]:
                 )
         case "after", _:
             yield Problem("E223", f"the delay of an alarm is a number of seconds, not {written(alarm.when)}", place)
-        case _, Const(value=int() | float()) | Compound(name="datetime" | "datime"):
+        case _, Const(value=int() | float()) | Compound(
+            name="datetime" | "datime", args=(_, _, _, _, _, _) | (_, _, _, _, _, _, _)
+        ):
             return
         case _:
             hint = "write seconds, datetime(Y, M, D, H, Mi, S), or a variable that the pattern binds"

@@ -1,5 +1,7 @@
 """Date and time: `datetime(Year, Month, Day, Hour, Minute, Second)`, with a counter behind if one is wanted.
 
+The original's programs write `datime`; all predicates have both spellings, and give what they are named after.
+
 Calendar and arithmetic are those of UTC: every day has 86,400 seconds. A second may have a fraction. Where a moment is
 taken, a number will do: seconds since 1970, as `t1` and `t2` give them.
 """
@@ -21,10 +23,10 @@ from etalis.logic.iso_errors import evaluation_error, instantiation_error, permi
 from etalis.logic.machine import Machine, Test
 from etalis.logic.term import real
 from etalis.logic.unify import Term, Variable, deref, unify, variables
+from etalis.temporal.calendar import SPELLINGS, is_calendar
 
 Args = tuple[Term, ...]
 _DAY = 86_400
-_NAME = "datetime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,14 @@ class _Moment:
         days, rest = divmod(total, _DAY)
         return _Moment(self.day + int(days), rest if isinstance(rest, int) else real(float(rest)), self.counter)
 
-    def term(self) -> Term:
+    def term(self, spelling: str) -> Term:
         if not 1 <= self.day <= date.max.toordinal():
             raise evaluation_error("undefined")
         day = date.fromordinal(self.day)
         minutes, second = divmod(self.second, 60)
         hour, minute = divmod(int(minutes), 60)
         second = second if isinstance(second, int) else real(float(second))
-        return (_NAME, day.year, day.month, day.day, hour, minute, second, *self.counter)
+        return (spelling, day.year, day.month, day.day, hour, minute, second, *self.counter)
 
 
 _EPOCH = _Moment(date(1970, 1, 1).toordinal(), 0)
@@ -58,7 +60,7 @@ _EPOCH = _Moment(date(1970, 1, 1).toordinal(), 0)
 def _read(term: Term) -> _Moment | None:
     """Return the moment that a term stands for, None if it is none."""
     term = deref(term)
-    if not (isinstance(term, tuple) and term and term[0] == _NAME and len(term) in (7, 8)):
+    if not (isinstance(term, tuple) and term and is_calendar(term[0], len(term) - 1)):
         return None
     year, month, day, hour, minute, second = parts = [deref(part) for part in term[1:7]]
     if not all(isinstance(part, int) for part in parts[:5]) or not isinstance(second, int | float):
@@ -89,6 +91,13 @@ def seconds_since_1970(term: Term) -> Number:
     return add((moment.day - _EPOCH.day) * _DAY, moment.second)
 
 
+def counted(term: Term) -> int:
+    """Return the counter behind a moment, which counts microseconds; 0 if there is none."""
+    moment = _read(term)
+    counter = moment.counter[0] if moment is not None and moment.counter else 0
+    return counter if isinstance(counter, int) else 0
+
+
 def _is_datetime(_machine: Machine, args: Args) -> bool:
     return _read(args[0]) is not None
 
@@ -104,12 +113,12 @@ def _less(_machine: Machine, args: Args) -> bool:
     return bool(counters[0] < counters[1])
 
 
-def _shift(sign: Callable[[Number, Number], Number]) -> Test:
+def _shift(sign: Callable[[Number, Number], Number], spelling: str) -> Test:
     """`datetime_plus_sec/3` and `datetime_minus_sec/3`; the counter stays."""
 
     def run(machine: Machine, args: Args) -> bool:
         moment = _moment(args[0])
-        return unify(args[2], moment.plus(sign(0, evaluate(args[1]))).term(), machine.trail)
+        return unify(args[2], moment.plus(sign(0, evaluate(args[1]))).term(spelling), machine.trail)
 
     return run
 
@@ -126,28 +135,36 @@ def no_clock() -> LogicError:
     return permission_error("read", "clock", "current_datetime")
 
 
-def _now(machine: Machine, args: Args) -> bool:
+def _now(spelling: str) -> Test:
     """`current_datetime/1`: the host's clock, in whole seconds."""
-    clock = machine.host.clock
-    if clock is None:
-        raise no_clock()
-    if machine.tabling is not None:
-        machine.tabling.note_passing()
-    now = clock()
-    if isinstance(now, datetime):
-        now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
-    moment = _EPOCH.plus(int(now // 1))
-    return unify(args[0], moment.term(), machine.trail)
+
+    def run(machine: Machine, args: Args) -> bool:
+        clock = machine.host.clock
+        if clock is None:
+            raise no_clock()
+        if machine.tabling is not None:
+            machine.tabling.note_passing()
+        now = clock()
+        if isinstance(now, datetime):
+            now = (now if now.tzinfo else now.replace(tzinfo=UTC)).timestamp()
+        return unify(args[0], _EPOCH.plus(int(now // 1)).term(spelling), machine.trail)
+
+    return run
 
 
-TIME_TESTS: Mapping[Key, Test] = MappingProxyType(
-    {
-        ("current_datetime", 1): _now,
-        ("is_datetime", 1): _is_datetime,
-        ("less_datetime", 2): _less,
-        ("datetime_plus_sec", 3): _shift(add),
-        ("datetime_minus_sec", 3): _shift(subtract),
-        ("datetime_minus_datetime", 3): _difference,
-        ("datime_minus_datime", 3): _difference,  # its name in the original's own programs
+CURRENT = frozenset(f"current_{spelling}" for spelling in SPELLINGS)
+
+
+def _tests(spelling: str) -> dict[Key, Test]:
+    """Return the predicates of one spelling."""
+    return {
+        (f"current_{spelling}", 1): _now(spelling),
+        (f"is_{spelling}", 1): _is_datetime,
+        (f"less_{spelling}", 2): _less,
+        (f"{spelling}_plus_sec", 3): _shift(add, spelling),
+        (f"{spelling}_minus_sec", 3): _shift(subtract, spelling),
+        (f"{spelling}_minus_{spelling}", 3): _difference,
     }
-)
+
+
+TIME_TESTS: Mapping[Key, Test] = MappingProxyType({key: test for s in SPELLINGS for key, test in _tests(s).items()})

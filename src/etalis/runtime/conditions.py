@@ -7,7 +7,6 @@ What raises is reported with rule, bindings and text, and fails that match alone
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, EtalisError, Problem
@@ -22,7 +21,8 @@ from etalis.logic.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
 from etalis.runtime.breaker import Breaker
 from etalis.runtime.code import Code
-from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds, to_time
+from etalis.temporal.calendar import calendar_time
+from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds
 
 if TYPE_CHECKING:
     from etalis.runtime.passing import Passing
@@ -227,8 +227,8 @@ def to_moment(value: Value) -> int:
     """Turn seconds or `datetime(Y,M,D,H,Mi,S)` into microseconds."""
     if isinstance(value, int):
         return value * MICROSECONDS
-    if isinstance(value, Struct) and value.name == "datetime" and len(value.args) in (6, 7):
-        return to_time(datetime(*value.args[:6]).replace(tzinfo=UTC))
+    if isinstance(value, Struct):
+        return calendar_time(value.name, value.args)
     return to_microseconds(value)
 
 
