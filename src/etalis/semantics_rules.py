@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, assert_never
 
 from etalis.language import syntax as s
 from etalis.language.flags import PROPERTIES, Settings, rule_settings
-from etalis.language.likeness import is_same_rule
+from etalis.language.likeness import fits
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.parser import parse_rule
 from etalis.language.recursion import growing_events
@@ -89,7 +89,7 @@ class Rules:
         self._arrange()
 
     def _delete(self, wanted: s.Rule | str) -> None:
-        gone = [made for made in self.built if _fits(made, wanted)]
+        gone = [made for made in self.built if fits(made.rule, made.name, wanted)]
         for old in gone:
             old.standing.stands = False
         self.built = [b for b in self.built if b.standing.stands]
@@ -131,10 +131,6 @@ class Rules:
         self.growing = growing_events(made.rule for made in self.built)
         others = (item for item in self.program.items if not isinstance(item, s.Rule))
         self.world.kinds = frozenset(known_events(s.Program((*others, *(made.rule for made in self.built)))))
-
-
-def _fits(made: Built, wanted: s.Rule | str) -> bool:
-    return made.name == wanted if isinstance(wanted, str) else is_same_rule(made.rule, wanted)
 
 
 def _meaning(given: s.Property) -> str:

@@ -40,7 +40,7 @@ def to_clause(term: Term, span: Span, reader: Reader) -> Item:
     """Turn the term of a clause without arrow into the item it means."""
     match term:
         case Compound(name=name, args=(inner,)) if name in _KNOWLEDGE:
-            return _knowledge(inner, span)
+            return _knowledge(inner, span, reader)
         case Compound(name=name, args=(pattern,)) if name in _TRIGGERS:
             return _trigger(name, pattern, span, reader)
         case Compound(name=":-", args=(Compound(name=name, args=(pattern,)), body)) if name in _TRIGGERS:
@@ -48,7 +48,7 @@ def to_clause(term: Term, span: Span, reader: Reader) -> Item:
         case Compound(name="event_rule_property", args=(label, name, value)):
             return LabelProperty(_atom(label), Property(_atom(name), value, span), span)
         case _:
-            return _knowledge(term, span)
+            return _knowledge(term, span, reader)
 
 
 def _trigger(kind: str, pattern: Term, span: Span, reader: Reader) -> Trigger:
@@ -69,22 +69,22 @@ def is_reserved(head: Term) -> bool:
             return False
 
 
-def _knowledge(term: Term, span: Span) -> Clause:
+def _knowledge(term: Term, span: Span, reader: Reader) -> Clause:
     match term:
         case Compound(name=":-", args=(head, body)):
-            if isinstance(body, Compound) and body.name in PATTERN_WORDS and len(body.args) == 2:
+            if isinstance(body, Compound) and reader.is_joined(body):
                 raise refusal(
                     "E116",
                     f"`{body.name}` joins events, not goals",
                     _place(body),
                     "event rules are written Head <- Pattern",
                 )
-            return Clause(_head(head), body, span)
+            return Clause(_head(head, reader), body, span)
         case _:
-            return Clause(_head(term), None, span)
+            return Clause(_head(term, reader), None, span)
 
 
-def _head(term: Term) -> Term:
+def _head(term: Term, reader: Reader) -> Term:
     """Refuse what cannot be the head of a clause of knowledge."""
     match term:
         case Const(value=str()):
@@ -94,7 +94,7 @@ def _head(term: Term) -> Term:
                 raise refusal(
                     "E116", "grammar rules are not part of the language", _place(term), "write clauses with :-"
                 )
-            if name in PATTERN_WORDS and len(args) == 2:
+            if reader.is_joined(term):
                 raise refusal(
                     "E116", "a pattern without a head", _place(term), "event rules are written Head <- Pattern"
                 )

@@ -90,9 +90,9 @@ _COLLECTS: Mapping[Indicator, int] = MappingProxyType({("findall", 3): 2, ("find
 
 CONTROL = frozenset({("true", 0), ("fail", 0), ("false", 0), ("!", 0), ("otherwise", 0)}) | frozenset(GOAL_ARGUMENTS)
 
-ASSERTS = frozenset({("assert", 1), ("asserta", 1), ("assertz", 1)})
+ASSERTS = frozenset({("assert", 1), ("asserta", 1), ("assertz", 1), ("ins_static_rule", 1)})
 
-CHANGES_CLAUSES = ASSERTS | frozenset({("retract", 1), ("retractall", 1)})
+CHANGES_CLAUSES = ASSERTS | frozenset({("retract", 1), ("retractall", 1), ("del_static_rule", 1)})
 
 RAISES = frozenset({("event", 1), ("event", 2)})
 

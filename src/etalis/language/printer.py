@@ -252,16 +252,22 @@ class Printer:
             case Rule():
                 return self.rule(item)
             case Clause(head=head, body=None):
-                return self.term(Compound("db", (head,)) if is_reserved(head) else head, CLAUSE)
+                return self._goal(Compound("db", (head,)) if is_reserved(head) else head, CLAUSE)
             case Clause(head=head, body=body):
                 assert body is not None
-                return self.term(Compound(":-", (head, body)), CLAUSE)
+                return f"{self._goal(head, CLAUSE - 1)} :- {self._goal(body, CLAUSE - 1)}"
             case LabelProperty(label=label, property=p):
                 return self.term(Compound("event_rule_property", (Const(label), Const(p.name), p.value)), CLAUSE)
             case Trigger(body=body):
                 return self._trigger(item) + ("" if body is None else f" :- {self.term(body, CLAUSE - 1)}")
             case _:
                 return f":- {self._directive(item)}"
+
+    def _goal(self, term: Term, limit: int) -> str:
+        """Write what a clause is made of; a goal named like a word of patterns joins nothing: last(L, X)."""
+        if isinstance(term, Compound) and term.name in PATTERN_WORDS and len(term.args) == 2:
+            return f"{format_atom(term.name)}({self._arguments(term.args)})"
+        return self.operand(term, limit)
 
     def _trigger(self, item: Trigger) -> str:
         match item.pattern:

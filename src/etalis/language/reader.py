@@ -23,12 +23,13 @@ STOP_HINT = "every clause ends with a full stop"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 _NOT_A_START = frozenset(")]},|")
 _WORDS = ("name", "quoted")
+_TAKE_RULES = frozenset({"ins_event_rule", "del_event_rule", "ins_static_rule", "del_static_rule"})
 
 
 class Reader:
     """Reads terms from the tokens of one clause."""
 
-    __slots__ = ("anonymous", "at", "bracketed", "depth", "measured", "operators", "rationals", "source", "tokens")
+    __slots__ = ("anonymous", "at", "bracketed", "depth", "joined", "measured", "operators", "rationals", "source", "tokens")
 
     def __init__(self, source: Source, operators: GoalOperators) -> None:
         self.source = source
@@ -44,6 +45,7 @@ class Reader:
         self.anonymous = 0
         self.bracketed: list[Compound] = []
         self.measured: list[Const] = []
+        self.joined: list[Compound] = []
 
     def term(self, limit: int) -> Term:
         """Read a term that binds at most as loosely as `limit`."""
@@ -95,7 +97,14 @@ class Reader:
                 "E109", "`<-` is the arrow of rules", token, "put a space between < and the minus: X < -1"
             )
         right = self.term(row.right)
-        return Compound(name, (left, right), self.between(left.span, right.span))
+        found = Compound(name, (left, right), self.between(left.span, right.span))
+        if name in PATTERN_WORDS:
+            self.joined.append(found)
+        return found
+
+    def is_joined(self, term: Term) -> bool:
+        """Tell whether a word of patterns stands between the two sides of a term: `a seq b`, but not `seq(a, b)`."""
+        return any(term is found for found in self.joined)
 
     def _postfix(self, name: str, row: Operator, left: Term, priority: int) -> Term:
         if priority > row.left:
@@ -144,7 +153,7 @@ class Reader:
         after = self.tokens[self.at + 1]
         if after[1] == "(" and after[2] == end and after[0] == "punct":
             self.at += 2
-            args = self.arguments()
+            args = self._rule() if value in _TAKE_RULES and self._has_neck() else self.arguments()
             span = Span(self.source, start, self.tokens[self.at - 1][3])
             found = Compound(value, args, span) if args else Const(value, span)
             self._mark(found)
@@ -183,6 +192,23 @@ class Reader:
             or (beyond[0] == "punct" and beyond[1] in _NOT_A_START)
             or (beyond[0] in _WORDS and beyond[1] in self.operators.infix and beyond[1] not in self.operators.prefix)
         )
+
+    def _has_neck(self) -> bool:
+        """Tell whether an arrow or a neck stands in the brackets that have just been opened."""
+        end = self._find_end(self.at - 1) or len(self.tokens)
+        depth = 0
+        for token in self.tokens[self.at : end]:
+            depth += (token[1] in _CLOSERS) - (token[1] in _CLOSERS.values()) if token[0] == "punct" else 0
+            if depth == 0 and token[0] in _WORDS and (token[1] == ":-" or is_arrow(token)):
+                return True
+        return False
+
+    def _rule(self) -> tuple[Term, ...]:
+        """Read a rule as the only argument behind an open bracket: it needs no brackets of its own."""
+        opening = self.at - 1
+        term = self.term(CLAUSE)
+        self.close(opening)
+        return (term,)
 
     def arguments(self) -> tuple[Term, ...]:
         """Read the arguments of a compound behind its open bracket, and the closing one."""

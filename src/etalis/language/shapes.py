@@ -33,6 +33,7 @@ from etalis.language.syntax import (
 from etalis.language.traversal import fold, postorder, variables
 from etalis.language.wording import counted, listing, written
 from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.calendar import is_calendar
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.relation import Relation, relations
 
@@ -200,9 +201,9 @@ def _alarm_problems(alarm: Alarm) -> Iterator[Problem]:
                 )
         case "after", _:
             yield Problem("E223", f"the delay of an alarm is a number of seconds, not {written(alarm.when)}", place)
-        case _, Const(value=int() | float()) | Compound(
-            name="datetime" | "datime", args=(_, _, _, _, _, _) | (_, _, _, _, _, _, _)
-        ):
+        case _, Const(value=int() | float()):
+            return
+        case _, Compound(name=name, args=args) if is_calendar(name, len(args)):
             return
         case _:
             hint = "write seconds, datetime(Y, M, D, H, Mi, S), or a variable that the pattern binds"

@@ -116,6 +116,7 @@ EFFECTS: frozenset[Key] = frozenset(
         *(key for key in OUTPUT_TESTS if key != ("format", 3)),
         *(key for key in UPDATE_TESTS if key != ("dynamic", 1)),
         ("retract", 1),
+        ("del_static_rule", 1),
         *(key for key in STATE_TESTS if key[0] not in ("counter", "get_flag", "nb_getval", "b_getval")),
         ("listing", 1),
         ("abolish", 1),

@@ -126,9 +126,12 @@ UPDATE_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("assert", 1): _assert(first=False),
         ("assertz", 1): _assert(first=False),
+        ("ins_static_rule", 1): _assert(first=False),  # its name in the original
         ("asserta", 1): _assert(first=True),
         ("retractall", 1): _retract_all,
         ("dynamic", 1): _dynamic,
     }
 )
-UPDATE_CODES: Mapping[Key, Code] = MappingProxyType({("retract", 1): _retract, ("clause", 2): _clause})
+UPDATE_CODES: Mapping[Key, Code] = MappingProxyType(
+    {("retract", 1): _retract, ("del_static_rule", 1): _retract, ("clause", 2): _clause}
+)

@@ -16,7 +16,7 @@ from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import PROPERTIES
 from etalis.language.goal_limits import goal_limits
-from etalis.language.likeness import is_same_rule
+from etalis.language.likeness import fits
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.outline import Outline
 from etalis.language.parser import parse_rule
@@ -254,11 +254,7 @@ class RuleSet:
         wanted = rule if isinstance(rule, Rule) else parse_rule(rule) if "<-" in rule else rule
         if isinstance(wanted, Rule):
             wanted = place_in_rule(self.program.tree, wanted)
-        gone = [
-            (pl, r)
-            for pl, r in self.rules
-            if (pl.head.label == wanted if isinstance(wanted, str) else is_same_rule(r, wanted))
-        ]
+        gone = [(planned, r) for planned, r in self.rules if fits(r, planned.head.label, wanted)]
         if not gone:
             raise self._no_rule(f"{rule if isinstance(rule, str) else rule.head.name} to delete")
         self._remove(gone)
