@@ -12,6 +12,7 @@ import etalis
 from etalis.cli_exit import ExitCode
 from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_report import (
+    Encoding,
     Output,
     Policy,
     ProgramFile,
@@ -29,6 +30,7 @@ def check(
     *,
     output: Annotated[Output, typer.Option(help="text, or json: one object per problem.")] = Output.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
+    encoding: Encoding = None,
     facts: Facts = None,
     rdf: Rdf = None,
     prefix: Prefix = None,
@@ -39,7 +41,7 @@ def check(
     """Report every problem of a program: code, place, hint."""
     with reporting():
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        problems = [(path, problem) for path in programs for problem in find_problems(path, given)]
+        problems = [(path, problem) for path in programs for problem in find_problems(path, given, encoding)]
         for _, problem in problems:
             print(json.dumps(describe(problem), ensure_ascii=False) if output is Output.JSON else problem)
         wrong = sum(problem.is_error for _, problem in problems)
@@ -58,10 +60,11 @@ def explain(
     code: Annotated[bool, typer.Option("--code", help="Show the Python code that the plan becomes.")] = False,
     svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
+    encoding: Encoding = None,
 ) -> None:
     """Show how a program is run: its plan as text or picture, the code it becomes."""
     with reporting():
-        compiled = load(program, NOTHING)
+        compiled = load(program, NOTHING, encoding=encoding)
         for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
             if path is not None:
                 write_text(draw(policy=policy), path)
@@ -71,10 +74,10 @@ def explain(
             print(compiled.explain(policy=policy))
 
 
-def find_problems(path: Path, given: Given) -> tuple[Problem, ...]:
+def find_problems(path: Path, given: Given, encoding: str | None = None) -> tuple[Problem, ...]:
     """Return the errors and warnings of a program that is given some knowledge."""
     try:
-        return given.add_to(etalis.compile(read_program(path), name=str(path), imports=path.parent)).problems
+        return given.add_to(etalis.compile(read_program(path, encoding), name=str(path), imports=path.parent)).problems
     except ProgramError as error:
         return error.problems
 

@@ -17,9 +17,11 @@ import typer
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import report_letters
 from etalis.cli_report import (
+    Encoding,
     EventName,
     Policy,
     ProgramFile,
+    SkipBroken,
     TimeColumn,
     Unit,
     count,
@@ -52,10 +54,12 @@ def detect(
     time: TimeColumn = None,
     end: End = None,
     unit: Unit = "s",
+    encoding: Encoding = None,
     select: Select = None,
     to: To = None,
     state: State = None,
     dead_letters: Late = None,
+    skip_broken: SkipBroken = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say which rules run over columns, and stop.")] = False,
     facts: Facts = None,
     rdf: Rdf = None,
@@ -66,9 +70,10 @@ def detect(
 ) -> None:
     """Find the complex events in a table, over columns; show them as JSON lines, or store them as a table."""
     with reporting():
-        compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
+        given = Given(facts, rdf, prefix, relation, entailment, transitive)
+        compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)
         columns: dict[str, Any] = {"time": time if time is None or end is None else (time, end)}
-        columns |= {"event": event, "unit": unit}
+        columns |= {"event": event, "unit": unit, "encoding": encoding}
         if explain:
             print(import_module("etalis.detect").explain(compiled, events, policy=policy, **columns))
             return

@@ -23,6 +23,7 @@ from etalis.errors import ConditionError, EtalisError, InputError, LimitError, P
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS
 from etalis.formats.written import FORMS
+from etalis.logic.encodings import decode
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
@@ -62,6 +63,8 @@ EventName = Annotated[str | None, typer.Option(help="Column that names the event
 TimeColumn = Annotated[str | None, typer.Option(help="Column of time.")]
 Unit = Annotated[str, one_of(UNITS, "Unit of times given as numbers.")]
 Times = Annotated[str | None, one_of(FORMS, "How times are shown: as dates, as seconds; without it as they came.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of text files that are not UTF-8: latin-1, cp1252.")]
+SkipBroken = Annotated[bool, typer.Option("--skip-broken", help="Leave out rules that have errors, and say which.")]
 Sort = Annotated[bool, typer.Option("--sort", help="Read all events first and sort them by time.")]
 
 
@@ -92,20 +95,19 @@ def refuse(error: EtalisError, exit_code: ExitCode) -> typer.Exit:
     return typer.Exit(exit_code)
 
 
-def load(path: Path, given: Given) -> etalis.Program:
+def load(path: Path, given: Given, *, encoding: str | None = None, skip_broken: bool = False) -> etalis.Program:
     """Compile a program and add what it is given to know; its warnings go to standard error."""
-    compiled = given.add_to(etalis.compile(read_program(path), name=str(path), imports=path.parent))
+    text = read_program(path, encoding)
+    imports = path.parent
+    compiled = given.add_to(etalis.compile(text, name=str(path), imports=imports, skip_broken=skip_broken))
     for problem in compiled.problems:
         print(problem, file=sys.stderr)
     return compiled
 
 
-def read_program(path: Path) -> str:
+def read_program(path: Path, encoding: str | None = None) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        hint = "convert the file to UTF-8"
-        raise InputError(Problem("E402", f"{path}: not UTF-8 text: {error.reason}", hint=hint)) from None
+        return decode(path.read_bytes(), str(path), encoding).replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
         raise InputError(Problem("E401", f"cannot read {path}: {error.strerror}", hint="check its name")) from None
 

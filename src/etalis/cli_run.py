@@ -23,11 +23,13 @@ from etalis.cli_exit import ExitCode
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import Letters
 from etalis.cli_report import (
+    Encoding,
     EventName,
     Format,
     Output,
     Policy,
     ProgramFile,
+    SkipBroken,
     Sort,
     TimeColumn,
     Times,
@@ -92,6 +94,7 @@ def run(
     event: EventName = None,
     time: TimeColumn = None,
     unit: Unit = "s",
+    encoding: Encoding = None,
     sort: Sort = False,
     follow: Follow = False,
     clock: Clock = "events",
@@ -103,6 +106,7 @@ def run(
     times: Times = None,
     dead_letters: DeadLetterFile = None,
     max_bad: MostBad = None,
+    skip_broken: SkipBroken = False,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
     facts: Facts = None,
     rdf: Rdf = None,
@@ -113,8 +117,10 @@ def run(
 ) -> None:
     """Run a program on a stream of events and show the complex events it detects."""
     with reporting(), stopping() as asked:
-        compiled = load(program, Given(facts, rdf, prefix, relation, entailment, transitive))
-        reading = replace(reading_of(compiled, event=event, time=time, unit=unit), needs_time=clock == "events")
+        given = Given(facts, rdf, prefix, relation, entailment, transitive)
+        compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)
+        found = reading_of(compiled, event=event, time=time, unit=unit, encoding=encoding)
+        reading = replace(found, needs_time=clock == "events")
         stream = Stream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
             by_clock=clock == "wall", ahead=read_ahead(ahead),

@@ -94,6 +94,8 @@ class Stream:
 
     def check(self, program: Program) -> None:
         """Refuse what does not go together."""
+        if self.reading.encoding is not None and (self.is_live or self.address == STANDARD_INPUT):
+            raise typer.BadParameter("what is read while it is written is UTF-8 text", param_hint="--encoding")
         if self.follows and (self.sorts or self.address == STANDARD_INPUT):
             raise typer.BadParameter("a file is followed, and as it comes: not -, not --sort", param_hint="--follow")
         if self.by_clock and not self.is_live:

@@ -57,9 +57,9 @@ _LOG = logging.getLogger("etalis.columns")
 
 def detect(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    order: str | None = None, unit: str = "s", policy: str | None = None, select: str | None = None,
-    envelope: bool = False, match_id: bool = False, knowledge: Mapping[str, Any] | None = None,
-    batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
+    order: str | None = None, unit: str = "s", encoding: str | None = None, policy: str | None = None,
+    select: str | None = None, envelope: bool = False, match_id: bool = False,
+    knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     on_error: Callable[[ConditionError], object] | None = None,
     on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | str | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
@@ -69,7 +69,7 @@ def detect(
     """
     program, bound = _without_bound(tell(program, knowledge or {}), ahead)
     program.tell_unknown()
-    options, form = Options(time, event, order, unit), Form(select, envelope, match_id=match_id)
+    options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
     plan = _plan(program, _open(source, batch, threads, program, options), options, policy)
     columns = _columns()
     made = columns.ColumnRun(
@@ -98,8 +98,8 @@ def _without_bound(program: Program, ahead: float | str | timedelta | None) -> t
 
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    order: str | None = None, unit: str = "s", select: str | None = None, envelope: bool = False,
-    match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
+    order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
+    envelope: bool = False, match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     ahead: float | str | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of tables cause in an engine, which then goes on from there."""
@@ -108,7 +108,8 @@ def detect_on(
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
-    options, form = Options(time, event, order, unit), Form(select, envelope, match_id=match_id)
+    program.tell_unknown()
+    options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
     plan = _plan(program, _open(source, batch, threads, program, options), options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
     feed = _Feed(plan, with_ahead(rules.settings, ahead).max_ahead, latest_of(engine))
@@ -148,10 +149,10 @@ def _take_all(
 
 def explain(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", policy: str | None = None, engine: Engine | None = None,
+    unit: str = "s", encoding: str | None = None, policy: str | None = None, engine: Engine | None = None,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
-    options = Options(time, event, None, unit)
+    options = Options(time, event, None, unit, encoding=encoding)
     plan = _plan(program, _open(source, BATCH, 1, program, options), options, policy)
     run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
     found: str = run.choice.describe()

@@ -72,8 +72,11 @@ def _read_file(file: File, reading: Reading) -> Iterator[Item]:
 
             yield from read_table_file(file, reading)
             return
+        if file.format == "events":
+            yield from read_event_file([file.text(reading.encoding)], file.address, reading)
+            return
         # A line that is not UTF-8 is bad by itself; of clauses, which need no line, the whole file is.
-        with file.lines("strict" if file.format == "events" else "surrogateescape") as lines:
+        with file.lines("surrogateescape", reading.encoding) as lines:
             yield from TEXT[file.format](lines, file.address, reading)
 
     return reading_file(file.address, rows)

@@ -1,8 +1,9 @@
-"""Event files of the manual (003, chapter 6): `event(a(1)).`, `event(a(1), [T1, T2]).`, `sleep(2).`
+"""Event files of the manual (003, chapter 6): `event(a(1)).`, `event(a(1), [T1, T2]).`, `sleep(2).`, `halt.`
 
-The stream has a clock of its own, which begins at 0. An event without a stamp happens at the clock, and the clock moves
-on by a millisecond, so that such events follow each other; `sleep(n)` moves it by n seconds, and says that nothing more
-happens before; a stamp sets it. A time is a number of seconds or a moment of the calendar (`etalis.temporal.calendar`).
+The stream has a clock of its own, which begins at 0. An event without a stamp happens at the clock, a millisecond later
+where another has happened there, so that such events follow each other; `sleep(n)` moves the clock by n seconds, and
+says that nothing more happens before; a stamp sets it; `halt` ends the stream. A variable is `null`, which is noted.
+A time is a number of seconds or a moment of the calendar (`etalis.temporal.calendar`).
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, interval_o
 from etalis.formats.terms import to_ground
 from etalis.language.attributes import arrange_terms, refuse_order
 from etalis.language.parser import read_clauses
-from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term
+from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term, Var
+from etalis.language.traversal import rewrite_term
 from etalis.language.units import exact
+from etalis.language.values import variables
 from etalis.logic.term import Struct, Value, format_value
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds
 
-TICK = 1_000  # what an event without a stamp moves the clock by, in microseconds
-_EXPECTED = "expected event(...) or sleep(...)"
+TICK = 1_000  # between two events without stamps, in microseconds
+_EXPECTED = "expected event(...), sleep(...) or halt"
+_HALT = Const("halt")
 _SHAPE = "a clause is event(a(1)). or event(a(1), [Start, End]). or sleep(Seconds)."
 
 
@@ -34,6 +38,7 @@ class _Stream:
     source: Source
     reading: Reading
     clock: int = 0
+    is_taken: bool = False  # an event has happened at the clock
     offset: int = 0
     line: int = 1
 
@@ -57,22 +62,27 @@ class _Stream:
         match term:
             case Compound("event", (event,)):
                 name, args = self._atom(event)
-                moment, self.clock = self.clock, self.clock + TICK
-                return Row(Event.make(name, args, moment, moment), place)
+                self.clock += TICK if self.is_taken else 0
+                self.is_taken = True
+                return Row(Event.make(name, args, self.clock, self.clock), place)
             case Compound("event", (event, stamp)):
                 name, args = self._atom(event)
                 start, end = interval_of(*self._stamp(stamp), place)
-                self.clock = max(self.clock, end + TICK)
+                self.clock, self.is_taken = max(self.clock, end), self.is_taken or end >= self.clock
                 return Row(Event.make(name, args, start, end), place)
             case Compound("sleep", (duration,)):
-                self.clock += _seconds(duration)
-                return Pause(self.clock - 1, place)
+                pause = _seconds(duration)
+                self.clock, self.is_taken = self.clock + pause, self.is_taken and not pause
+                return Pause(self.clock if self.is_taken else self.clock - 1, place)
             case _:
                 raise InputError(Problem("E408", _EXPECTED, term.span, _SHAPE))
 
     def _atom(self, term: Term) -> tuple[str, tuple[Value, ...]]:
         """Return name and attributes of an event; attributes may be given by name."""
-        name, args = _atom(term)
+        free = () if isinstance(term, Var) else variables(term)
+        name, args = _atom(rewrite_term(term, _null) if free else term)
+        if free:
+            self.reading.notes.unbound(name, free)
         signature = self.reading.schema.get(name, ())
         try:
             placed = arrange_terms(name, signature, args)
@@ -113,11 +123,17 @@ def read_event_file(lines: Iterable[str], source: str, reading: Reading) -> Iter
     for clause, problems, end in read_clauses(text):
         if isinstance(clause, Clause) and clause.body is None:
             assert clause.head.span is not None
+            if clause.head == _HALT:
+                return
             yield stream.read(clause, stream.place(clause.head.span.start))
         else:
             span = clause.span if clause is not None else problems[0].span
             problem = problems[0] if problems else Problem("E408", _EXPECTED, span, _SHAPE)
             yield Bad(stream.place((span or end).start), problem)
+
+
+def _null(_old: Term, now: Term) -> Term:
+    return Const("null", now.span) if isinstance(now, Var) else now
 
 
 def _atom(term: Term) -> tuple[str, tuple[Value, ...]]:

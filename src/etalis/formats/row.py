@@ -16,6 +16,7 @@ from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.seen import Seen
 from etalis.language.attributes import Notes
+from etalis.logic.encodings import ENCODING_HINT
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
@@ -59,7 +60,7 @@ class Place:
         if found is not None:
             message = f"not UTF-8 text: byte 0x{ord(found[0]) - 0xDC00:02x}"
             shown = Place(self.source, self.line, show_bytes(self.text), self.delimiter)
-            raise shown.refuse("E402", message, "convert the file to UTF-8, or see --format")
+            raise shown.refuse("E402", message, f"{ENCODING_HINT}; or see --format")
 
     def cell(self, column: int) -> tuple[int, int] | None:
         """Return the part of the line that one of its cells covers."""
@@ -107,7 +108,8 @@ class Reading:
     """How to read a source: declared attributes, the event of rows that name none, the column of time, its unit.
 
     `known` are the kinds of events of a program by their names; without it, whatever an undeclared event has is taken.
-    Where rows need no time, those without one have ARRIVAL in its stead.
+    Where rows need no time, those without one have ARRIVAL in its stead. Text is UTF-8, or what its byte order mark
+    tells, unless an `encoding` is given.
     """
 
     schema: Schema = field(default_factory=dict)
@@ -116,6 +118,7 @@ class Reading:
     unit: str = "s"
     known: Mapping[str, tuple[Signature, ...]] = field(default_factory=dict)
     needs_time: bool = True
+    encoding: str | None = None
     seen: Seen = field(default_factory=Seen, compare=False)
     notes: Notes = field(default_factory=Notes, compare=False, repr=False)
 
@@ -134,13 +137,14 @@ class Reading:
 
 
 def reading_of(
-    program: Program, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s"
-) -> Reading:
+    program: Program, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s",
+    encoding: str | None = None,
+) -> Reading:  # fmt: skip
     """Return how to read a source for a program."""
     known: dict[str, tuple[Signature, ...]] = {}
     for signature in signatures_of(program):
         known[signature.kind[0]] = (*known.get(signature.kind[0], ()), signature)
-    return Reading(schema=program.signatures, event=event, time=time, unit=unit, known=known)
+    return Reading(schema=program.signatures, event=event, time=time, unit=unit, known=known, encoding=encoding)
 
 
 def read_row(event: Callable[..., Event], *given: object, place: Place) -> Row | Bad:

@@ -158,7 +158,7 @@ def find_surplus(given: Iterable[str], known: Collection[str]) -> tuple[list[str
 
 
 class Notes:
-    """Says once of each event which fields of its rows are ignored."""
+    """Says once of each event which fields of its rows are ignored, and which variables are null."""
 
     def __init__(self) -> None:
         self._told: set[tuple[str, frozenset[str]]] = set()
@@ -170,6 +170,14 @@ class Notes:
             self._told.add(key)
             noun = "attributes" if len(fields) > 1 else "attribute"
             _LOG.warning("%s has no %s %s: ignored", event, noun, ", ".join(fields))
+
+    def unbound(self, event: str, variables: Collection[str]) -> None:
+        """Note that variables of an event have no value."""
+        key = event, frozenset(f"?{name}" for name in variables)
+        if key not in self._told:
+            self._told.add(key)
+            shown = ", ".join("_" if name.startswith("_#") else name for name in variables)
+            _LOG.warning("%s has no value for %s: null; quote a name that begins with a capital", event, shown)
 
 
 def exact_to_int(number: Decimal | Fraction) -> int:

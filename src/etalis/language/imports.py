@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
+from etalis.logic.encodings import decode
 
 Reader: TypeAlias = Callable[[str], str | None]
 
 _TEXT_HINT = "name the folder that it may import from: etalis.compile(text, imports=FOLDER), or use compile_file(PATH)"
 
 
-def read_file(path: str) -> str | None:
+def read_file(path: str, encoding: str | None = None) -> str | None:
     """Return the text of a file on disk, None if there is none."""
     try:
-        return Path(path).read_text(encoding="utf-8-sig")
+        return decode(Path(path).read_bytes(), path, encoding, "E220").replace("\r\n", "\n").replace("\r", "\n")
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         return None
     except (ValueError, OSError) as error:
@@ -32,7 +33,7 @@ def read_nothing(_path: str) -> str | None:
     raise InputError(Problem("E240", "a program compiled from a string imports no files", hint=_TEXT_HINT))
 
 
-def read_below(folder: str | Path) -> Reader:
+def read_below(folder: str | Path, encoding: str | None = None) -> Reader:
     """Return a reader of the files below a folder, wherever symbolic links would lead."""
 
     def read(path: str) -> str | None:
@@ -40,7 +41,7 @@ def read_below(folder: str | Path) -> Reader:
             # What was judged is what is opened, so a link that changes in between leads nowhere else.
             found, within = Path(path).resolve(), Path(folder).resolve()
             if found.is_relative_to(within):
-                return read_file(str(found)) if found.is_file() else None
+                return read_file(str(found), encoding) if found.is_file() else None
         except (ValueError, OSError, RuntimeError) as error:  # a null character in the name, a circle of links
             raise _unreadable(path, error) from error
         message = f"{path} lies outside {folder}, the folder that this program may import from"
@@ -51,4 +52,4 @@ def read_below(folder: str | Path) -> Reader:
 
 
 def _unreadable(path: str, error: Exception) -> InputError:
-    return InputError(Problem("E220", f"{path} cannot be read: {error}", hint="a program is UTF-8 text"))
+    return InputError(Problem("E220", f"{path} cannot be read: {error}", hint="check the file's name"))

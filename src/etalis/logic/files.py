@@ -18,6 +18,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from etalis.errors import InputError, Problem
+from etalis.logic.encodings import ENCODING_HINT, check_encoding, decode, find_encoding
 
 STANDARD_INPUT = "-"
 FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -27,7 +28,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "tsv": (".tsv",),
         "parquet": (".parquet", ".pq"),
         "arrow": (".arrow", ".feather", ".ipc"),
-        "events": (".events", ".event", ".pl", ".p"),
+        "events": (".events", ".event", ".stream", ".pl", ".p"),
     }
 )
 _COMPRESSIONS: Mapping[str, str] = MappingProxyType({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma", ".zst": "zstd"})
@@ -62,9 +63,17 @@ class File:
             return arrow.BufferReader(self.open().read())
         return arrow.memory_map(self.path) if self.system is None else self.system.open_input_file(self.path)
 
-    def lines(self, errors: str) -> IO[str]:
+    def text(self, encoding: str | None = None) -> str:
+        """Return its text as a whole."""
+        with self.open() as raw:
+            return decode(raw.read(), self.address, encoding)
+
+    def lines(self, errors: str, encoding: str | None = None) -> IO[str]:
         """Return its text, with the ends of lines as they are."""
-        return io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors=errors, newline="")
+        check_encoding(encoding)
+        raw: Any = self.open()
+        chosen = encoding or find_encoding(raw.peek(4) if hasattr(raw, "peek") else b"")
+        return io.TextIOWrapper(raw, encoding=chosen, errors=errors if "utf-8" in chosen else "strict", newline="")
 
 
 def find_files(address: str | Path, chosen: str | None = None) -> list[File]:
@@ -202,7 +211,7 @@ def reading_file(name: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         yield from read()
     except UnicodeDecodeError as error:
         message = f"{name}: not UTF-8 text: byte 0x{error.object[error.start]:02x} ({error.reason})"
-        raise InputError(Problem("E402", message, hint="convert the file to UTF-8, or see --format")) from None
+        raise InputError(Problem("E402", message, hint=f"{ENCODING_HINT}; or see --format")) from None
     except (OSError, EOFError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(Problem("E401", f"cannot read {name}: {reason}", hint="check the file's name")) from None

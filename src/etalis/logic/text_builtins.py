@@ -174,6 +174,11 @@ def _read_number(characters: str) -> Number:
     return number
 
 
+def _read_atomic(characters: str) -> Term:
+    number = parse_number(characters)
+    return characters if number is None else number
+
+
 def _chars(characters: str) -> Term:
     return make_list(characters)
 
@@ -282,6 +287,7 @@ TEXT_TESTS: Mapping[Key, Test] = MappingProxyType(
         **{(name, 2): _spelled(_codes, str) for name in ("atom_codes", "string_codes")},
         ("number_chars", 2): _spelled(_chars, _read_number, "number"),
         ("number_codes", 2): _spelled(_codes, _read_number, "number"),
+        ("name", 2): _spelled(_codes, _read_atomic),
         ("char_code", 2): _char_code,
         ("atom_number", 2): _atom_number,
         ("atomic_list_concat", 2): _join,

@@ -167,4 +167,11 @@ def _tests(spelling: str) -> dict[Key, Test]:
     }
 
 
-TIME_TESTS: Mapping[Key, Test] = MappingProxyType({key: test for s in SPELLINGS for key, test in _tests(s).items()})
+def _add_seconds(machine: Machine, args: Args) -> bool:
+    """`addSec_Datime(Seconds, Moment, Later)`: the original's older name of `datime_plus_sec/3`."""
+    return _shift(add, "datime")(machine, (args[1], args[0], args[2]))
+
+
+TIME_TESTS: Mapping[Key, Test] = MappingProxyType(
+    {key: test for s in SPELLINGS for key, test in _tests(s).items()} | {("addSec_Datime", 3): _add_seconds}
+)

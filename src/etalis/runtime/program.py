@@ -19,6 +19,7 @@ from etalis.language.effects import acts_on_run, find_effects, reads_clock, refu
 from etalis.language.flags import Settings, settings, with_ahead, with_limits
 from etalis.language.imports import Reader, read_below, read_file, read_nothing
 from etalis.language.rules import declarations, event_rules
+from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Program as Tree
 from etalis.language.syntax import Rule, Trigger
 from etalis.logic.foreign import functions, read_register
@@ -49,6 +50,7 @@ def compile(  # noqa: A001
     read: Reader | None = None,
     register: Mapping[str, Callable[..., Any]] | None = None,
     strict: bool = False,
+    skip_broken: bool = False,
     **flags: object,
 ) -> Program:
     """Compile a program's text; raise a ProgramError with all that is wrong with it, and warn of what looks wrong.
@@ -58,11 +60,12 @@ def compile(  # noqa: A001
 
     It imports nothing, unless `imports` names the folder that it may import from, or `read` is a function from a file's
     name to its text, None if there is none. `register` gives Python functions to its goals, by `name` or `name/arity`
-    (see `Program.register`).
+    (see `Program.register`). With `skip_broken`, rules and clauses that have errors are left out and named in
+    `program.skipped`, each with a warning; errors of the whole, such as flags, are raised.
     """
     folder = None if imports is None else str(imports)
     reader = read or (read_nothing if imports is None else read_below(imports))
-    return _compile(text, name, reader, folder, register or {}, strict, flags)
+    return _compile(text, name, reader, folder, register or {}, flags, strict=strict, skips=skip_broken)
 
 
 def compile_file(
@@ -72,23 +75,33 @@ def compile_file(
     read: Reader | None = None,
     register: Mapping[str, Callable[..., Any]] | None = None,
     strict: bool = False,
+    encoding: str | None = None,
+    skip_broken: bool = False,
     **flags: object,
 ) -> Program:
-    """Compile a program from a file, which may import what lies below its own folder, or below `imports`."""
+    """Compile a program from a file, which may import what lies below its own folder, or below `imports`.
+
+    The files are UTF-8 text, or what their byte order marks tell, unless an `encoding` is given.
+    """
     where = Path(path)
-    text = read_file(str(where))
+    text = read_file(str(where), encoding)
     if text is None:
         raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
-    reader = read or read_below(where.parent if imports is None else imports)
-    return _compile(text, str(where), reader, None, register or {}, strict, flags)
+    reader = read or read_below(where.parent if imports is None else imports, encoding)
+    return _compile(text, str(where), reader, None, register or {}, flags, strict=strict, skips=skip_broken)
 
 
 def _compile(
     text: str, name: str, read: Reader, folder: str | None, register: Mapping[str, Callable[..., Any]],
-    strict: bool, flags: Mapping[str, object],
+    flags: Mapping[str, object], *, strict: bool, skips: bool,
 ) -> Program:  # fmt: skip
     added = read_register(register)
-    tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
+    skipped: list[Problem] = []
+    if skips:
+        sound = skip_broken_clauses(text, name, read=read, folder=folder, given=frozenset(added))
+        tree, problems, skipped = sound.program, sound.problems, sound.skipped
+    else:
+        tree, problems = check_text(text, name, read=read, folder=folder, given=frozenset(added))
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
@@ -96,6 +109,7 @@ def _compile(
     refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
     if refused:
         raise ProgramError(*refused)
+    program.skipped = tuple(skipped)
     program.knowledge.register(added.values())
     tell_warnings((problem for problem in problems if problem.code not in OPEN), strict=strict)
     return program
@@ -110,6 +124,7 @@ class Program:
         self.rules: tuple[Rule, ...] = event_rules(tree)
         self.knowledge = Knowledge(tree)
         self.graphs = Graphs()
+        self.skipped: tuple[Problem, ...] = ()  # the errors of clauses that were left out
         self._problems = problems
         self._strict = strict
         self._told: set[Problem] = set()  # one for all copies

@@ -58,6 +58,7 @@ class Options:
     order: str | None = None
     unit: str = "s"
     id: str | None = None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

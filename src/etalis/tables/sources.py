@@ -77,7 +77,7 @@ def open_source(source: Any, batch: int, threads: int, program: Program, options
     found = find_source(source, batch, threads > 1)
     if isinstance(found, Source):
         return found
-    reading = reading_of(program, event=options.event, time=options.time, unit=options.unit)
+    reading = reading_of(program, event=options.event, time=options.time, unit=options.unit, encoding=options.encoding)
     received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
     table = open_rows(RowSource(partial(found, reading), reading), received)
     return Source(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)
@@ -187,7 +187,7 @@ def _csv_file(file: File, reading: Reading, bad: list[Bad]) -> Iterator[Block]:
     delimiter = _DELIMITERS[file.format]
 
     def blocks() -> Iterator[Block]:
-        with file.lines("surrogateescape") as lines:
+        with file.lines("surrogateescape", reading.encoding) as lines:
             table, line = open_csv(lines, file.address, reading, delimiter)
             yield from csv_blocks(lines, file.address, table, delimiter, line, bad)
 

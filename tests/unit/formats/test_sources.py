@@ -203,8 +203,8 @@ def test_event_files_stamp_what_has_no_stamp(tmp_path: Path) -> None:
     assert events(tmp_path / "e.events", text) == [
         "a(1) [0, 0]",
         "'My event'(f(x), s, -1.5) [0.001, 0.001]",
-        "pause 2001999",
-        "b [2.002, 2.002]",
+        "pause 2000999",
+        "b [2.001, 2.001]",
         "c [10, 11.5]",
         "d [60.000001, 120]",
         "e [120.001, 120.001]",
@@ -214,14 +214,15 @@ def test_event_files_stamp_what_has_no_stamp(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("clause", "fragment"),
     [
-        ("event(a(X)).", "variable"),
+        ("event(X).", "expected an event"),
+        ("event(a, [X, 2]).", "variable"),
         ("event(7).", "expected an event"),
         ("event(a, [2]).", "expected [start, end]"),
         ("event(a, [2, 1]).", "ends before it starts"),
         ("event(a, [x, y]).", "expected a time, found x"),
         ("sleep(-1).", "expected a number of seconds"),
         ("sleep(x).", "expected a number of seconds"),
-        ("halt.", "expected event(...)"),
+        ("stop.", "expected event(...)"),
         ("event(a) :- true.", "expected event(...)"),
         ("event(a", ""),
     ],
@@ -230,6 +231,47 @@ def test_event_files_refuse(tmp_path: Path, clause: str, fragment: str) -> None:
     text = refusal(tmp_path / "e.events", "event(ok).\n" + clause + "\n")
     assert text.startswith("e.events:2:")
     assert fragment in text
+
+
+def test_event_files_count_time_by_sleep_alone(tmp_path: Path) -> None:
+    text = "event(a). sleep(2). event(b). event(c). sleep(0). event(d). sleep(0.5). event(e, [1, 2]). event(f)."
+    assert events(tmp_path / "e.stream", text) == [
+        "a [0, 0]",
+        "pause 1999999",
+        "b [2, 2]",
+        "c [2.001, 2.001]",
+        "pause 2001000",
+        "d [2.002, 2.002]",
+        "pause 2501999",
+        "e [1, 2]",
+        "f [2.502, 2.502]",
+    ]
+
+
+def test_event_files_end_with_halt(tmp_path: Path) -> None:
+    assert events(tmp_path / "e.stream", "event(a).\nhalt.\nevent(b).\nno clause") == ["a [0, 0]"]
+
+
+def test_variables_in_event_files_are_null_and_noted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = "event(a(1, X, f(_))).\nevent(a(2, X, f(_)))."
+    assert events(tmp_path / "e.stream", text) == ["a(1, null, f(null)) [0, 0]", "a(2, null, f(null)) [0.001, 0.001]"]
+    assert caplog.messages == ["a has no value for X, _: null; quote a name that begins with a capital"]
+
+
+def test_text_in_other_encodings(tmp_path: Path) -> None:
+    for name, text in (("e.stream", "event('caf\u00e9')."), ("e.csv", "event,at\ncaf\u00e9,0\n")):
+        path = tmp_path / name
+        for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+            path.write_text(text, encoding=encoding)
+            assert events(path) == ["caf\u00e9 [0, 0]"], (name, encoding)
+        path.write_text(text, encoding="latin-1")
+        assert events(path, encoding="latin-1") == ["caf\u00e9 [0, 0]"]
+        shown = wrong(path)
+        assert "not UTF-8 text: byte 0xe9" in shown
+        assert "--encoding latin-1" in shown
+    assert wrong(tmp_path / "e.stream").startswith(f"{tmp_path / 'e.stream'}:1:11: error E402")
+    with pytest.raises(InputError, match="unknown encoding 'klingon'"):
+        events(path, encoding="klingon")
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:
@@ -265,7 +307,7 @@ def test_rows_that_end_together_come_by_start(tmp_path: Path) -> None:
         ),
         (
             "e.events",
-            "event(a).\nhalt.\nevent(b(X)).\nevent(c,, ).\nevent(d).\n",
+            "event(a).\nstop.\nevent(7).\nevent(c,, ).\nevent(d).\n",
             ["a [0, 0]", "bad 2 E408", "bad 3 E408", "bad 4 E108", "d [0.001, 0.001]"],
         ),
     ],
