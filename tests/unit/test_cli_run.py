@@ -332,3 +332,29 @@ def test_a_poisoned_stream_has_the_matches_of_its_clean_rows(program: Path, tmp_
         found = letters_in(tmp_path / "dead")
         assert [letter["line"] for letter in found] == bad
         assert all(letter["reason"] for letter in found)
+
+
+def test_broken_rules_are_left_out_if_asked_for(tmp_path: Path) -> None:
+    program, stream = tmp_path / "p.event", tmp_path / "e.stream"
+    program.write_text("d(X) <- a(X).\nbad(X) <- a(Y).\n")
+    stream.write_text("event(a(1)).\nsleep(2).\nevent(a(2)).\nhalt.\n")
+    refused = call(program, stream)
+    assert refused.exit_code == ExitCode.PROGRAM
+    assert "E204" in refused.stderr
+    result = call(program, stream, "--skip-broken")
+    assert (result.exit_code, result.stdout.splitlines()) == (ExitCode.OK, ["d(1) [0, 0]", "d(2) [2, 2]"])
+    assert f"{program}:2:1: warning W240: this rule is left out: unsafe: X" in result.stderr
+
+
+def test_files_in_another_encoding_are_read_if_it_is_said(tmp_path: Path) -> None:
+    program, stream = tmp_path / "p.event", tmp_path / "e.stream"
+    program.write_text("d(X, 'gr\u00fcn') <- a(X).\n", encoding="latin-1")
+    stream.write_text("event(a('\u00fc')).\n", encoding="latin-1")
+    refused = call(program, stream)
+    assert refused.exit_code == ExitCode.INPUT
+    assert f"{program}:1:9: error E402: {program} is not UTF-8 text: byte 0xfc" in refused.stderr
+    assert "--encoding latin-1" in refused.stderr
+    assert call(program, stream, "--encoding", "latin-1").stdout.splitlines() == ["d(\u00fc, gr\u00fcn) [0, 0]"]
+    assert call(program, "-", "--encoding", "latin-1").exit_code == ExitCode.USAGE
+    checked = CliRunner().invoke(app, ["check", str(program), "--encoding", "latin-1"])
+    assert checked.exit_code == ExitCode.OK
