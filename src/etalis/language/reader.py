@@ -29,7 +29,18 @@ _TAKE_RULES = frozenset({"ins_event_rule", "del_event_rule", "ins_static_rule", 
 class Reader:
     """Reads terms from the tokens of one clause."""
 
-    __slots__ = ("anonymous", "at", "bracketed", "depth", "joined", "measured", "operators", "rationals", "source", "tokens")
+    __slots__ = (
+        "anonymous",
+        "at",
+        "bracketed",
+        "depth",
+        "joined",
+        "measured",
+        "operators",
+        "rationals",
+        "source",
+        "tokens",
+    )
 
     def __init__(self, source: Source, operators: GoalOperators) -> None:
         self.source = source
