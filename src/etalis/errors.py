@@ -6,6 +6,7 @@ Codes are stable: `E...` refuses a program or an input, `W...` warns. Spans are 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 
@@ -108,6 +109,8 @@ class EventError(EtalisError):
 
 class ConditionError(EtalisError):
     """A condition or action that raised; it fails its own match and stops nothing else."""
+
+    kind: Hashable = None  # what it has in common with others of the same goal
 
 
 class LimitError(EtalisError):

@@ -53,7 +53,7 @@ class Wholes:
     @contextmanager
     def whole(self, batch: Input) -> Iterator[Undo]:
         """Take a batch over columns: if that fails, be where it began. What is yielded brings its rules back there."""
-        engine, errors = self.run.engine, len(self.run.engine.errors)
+        engine, forget = self.run.engine, self.run.engine._failures.mark()
         state, undo, reopen = engine._state, self._mark(), self.run.gate.mark()
         now, floor = state.now, state.floor
         try:
@@ -62,7 +62,7 @@ class Wholes:
             undo()
             reopen()
             state.now, state.floor = now, floor
-            del engine.errors[errors:]
+            forget()
             raise
         self.rows += len(batch.end)
 

@@ -82,7 +82,7 @@ class Horizon:
         latest = self.latest()
         if end <= last_end(latest, self.bound, wall):
             return False
-        self._dead.add(name, values, start, end, describe_ahead(end, latest, self.bound, wall))
+        self._dead.add(name, values, start, end, describe_ahead(end, latest, self.bound, wall), "ahead")
         return True
 
 

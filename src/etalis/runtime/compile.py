@@ -19,6 +19,7 @@ from etalis.runtime import store as stores
 from etalis.runtime.blockers import EventLog
 from etalis.runtime.code import Code, tuple_of
 from etalis.runtime.conditions import Conditions
+from etalis.runtime.evidence import Evidence
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import Entry, PlannedRule, Reader, Wiring, may_double, own_names
 from etalis.runtime.operators import Emit
@@ -35,13 +36,15 @@ class Compiler:
     """Writes the functions of one rule set over persistent stores."""
 
     def __init__(
-        self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads
-    ) -> None:
+        self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads,
+        evidence: Evidence,
+    ) -> None:  # fmt: skip
         self.wiring = wiring
         self.state = state
         self.memory = memory
         self.conditions = conditions
         self.heads = heads
+        self.evidence = evidence
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.sources: list[tuple[str, str]] = []
         self.special = Special(self)
@@ -117,6 +120,8 @@ class Compiler:
         names.update(self.marks(code, leaf.node.exports))
         code.probes = 0
         if test:
+            came = self.evidence.kind((leaf.node.name, len(leaf.node.args)))
+            code(f"{code.constant(came)}.ever = True")
             with code.block(f"if {test}:"):
                 self.deliver(code, leaf, names, t1, t2)
         else:
@@ -138,10 +143,25 @@ class Compiler:
         """Write the code that hands a match to all readers of an entry."""
         heads = [r for r in entry.readers if r.kind == "head"]
         others = [r for r in entry.readers if r.kind != "head"]
+        mark = self.evidence.part(entry.key)
+        if heads:
+            code(f"{code.constant(mark)}.ever = True")
         for reader in others:
             self.read(code, reader, entry, _renamed(names, reader), t1, t2)
+        if not heads and self.waits_at(entry) is None:  # behind its readers: where these return a match, that says it
+            code(f"{code.constant(mark)}.ever = True")
         if heads:
             self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], t1, t2)
+
+    def waits_at(self, entry: Entry) -> dict[Any, Any] | None:
+        """Return a store that every match of an entry comes to, which is a mark already; None if there is none."""
+        for reader in entry.readers:
+            if reader.kind == "input" and isinstance(reader.target.node, p.Join):
+                keeps = self.retention(reader.target, reader.place) != NEVER_STORED
+                if keeps and not self.probes(reader.target, reader.place):
+                    found: dict[Any, Any] = self.remember(reader.target, f"side{reader.place}", dict)
+                    return found
+        return None
 
     def read(self, code: Code, reader: Reader, child: Entry, names: Names, t1: str, t2: str) -> None:
         """Write what one reader does with a match, in line or as a call."""

@@ -53,7 +53,8 @@ class Course:
             if self.rules.numbered:
                 state.number = number
                 state.parts = (number,)
-            self.occur(*kind, (end, start, None, *values))
+            if not self.occur(*kind, (end, start, None, *values)):
+                self.rules.evidence.unread[kind] += 1
             if state.queue or state.steps:
                 self.settle(out)
         finally:
@@ -87,15 +88,17 @@ class Course:
         self.settle(out)
         return tuple([Event(raw) for raw in out])
 
-    def occur(self, name: str, arity: int, raw: Raw) -> None:
-        """Offer one event to the rules."""
+    def occur(self, name: str, arity: int, raw: Raw) -> bool:
+        """Offer one event to the rules; tell whether one reads it."""
         rules = self.rules
         if rules.numbered:
             self.state.current += 1
             rules.log_event(name, arity, raw[1], raw[0])
         process = rules.processors.get((name, arity))
-        if process is not None:
-            process(raw)
+        if process is None:
+            return False
+        process(raw)
+        return True
 
     def move_to(self, end: int, out: list[Raw]) -> None:
         """Let time reach the end of an event."""

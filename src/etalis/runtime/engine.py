@@ -30,6 +30,8 @@ from etalis.runtime.changes import Change, Changes
 from etalis.runtime.correcting import correcting_push, correcting_row
 from etalis.runtime.course import Course
 from etalis.runtime.disorder import Disorder
+from etalis.runtime.evidence import Evidence
+from etalis.runtime.failures import Failures
 from etalis.runtime.holding import HoldingWriter
 from etalis.runtime.inspection import Waiting, inspect
 from etalis.runtime.intake import Intake
@@ -71,8 +73,7 @@ class Engine:
         wall: Callable[[], Any] | None = None,
     ) -> None:
         self.program = program
-        self.errors: list[ConditionError] = []
-        self._on_error = on_error
+        self._failures = Failures(on_error)
         self._outlet = Outlet(self._take, keeps=program.settings.store_fired_events)
         self._graphs = program.graphs.copied()
         self._intake = Intake(program.signatures, clock, program.implied)
@@ -82,7 +83,10 @@ class Engine:
         if self._outlet.history is not None:
             show_history(solver.database, self._outlet.history)
         self._breaker = Breaker(program.settings.max_rule_failures)
-        make_rules = partial(RuleSet, program, solver, policy=policy, parts=parts, breaker=self._breaker)
+        self._evidence = Evidence()
+        make_rules = partial(
+            RuleSet, program, solver, policy=policy, parts=parts, breaker=self._breaker, evidence=self._evidence
+        )
         self._rules = make_rules(report=self._report, watched=on_error is not None)
         self._state = self._rules.state
         self._changes = Changes(self._state, solver.database, self._report)
@@ -303,7 +307,7 @@ class Engine:
     def _bury(self, name: str, values: tuple[Any, ...], start: int, end: int, reached: int) -> None:
         """Make a dead letter of an event that comes too late."""
         reason = f"it ends at {show_moment(end)}, but time has reached {show_time(reached)}"
-        self._dead.add(name, values, start, end, reason)
+        self._dead.add(name, values, start, end, reason, "late")
 
     def _turn_away(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Refuse to take an event."""
@@ -374,10 +378,18 @@ class Engine:
         """The time reached, in seconds; None before the first event."""
         return None if self._state.now == BEGINNING else to_seconds(self._state.now)
 
+    @property
+    def errors(self) -> list[ConditionError]:
+        """The conditions and actions that raised, the last thousand; `error_count` says how many did."""
+        return list(self._failures.kept)
+
+    @property
+    def error_count(self) -> int:
+        """How often a condition or an action raised."""
+        return self._failures.count
+
     def _report(self, error: ConditionError) -> None:
-        self.errors.append(error)
-        if self._on_error is not None:
-            self._on_error(error)
+        self._failures.add(error)
 
     # knowledge
 

@@ -154,7 +154,7 @@ class Guard:
         """Make a dead letter of an event for which there is no room."""
         self.refused.update(labels_of_kind(self.rules, (name, len(values))))
         reason = f"the engine holds {self.instances} instances, its hard limit is {self.hard}"
-        self.dead.add(name, values, start, end, reason)
+        self.dead.add(name, values, start, end, reason, "full")
 
     def _explain(self, code: str, limit: str) -> Problem:
         """Say what holds most, and what would bound it."""

@@ -69,14 +69,15 @@ class DeadLetters:
     def __init__(self, hand_on: Callable[[DeadLetter], object] | None) -> None:
         self.count = 0
         self.letters: list[DeadLetter] = []
+        self.causes: dict[str, tuple[DeadLetter, int]] = {}  # by cause the first one, and how many
         self._hand_on = hand_on
 
     def mark(self) -> Callable[[], None]:
         """Return what forgets those that come from now on."""
-        count, letters = self.count, list(self.letters)
+        count, letters, causes = self.count, list(self.letters), dict(self.causes)
 
         def back() -> None:
-            self.count, self.letters[:] = count, letters
+            self.count, self.letters[:], self.causes = count, letters, causes
 
         return back
 
@@ -92,14 +93,18 @@ class DeadLetters:
             _LOG.warning(message, self.count - count, self.letters[-1].name, self.letters[-1].reason)
         yield from ()
 
-    def add(self, name: str, args: Values, start: int | None, end: int | None, reason: str) -> None:
-        """Take one in."""
+    def add(
+        self, name: str, args: Values, start: int | None, end: int | None, reason: str, cause: str = "unreadable"
+    ) -> None:
+        """Take one in; a cause is late, ahead, full, unknown or unreadable."""
         self.count += 1
         first, last = (None if time is None else to_seconds(time) for time in (start, end))
         letter = DeadLetter(name, args, first, last, reason)
         self.letters.append(letter)
         if len(self.letters) > self.KEPT:
             del self.letters[0]
+        first, count = self.causes.get(cause, (letter, 0))
+        self.causes[cause] = first, count + 1
         if self._hand_on is not None:
             self._hand_on(letter)
 

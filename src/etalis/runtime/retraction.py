@@ -40,7 +40,7 @@ class Retractions:
             return
         place = self.revision.find(name, values, start, end, before=True)
         if place is None:
-            self.dead.add("rev", (what,), start, end, f"no event {format_value(what)} within the horizon")
+            self.dead.add("rev", (what,), start, end, f"no event {format_value(what)} within the horizon", "unknown")
         else:
             self.revision.retract(place, out)
 
@@ -63,7 +63,7 @@ class Retractions:
         place = self.revision.find(name, values, start, end, before=False)
         if place is None:
             what = Struct(name, values) if values else name
-            self.dead.add("rev", (what,), start, end, "no such event within the horizon")
+            self.dead.add("rev", (what,), start, end, "no such event within the horizon", "unknown")
         else:
             self._take_back_at(place, instead, out)
 
@@ -71,7 +71,7 @@ class Retractions:
         """Take back the event of an id."""
         if not self._take_back_id(name, out, instead):
             now = self.disorder.state.now
-            self.dead.add("rev", (name,), now, now, "no event with this id within the horizon")
+            self.dead.add("rev", (name,), now, now, "no event with this id within the horizon", "unknown")
 
     def _take_back_id(self, name: Hashable, out: list[Any], instead: Instead | None) -> bool:
         if self.held is not None and name in self.held_ids:

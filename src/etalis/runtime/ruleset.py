@@ -38,6 +38,7 @@ from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.entry import EntryWriter
+from etalis.runtime.evidence import Evidence
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import Entry, PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
@@ -65,6 +66,7 @@ class RuleSet:
         parts: bool,
         report: Callable[[ConditionError], None],
         breaker: Breaker,
+        evidence: Evidence,
         watched: bool = False,
         replays: bool = False,
         state: State | None = None,
@@ -72,6 +74,7 @@ class RuleSet:
         like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
     ) -> None:
         self.program = program
+        self.evidence = evidence
         self.settings = program.settings_under(policy)
         self.traced = parts
         self.state = State() if state is None else state
@@ -124,7 +127,9 @@ class RuleSet:
         """Compile all rules over the state they have."""
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
-        compiler = self.compiler = Compiler(self.wiring, self.state, self.memory, self.conditions, self.heads)
+        compiler = self.compiler = Compiler(
+            self.wiring, self.state, self.memory, self.conditions, self.heads, self.evidence
+        )
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
         self.log = compiler.log()
