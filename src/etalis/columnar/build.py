@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, assert_never
 
 from etalis.columnar.chains import Anchored, Followed, Runs
@@ -27,19 +28,21 @@ class Builder:
     """
 
     def __init__(
-        self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False
-    ) -> None:
+        self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False,
+        evidence: set[p.Node] | None = None,
+    ) -> None:  # fmt: skip
         self.types = types
         self.is_vague = is_vague
         self.conditions = conditions
         self.timers: list[Timer] = [] if beside is None else beside.timers
         self.joins: list[Join] = [] if beside is None else beside.joins
+        self.evidence: set[p.Node] = (set() if beside is None else beside.evidence) if evidence is None else evidence
         self.built: dict[p.Node, Once] = {}
 
     def build(self, node: p.Node, rule: str) -> Once:
         """Return the operator of a node."""
         if node not in self.built:
-            self.built[node] = Once(self._build(node, rule))
+            self.built[node] = Once(self._build(node, rule), partial(self.evidence.add, node))
         return self.built[node]
 
     def _known(self, node: p.Node, *parts: p.Node) -> Mapping[str, str]:
@@ -181,16 +184,20 @@ def _asked(tests: Sequence[Any], *, are_apart: bool, are_after: bool) -> Asked:
 class Once(Operator):
     """An operator that several read: it takes each batch once."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: Operator, note: Callable[[], None]) -> None:
         self.operator = operator
         self.batch: Any = None
         self.found: Any = None
+        self._note: Callable[[], None] | None = note  # that it has matched, once
 
     def take(self, batch: Any) -> Any:
         """Return what the batch brought, found when it is first asked for."""
         if self.batch is not batch:
             self.found = self.operator.take(batch)
             self.batch = batch
+            if self._note is not None and len(self.found):
+                self._note()
+                self._note = None
         return self.found
 
     def lend(self, batch: Any, found: Any) -> None:

@@ -63,7 +63,8 @@ class ColumnRun:
         rules = self.engine._rules
         choice = choose(program, received, rules.settings.policy, rules.conditions.solver.database)
         self.choice = choice = part_from(self.engine, choice, goes_on=engine is not None)
-        shared = Builder(choice.types, rules.conditions)
+        rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
+        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes)
         self._joins = shared.joins
         heads = choice.heads
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
@@ -128,6 +129,7 @@ class ColumnRun:
     @uncollected()
     def load(self) -> None:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
+        self.engine._rules.note_waiting()
         self.now = max(self.engine._state.now, _LEAST)
         self.wholes.rows = self.derivations.last = 0
         try:
@@ -260,12 +262,18 @@ class ColumnRun:
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
         taken = _batch(batch, self.now, clock)
+        evidence = self.engine._evidence
+        for kind, received in batch.events.items():
+            if len(received.rows):
+                evidence.kind(kind).seen = True
         for teller in told:
             teller.begin(early[0], taken)
         found: list[tuple[Kind, Made]] = []
         for component in self.components:
             for kind, made in component.take(taken).items():
                 if len(made):
+                    if isinstance(component, Recursion):
+                        evidence.nodes.update(self.choice.heads[i].body for i in np.unique(made.rule).tolist())
                     found.append((kind, made))
                     yield kind, made
         over = self.derivations.count(clock, found)

@@ -121,7 +121,7 @@ class Compiler:
         code.probes = 0
         if test:
             came = self.evidence.kind((leaf.node.name, len(leaf.node.args)))
-            code(f"{code.constant(came)}.ever = True")
+            code(f"{code.constant(came)}.seen = True")
             with code.block(f"if {test}:"):
                 self.deliver(code, leaf, names, t1, t2)
         else:
@@ -145,17 +145,25 @@ class Compiler:
         others = [r for r in entry.readers if r.kind != "head"]
         mark = self.evidence.part(entry.key)
         if heads:
-            code(f"{code.constant(mark)}.ever = True")
+            code(f"{code.constant(mark)}.seen = True")
         for reader in others:
             self.read(code, reader, entry, _renamed(names, reader), t1, t2)
         if not heads and self.waits_at(entry) is None:  # behind its readers: where these return a match, that says it
-            code(f"{code.constant(mark)}.ever = True")
+            code(f"{code.constant(mark)}.seen = {self.key_of(entry, names)}")
         if heads:
             self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], t1, t2)
 
+    def key_of(self, entry: Entry, names: Names) -> str:
+        """Return what tells one match of an entry from another where it is joined: the first variable of the key."""
+        reader = entry.readers[0]
+        if reader.kind != "input" or not isinstance(reader.target.node, p.Join):
+            return "True"
+        keys = self.keys(reader.target)
+        return _renamed(names, reader)[keys[0]] if keys else "True"
+
     def waits_at(self, entry: Entry) -> dict[Any, Any] | None:
         """Return a store that every match of an entry comes to, which is a mark already; None if there is none."""
-        for reader in entry.readers:
+        for reader in entry.readers if self.evidence.by_stores else ():
             if reader.kind == "input" and isinstance(reader.target.node, p.Join):
                 keeps = self.retention(reader.target, reader.place) != NEVER_STORED
                 if keeps and not self.probes(reader.target, reader.place):

@@ -39,6 +39,7 @@ from etalis.runtime.knowledge import show_history, solutions, solutions_at
 from etalis.runtime.limits import Guard, Limits, guard_of, guarded_push, guarded_run
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.outlet import Callback, Outlet
+from etalis.runtime.report import Report, make_report
 from etalis.runtime.rim import to_instant
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
@@ -83,7 +84,7 @@ class Engine:
         if self._outlet.history is not None:
             show_history(solver.database, self._outlet.history)
         self._breaker = Breaker(program.settings.max_rule_failures)
-        self._evidence = Evidence()
+        self._evidence = Evidence(by_stores=not program.settings.corrects)
         make_rules = partial(
             RuleSet, program, solver, policy=policy, parts=parts, breaker=self._breaker, evidence=self._evidence
         )
@@ -504,6 +505,10 @@ class Engine:
     def switch_on(self, label: str | None = None) -> int:
         """Ask the conditions and actions of a rule again, or of all rules; return how many were switched off."""
         return self._breaker.switch_on(label)
+
+    def report(self) -> Report:
+        """Say what a person should know of the run so far: events no rule reads, rules that never fired, what failed."""
+        return make_report(self)
 
     def code(self) -> str:
         """Return the generated source."""

@@ -7,8 +7,10 @@ a part is known by its node.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Hashable
+from typing import Any
 
 from etalis.plan import algebra as p
 
@@ -16,22 +18,38 @@ Kind = tuple[str, int]
 
 
 class Mark:
-    """Whether something has happened since the run began."""
+    """Whether something has happened since the run began: None if not, else True or a key that it had."""
 
-    __slots__ = ("ever",)
+    __slots__ = ("seen",)
 
     def __init__(self) -> None:
-        self.ever = False
+        self.seen: Any = None
+
+
+_FRESH = sys.getsizeof({})
+
+
+def has_held(store: dict[Any, Any]) -> bool:
+    """Tell whether a store holds something or ever did: a dictionary keeps its room when its last key goes.
+
+    >>> store = {"c7": 1}
+    >>> del store["c7"]
+    >>> has_held(store), has_held({})
+    (True, False)
+    """
+    return bool(store) or sys.getsizeof(store) > _FRESH
 
 
 class Evidence:
-    """The marks of one engine, with those of its replays."""
+    """The marks of one engine, with those of its replays; unless these have stores of their own, stores are marks."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_stores: bool = True) -> None:
+        self.by_stores = by_stores
         self._parts: dict[Hashable, Mark] = {}
         self._kinds: dict[Kind, Mark] = {}
         self.nodes: set[p.Node] = set()  # that have matched over columns
-        self.unread: Counter[Kind] = Counter()
+        self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
+        self.unread: Counter[tuple[str, int | None]] = Counter()  # no number of attributes where rows do not tell it
 
     def part(self, key: Hashable) -> Mark:
         """Return the mark of a part that is known by a key."""
@@ -44,8 +62,8 @@ class Evidence:
     def has_matched(self, key: Hashable, node: p.Node) -> bool:
         """Tell whether a part has ever matched, event at a time or over columns."""
         mark = self._parts.get(key)
-        return (mark is not None and mark.ever) or node in self.nodes
+        return (mark is not None and mark.seen is not None) or node in self.nodes
 
     def has_come(self, kind: Kind) -> bool:
         """Tell whether an event of a kind that patterns restrict has come."""
-        return kind in self._kinds and self._kinds[kind].ever
+        return kind in self._kinds and self._kinds[kind].seen is not None

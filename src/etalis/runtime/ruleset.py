@@ -38,7 +38,7 @@ from etalis.runtime.code import Code
 from etalis.runtime.compile import Compiler
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.entry import EntryWriter
-from etalis.runtime.evidence import Evidence
+from etalis.runtime.evidence import Evidence, has_held
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import Entry, PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
@@ -326,8 +326,16 @@ class RuleSet:
             self.spied.discard(kind)
         self.compile()
 
+    def note_waiting(self) -> None:
+        """Mark the parts that are known to have matched by what waits, before stores are changed or asked about."""
+        for entry in self.wiring.entries:
+            store = self.compiler.waits_at(entry)
+            if store is not None and has_held(store):
+                self.evidence.part(entry.key).seen = True
+
     def reset(self) -> None:
         """Drop all that waits: instances, absences, alarms, events for later."""
+        self.note_waiting()
         self.memory.clear()
         self.state.drop()
         self.compile()

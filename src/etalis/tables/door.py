@@ -46,6 +46,7 @@ class Letter:
     start: int | None
     end: int | None
     reason: str
+    cause: str
 
 
 class Door:
@@ -79,7 +80,7 @@ class Door:
         """Make dead letters of what was refused since the last time."""
         while self.letters:
             letter = self.letters.popleft()
-            dead.add(letter.name, letter.args, letter.start, letter.end, letter.reason)
+            dead.add(letter.name, letter.args, letter.start, letter.end, letter.reason, letter.cause)
 
     def _within(self, rows: Arrived) -> Arrived:
         """Leave out what lies too far ahead of the rows before it."""
@@ -91,14 +92,15 @@ class Door:
             self.latest = max(self.latest, int(rows.end.max()))
             return rows
         found = list(find_ahead(rows.end.tolist(), self.latest, self.ahead))
-        self.refuse(rows.table, Refused(np.array([row for row, _ in found]), tuple(reason for _, reason in found)))
+        refused = Refused(np.array([row for row, _ in found]), tuple(reason for _, reason in found))
+        self.refuse(rows.table, refused, "ahead")
         keep = np.ones(len(rows.end), bool)
         keep[[row for row, _ in found]] = False
         kept = Arrived(rows.table.filter(pa.array(keep)), rows.start[keep], rows.end[keep])
         self.latest = max(self.latest, int(kept.end.max())) if len(kept.end) else self.latest
         return kept
 
-    def refuse(self, table: Any, refused: Refused) -> None:
+    def refuse(self, table: Any, refused: Refused, cause: str = "unreadable") -> None:
         """Note rows that cannot be taken, as far as they can be told."""
         rows = table.take(pa.array(refused.rows))
         moments = [self._moments(rows, name) for name in (self.frame.times[0], self.frame.times[-1])]
@@ -109,7 +111,7 @@ class Door:
             part = self.parts[0] if tags is None else by_tag.get(tags[row] or "")
             name = part.kind[0] if part is not None else (tags[row] or "") if tags is not None else ""
             args = tuple(_shown(cells[column], row) for column in part.columns) if part is not None else ()
-            self.letters.append(Letter(name, args, moments[0][row], moments[1][row], reason))
+            self.letters.append(Letter(name, args, moments[0][row], moments[1][row], reason, cause))
 
     def _moments(self, rows: Any, name: str) -> list[int | None]:
         times = read_times(rows[name], self.unit)

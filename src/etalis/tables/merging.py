@@ -127,5 +127,5 @@ def _within(rows: Arrived, door: Door, latest: int, ahead: int) -> Arrived:
     count = int(np.searchsorted(rows.end, last_end(latest, ahead), "right"))
     if count < len(rows.end):
         reasons = tuple(describe_ahead(end, latest, ahead) for end in rows.end[count:].tolist())
-        door.refuse(rows.table, Refused(np.arange(count, len(rows.end)), reasons))
+        door.refuse(rows.table, Refused(np.arange(count, len(rows.end)), reasons), "ahead")
     return _cut(rows, 0, count)
