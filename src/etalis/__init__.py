@@ -11,9 +11,11 @@ if TYPE_CHECKING:
         EventError,
         InputError,
         LimitError,
+        OptionError,
         Problem,
         ProgramError,
         ProgramWarning,
+        ReportWarning,
         SnapshotError,
     )
     from etalis.logic.term import Struct
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
     from etalis.runtime.order import DeadLetter, Stamp
     from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
+    from etalis.runtime.report import Report, ReportError
     from etalis.temporal.event import Event, Retraction
 else:  # for a type checker every name would be one that `__getattr__` knows
     __getattr__, __dir__ = import_lazily(
@@ -32,9 +35,11 @@ else:  # for a type checker every name would be one that `__getattr__` knows
                 "EventError",
                 "InputError",
                 "LimitError",
+                "OptionError",
                 "Problem",
                 "ProgramError",
                 "ProgramWarning",
+                "ReportWarning",
                 "SnapshotError",
             ),
             "etalis.logic.term": ("Struct",),
@@ -42,6 +47,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
             "etalis.runtime.engine": ("Engine",),
             "etalis.runtime.order": ("DeadLetter", "Stamp"),
             "etalis.runtime.program": ("Program", "compile", "compile_file"),
+            "etalis.runtime.report": ("Report", "ReportError"),
             "etalis.temporal.event": ("Event", "Retraction"),
         },
         modules=("cases", "errors", "testing"),
@@ -59,10 +65,14 @@ __all__ = [
     "EventError",
     "InputError",
     "LimitError",
+    "OptionError",
     "Problem",
     "Program",
     "ProgramError",
     "ProgramWarning",
+    "Report",
+    "ReportError",
+    "ReportWarning",
     "Retraction",
     "SnapshotError",
     "Stamp",

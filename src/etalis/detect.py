@@ -8,7 +8,8 @@ order in the table.
 
 from __future__ import annotations
 
-import logging
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
@@ -21,10 +22,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.errors import InputError, Problem
+from etalis.errors import InputError, Problem, ReportWarning
 from etalis.language.flags import with_ahead
 from etalis.logic.columns import in_one
 from etalis.plan.keys import show
+from etalis.runtime.options import with_options
+from etalis.runtime.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
 from etalis.spark.batch import Form, Intake, plan_intake, plan_output
 from etalis.spark.told import tell
@@ -52,9 +55,9 @@ if TYPE_CHECKING:
 
 BATCH = 1 << 17
 MOST_TOGETHER = 1 << 20  # rows
-_LOG = logging.getLogger("etalis.columns")
 
 
+@with_options
 def detect(
     program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     order: str | None = None, unit: str = "s", encoding: str | None = None, policy: str | None = None,
@@ -62,6 +65,7 @@ def detect(
     knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     on_error: Callable[[ConditionError], object] | None = None,
     on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | str | timedelta | None = None,
+    on_report: Callable[[Report], object] | None = None, strict: bool = False,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events, or in one table per event.
 
@@ -81,12 +85,17 @@ def detect(
     parts: list[pa.RecordBatch] = []
     _take_all(run, feed, feed.whole(run, options, batch), threads, progress, parts)
     parts.extend(run.close())
-    dead = run.run.engine._dead
-    if dead.count and on_dead_letter is None:
-        _LOG.warning(
-            "%d rows were not taken, the last: %s; on_dead_letter= takes them", dead.count, dead.letters[-1].reason
-        )
-    return pa.Table.from_batches(parts, schema=run.results.schema)
+    found = pa.Table.from_batches(parts, schema=run.results.schema)
+    run.note_unread(feed, again=not found.num_rows)
+    report = run.run.engine.report()
+    if on_report is not None:
+        on_report(report)
+    if strict and report:
+        raise ReportError(report, found)
+    told = report.suspicious(found=bool(found.num_rows), errors=on_error is None, letters=on_dead_letter is None)
+    if told and on_report is None:
+        warnings.warn(str(told), ReportWarning, stacklevel=4)
+    return found
 
 
 def _without_bound(program: Program, ahead: float | str | timedelta | None) -> tuple[Program, int | None]:
@@ -96,6 +105,7 @@ def _without_bound(program: Program, ahead: float | str | timedelta | None) -> t
     return own, with_ahead(program.settings, ahead).max_ahead
 
 
+@with_options
 def detect_on(
     engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
@@ -124,7 +134,11 @@ def detect_on(
         raise
     finally:
         run.run.save()
-    return pa.Table.from_batches(parts, schema=run.results.schema)
+    found = pa.Table.from_batches(parts, schema=run.results.schema)
+    unread = run.note_unread(feed, again=False)
+    if engine._strict and unread:
+        raise ReportError(Report(tuple(read_nowhere(unread, rules))), found)
+    return found
 
 
 def _take_all(
@@ -279,6 +293,15 @@ class _Feed:
         for table in self.plan.tables:
             yield from () if table.rows is None else table.rows.bad
 
+    def all_names(self) -> Counter[str]:
+        """Count the events that are named in files of which parts may have been skipped."""
+        found: Counter[str] = Counter()
+        for table, frame in zip(self.plan.tables, self.plan.intake.frames, strict=True):
+            for batch in table.scan([frame.event], None) if table.skips and frame.event is not None else ():
+                counted = pc.value_counts(batch.column(0)).to_pylist()
+                found.update({each["values"]: each["counts"] for each in counted if each["values"] is not None})
+        return found
+
 
 def _scan(table: Source, frame: Frame, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
     """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
@@ -303,6 +326,7 @@ class _Run:
         self.run = run
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
         self.results = results.Results(self.output, run.choice.heads, ids=form.match_id)
+        self.unread: Counter[str] = Counter()  # names of events that no rule reads
 
     def take(self, batch: Input) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes, also what it has caused when it fails."""
@@ -356,7 +380,18 @@ class _Run:
         from etalis.tables.intake import read_batch
 
         frame, parts = self.readers[number]
-        return read_batch(rows.table, rows.start, rows.end, parts, _told(rows.table, frame, parts))
+        return read_batch(rows.table, rows.start, rows.end, parts, _told(rows.table, frame, parts, self.unread))
+
+    def note_unread(self, feed: _Feed, *, again: bool) -> Counter[tuple[str, int | None]]:
+        """Tell the engine which events came that no rule reads; `again`: look also at what was skipped."""
+        known = {part.tag for _, parts in self.readers for part in parts}
+        names = feed.all_names() if again else Counter()
+        found = Counter({(name, None): count for name, count in (self.unread | names).items() if name not in known})
+        for table in feed.plan.tables:
+            if table.rows is not None:
+                found.update(table.rows.reading.seen.unread)
+        self.run.engine._evidence.unread.update(found)
+        return found
 
     def read_pieces(self, pieces: Pieces, order: Any) -> Input:
         """Return rows of all tables as a batch over columns, in some order."""
@@ -365,8 +400,8 @@ class _Run:
         return arrange(below([self.read(rows, i) for i, rows in enumerate(pieces) if len(rows.end)]), order)
 
 
-def _told(table: pa.Table, frame: Frame, parts: Sequence[Part]) -> Told | None:
-    """Return of which part each row is; None if all are one event."""
+def _told(table: pa.Table, frame: Frame, parts: Sequence[Part], unread: Counter[str]) -> Told | None:
+    """Return of which part each row is, None if all are one event; count those that are of none."""
     from etalis.tables.intake import Told
 
     if frame.event is None:
@@ -375,4 +410,9 @@ def _told(table: pa.Table, frame: Frame, parts: Sequence[Part]) -> Told | None:
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     tags = {part.tag: number for number, part in enumerate(parts)}
     names = coded.dictionary.to_pylist()
-    return Told(coded.indices.to_numpy(), np.array([tags.get(name, -1) for name in names], np.int64))
+    indices = coded.indices.to_numpy()
+    others = [(code, name) for code, name in enumerate(names) if name and name not in tags]
+    if others:
+        counts = np.bincount(indices, minlength=len(names))
+        unread.update({name: int(counts[code]) for code, name in others if counts[code]})
+    return Told(indices, np.array([tags.get(name, -1) for name in names], np.int64))

@@ -121,5 +121,13 @@ class InputError(EtalisError):
     """A file, row or option that cannot be read."""
 
 
+class OptionError(InputError, TypeError):
+    """An option that does not exist."""
+
+
 class SnapshotError(EtalisError):
     """A snapshot that cannot be taken, read, or continued by this program."""
+
+
+class ReportWarning(UserWarning):
+    """What a run came across: events that no rule reads, rules that never fired, what was refused or failed."""

@@ -10,7 +10,7 @@ from etalis.spark.told import pack, tell
 
 
 def test_facts_come_back_as_they_were() -> None:
-    program = etalis.compile("d <- a.")
+    program = etalis.compile(":- dynamic p/4, q/1. d <- a.")
     rows = [(1, "x", 2.5, None), (1 << 70, "", real(2.0), [1, "y"]), (-3, "é", 7.0, {"k": date(2026, 1, 2)})]
     program.load_facts("p", rows)
     program.load_facts("q", [(1,)])

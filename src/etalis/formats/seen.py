@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,6 +21,7 @@ class Seen:
     stamps: bool = False
     numbers: bool = False
     fractions: bool = False
+    unread: Counter[tuple[str, int | None]] = field(default_factory=Counter)  # events that no rule reads
 
     def note_time(self, moment: Any) -> None:
         """Note how a time was given."""

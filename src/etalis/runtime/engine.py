@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, overload
 
 from etalis.errors import ConditionError, EtalisError, EventError, InputError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
@@ -25,6 +26,7 @@ from etalis.logic.term import to_value
 from etalis.logic.time_builtins import no_clock
 from etalis.logic.unify import from_value
 from etalis.runtime.ahead import Horizon, horizon_on
+from etalis.runtime.asked import check_reported
 from etalis.runtime.breaker import Breaker, Broken
 from etalis.runtime.changes import Change, Changes
 from etalis.runtime.correcting import correcting_push, correcting_row
@@ -39,7 +41,7 @@ from etalis.runtime.knowledge import show_history, solutions, solutions_at
 from etalis.runtime.limits import Guard, Limits, guard_of, guarded_push, guarded_run
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.outlet import Callback, Outlet
-from etalis.runtime.report import Report, make_report
+from etalis.runtime.report import Report, make_report, refuse_silence, refuse_unread
 from etalis.runtime.rim import to_instant
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from etalis.runtime.snapshot import Restored
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Callback)
 
 
 class Engine:
@@ -72,8 +75,10 @@ class Engine:
         sources: Iterable[Hashable] = (),
         settings: Settings | None = None,
         wall: Callable[[], Any] | None = None,
+        strict: bool = False,
     ) -> None:
         self.program = program
+        self._strict = strict
         self._failures = Failures(on_error)
         self._outlet = Outlet(self._take, keeps=program.settings.store_fired_events)
         self._graphs = program.graphs.copied()
@@ -94,7 +99,7 @@ class Engine:
         self._course.begin(self._rules, self._changes)
         self.restored: Restored | None = None
         self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
-        self._dead = DeadLetters(on_dead_letter)
+        self._dead = DeadLetters(on_dead_letter, strict=strict)
         self._disorder: Disorder | None = None
         self._guard: Guard | None = None
         self._horizon: Horizon | None = None
@@ -213,9 +218,12 @@ class Engine:
         return self._advance(to_instant(to))
 
     def close(self) -> tuple[Event, ...]:
-        """End the stream: all deadlines pass, and nothing more is taken."""
+        """End the stream: all deadlines pass, and nothing more is taken; if strict, refuse rules that never fired."""
         self._close_entries()
-        return self._advance(NEVER)
+        found = self._advance(NEVER)
+        if self._strict:
+            refuse_silence(self, found)
+        return found
 
     def _advance(self, time: int) -> tuple[Event, ...]:
         out: list[Any] = []
@@ -290,6 +298,8 @@ class Engine:
         state = self._state
         if state.floor >= NEVER:
             self._refuse_closed(name)
+        if self._strict:
+            refuse_unread(self._rules, name, len(values))
         if self._horizon is not None and self._horizon.refuses(name, values, start, end):
             return ()
         if self._disorder is not None:
@@ -346,10 +356,26 @@ class Engine:
 
     # out
 
-    def on(self, name: str | None, callback: Callback) -> None:
-        """Call back for every complex event of a name (None: of any)."""
-        self._outlet.callbacks.append((name, callback))
-        self.open_entries()
+    @overload
+    def on(self, name: str | None, callback: Callback) -> None: ...
+
+    @overload
+    def on(self, name: str | None) -> Callable[[C], C]: ...
+
+    def on(self, name: str | None, callback: Callback | None = None) -> Callable[[C], C] | None:
+        """Call back for every complex event of a name (None: of any); without a function, decorate one."""
+        if name is not None:
+            check_reported(self.program, self._rules, name)
+
+        def call_back(function: C) -> C:
+            self._outlet.callbacks.append((name, function))
+            self.open_entries()
+            return function
+
+        if callback is None:
+            return call_back
+        call_back(callback)
+        return None
 
     @property
     def dead_letters(self) -> list[DeadLetter]:
@@ -391,6 +417,10 @@ class Engine:
 
     def _report(self, error: ConditionError) -> None:
         self._failures.add(error)
+        if self._strict:
+            self._state.queue.clear()
+            self._state.steps.clear()
+            raise ConditionError(replace(error.problems[0], code="E333"))
 
     # knowledge
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from etalis.errors import EventError, Problem
 from etalis.runtime.state import BEGINNING, NEVER
 from etalis.temporal.event import to_plain, to_text
 from etalis.temporal.interval import to_seconds
@@ -61,12 +62,22 @@ class DeadLetter:
         return to_text(self.to_dict())
 
 
+CAUSES = {  # why something was not taken: in words, and what to do
+    "late": ("came too late", "sort by time (--sort), or let events come late: flags out_of_order and ooo_window"),
+    "ahead": ("lie too far ahead", "is the unit of times right? see unit= (--unit), ahead= (--ahead)"),
+    "full": ("were turned away", "raise hard_limit, or let the engine shed: see docs/flags.md"),
+    "unknown": ("take back what is not there", "give name, attributes and time as they were"),
+    "unreadable": ("cannot be read", "on_dead_letter= (--dead-letters FILE) takes each with its reason"),
+}
+
+
 class DeadLetters:
     """What was not taken: all of it counted, the last ones kept, each handed on."""
 
     KEPT = 1000
 
-    def __init__(self, hand_on: Callable[[DeadLetter], object] | None) -> None:
+    def __init__(self, hand_on: Callable[[DeadLetter], object] | None, *, strict: bool = False) -> None:
+        self.strict = strict
         self.count = 0
         self.letters: list[DeadLetter] = []
         self.causes: dict[str, tuple[DeadLetter, int]] = {}  # by cause the first one, and how many
@@ -107,6 +118,8 @@ class DeadLetters:
         self.causes[cause] = first, count + 1
         if self._hand_on is not None:
             self._hand_on(letter)
+        if self.strict:
+            raise EventError(Problem("E332", f"{name or 'a row'} was not taken: {reason}", hint=CAUSES[cause][1]))
 
 
 class Watermark:

@@ -30,11 +30,13 @@ from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.explain import Explanation, explain_rules, write_text
 from etalis.plan.rules import plan_rules
+from etalis.runtime.asked import check_facts
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.engine import Engine
 from etalis.runtime.graphs import Graphs
 from etalis.runtime.knowledge import Knowledge
+from etalis.runtime.options import with_options
 from etalis.runtime.order import DeadLetter
 from etalis.runtime.program_warnings import OPEN, tell_warnings
 from etalis.runtime.state import Reported
@@ -160,7 +162,9 @@ class Program:
         The source is a file (CSV, JSON lines, Parquet, Arrow), a table of Arrow or pandas, a pair of a DB-API
         connection and a query, a cursor, or rows. `columns` says which columns, in which order; numbers count from 0.
         """
-        return self.knowledge.load((name, load_rows(source, columns)))
+        rows = load_rows(source, columns)
+        check_facts(self.tree, name, rows.arity)
+        return self.knowledge.load((name, rows))
 
     def load_rdf(self, source: Any, **options: Unpack[RdfOptions]) -> int:
         """Add the triples of RDF as facts `rdf(S, P, O)`, in engines made from now on; return how many.
@@ -241,12 +245,13 @@ class Program:
         if errors:
             raise ProgramError(*errors)
 
+    @with_options
     def engine(
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = MappingProxyType({}), ahead: float | str | timedelta | None = None,
-        wall: Callable[[], Any] | None = None,
+        wall: Callable[[], Any] | None = None, strict: bool = False,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
@@ -255,12 +260,12 @@ class Program:
         and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`,
         `ahead` (seconds, a text such as "10 min" or a timedelta, -1 for none) before `max_ahead`: an event that ends
         further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
-        nothing.
+        nothing. `strict` makes errors of what `engine.report` would say.
         """
         self.tell_unknown()
         engine = Engine(
             self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output, wall=wall,
-            on_dead_letter=on_dead_letter, sources=sources,
+            strict=strict, on_dead_letter=on_dead_letter, sources=sources,
             settings=with_ahead(with_limits(self.settings, limits), ahead),
         )  # fmt: skip
         engine.open_entries()
@@ -316,7 +321,8 @@ class Program:
         columns are read, `select`, `envelope` and `match_id` the form of the results, `knowledge` which tables of facts
         are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time.
         `progress=True` shows on a terminal how far it is, a function is called with the rows and matches so far.
-        `on_error` and `on_dead_letter` are those of `engine`.
+        `on_error` and `on_dead_letter` are those of `engine`. What a person should know comes as a `ReportWarning`, goes
+        to `on_report`, or is an error where the call is `strict`; that has what was found all the same as `found`.
         """
         # Tables stand above the runtime, so they are found by name when they are asked for.
         return import_module("etalis.detect").detect(self, source, **options)

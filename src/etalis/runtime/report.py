@@ -10,27 +10,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from etalis.errors import EtalisError, Problem, Span
+from etalis.errors import EtalisError, EventError, Problem, Span
+from etalis.language.spelling import is_lookalike
+from etalis.runtime.order import CAUSES, DeadLetter
 from etalis.runtime.silence import Search, Why, near_name, show
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
-    from etalis.runtime.order import DeadLetter
     from etalis.runtime.ruleset import RuleSet
 
 SHOWN = 10
 _LISTED = 5
-_CAUSES = {
-    "late": (
-        "came too late",
-        "sort them by time (--sort), or let them come late: flags out_of_order and ooo_window",
-    ),
-    "ahead": ("lie too far ahead", "is the unit of times right? see unit= (--unit), ahead= (--ahead)"),
-    "full": ("were turned away", "raise hard_limit, or let the engine shed: see docs/flags.md"),
-    "unknown": ("take back what is not there", "give name, attributes and time as they were"),
-    "unreadable": ("cannot be read", "on_dead_letter= (--dead-letters FILE) takes each with its reason"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +33,12 @@ class Unread:
     count: int
     nearest: str | None
     read: tuple[str, ...] = ()
+
+    @property
+    def looks_wrong(self) -> bool:
+        """Whether the name is that of an event that rules read, or looks like it."""
+        known = {kind.rpartition("/")[0] for kind in self.read}
+        return any(self.name.casefold() == name.casefold() or is_lookalike(self.name, name) for name in known)
 
     @property
     def problem(self) -> Problem:
@@ -84,7 +81,7 @@ class Refused:
     @property
     def problem(self) -> Problem:
         """The finding in words."""
-        what, hint = _CAUSES[self.cause]
+        what, hint = CAUSES[self.cause]
         name = f"{self.first.name}: " if self.first.name else ""
         message = f"{_number(self.count, 'event')} {what}, the first: {name}{self.first.reason}"
         return Problem("W332", message, hint=hint)
@@ -100,7 +97,8 @@ class Failed:
     @property
     def problem(self) -> Problem:
         """The finding in words."""
-        return Problem("W333", f"{self.first.message}; {_times(self.count)} like this", self.first.span, self.first.hint)
+        hint = self.first.hint or "declare the types of attributes (`:- event(...)`), or test first, as in `number(X)`"
+        return Problem("W333", f"{self.first.message}; {_times(self.count)} like this", self.first.span, hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +130,16 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(lines_of(self.problems))
+
+    def suspicious(self, *, found: bool, errors: bool, letters: bool) -> Report:
+        """Return what is worth a warning: where something was `found`, no rules, and events only if a name looks wrong.
+
+        Failures and what was refused only where nobody else takes them.
+        """
+        unread = tuple(each for each in self.unread if not found or each.looks_wrong)
+        silent = () if found else self.silent
+        refused, failed = self.refused if letters else (), self.failed if errors else ()
+        return Report(unread, silent, refused, failed, self.is_empty and not found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data."""
@@ -176,8 +184,23 @@ def make_report(engine: Engine) -> Report:
     silent = tuple(_silent(rules, unread, closed=closed))
     refused = tuple(Refused(cause, count, first) for cause, (first, count) in engine._dead.causes.items())
     failed = tuple(Failed(first.problems[0], count) for first, count in engine._failures.kinds.values())
-    nothing = engine._state.now == BEGINNING and not refused
+    nothing = engine._state.now == BEGINNING and not refused and not unread
     return Report(unread, () if nothing else silent, refused, failed, nothing and bool(silent))
+
+
+def refuse_unread(rules: RuleSet, name: str, arity: int) -> None:
+    """Refuse an event that no rule reads; corrections are read by the engine itself."""
+    kind = name, arity
+    if kind not in rules.processors and not (name == "rev" and rules.settings.revision):
+        (found,) = read_nowhere({kind: 1}, rules)
+        raise EventError(replace(found.problem, code="E330", message=f"no rule reads {show(kind)}"))
+
+
+def refuse_silence(engine: Engine, found: Any) -> None:
+    """Refuse the end of a run in which rules never fired."""
+    report = make_report(engine)
+    if report.silent or report.is_empty:
+        raise ReportError(Report(silent=report.silent, is_empty=report.is_empty), found)
 
 
 def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:

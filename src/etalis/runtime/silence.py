@@ -157,7 +157,7 @@ class Search:
         if apart is not None:
             return Why(text, f"all parts of {text} came, but {apart[0]}", apart[1])
         same = f" with the same {names(keys)}" if keys else ""
-        reason = f"all parts of {text} came, but never as it asks: {relation_test(node.relation)}{same}"
+        reason = f"all parts of {text} came, but never {_relation(node)}{same}"
         return Why(text, reason + _asked(node.tests), _hint(node))
 
     def _apart(self, entry: Entry, node: p.Join, keys: list[str]) -> tuple[str, str] | None:
@@ -231,6 +231,12 @@ def _text(node: p.Node) -> str:
     """Write a part briefly: its events."""
     kinds = list(dict.fromkeys(show((source.name, len(source.args))) for source in sources(node)))
     return " ... ".join(kinds) if kinds else "the time point"
+
+
+def _relation(node: p.Join) -> str:
+    if node.relation.name == "seq":
+        return "the first before the second"
+    return f"with {relation_test(node.relation)}" if node.relation.comparisons else "together"
 
 
 def _asked(tests: tuple[p.Test, ...]) -> str:

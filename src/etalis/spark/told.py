@@ -17,6 +17,7 @@ import pyarrow as pa
 from etalis.logic.foreign import Function
 from etalis.logic.loaders import Rows, load_rows
 from etalis.logic.unify import Term
+from etalis.runtime.asked import check_facts
 from etalis.runtime.snapshot_cells import read_column, unkept, write_column
 
 if TYPE_CHECKING:
@@ -99,7 +100,9 @@ def tell(program: Program, knowledge: Mapping[str, Any]) -> Program:
     told = copy(program)
     told.knowledge = program.knowledge.copied()
     for name, source in knowledge.items():
-        told.knowledge.load((name, read_source(source)))
+        rows = read_source(source)
+        check_facts(program.tree, name, rows.arity)
+        told.knowledge.load((name, rows))
     return told
 
 

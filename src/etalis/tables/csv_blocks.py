@@ -86,6 +86,8 @@ class _Records:
             layout = self._layout(name)
             if layout is None or not layout.declared:
                 (wrong if layout is None else unread)[mine] = True
+                if layout is not None:
+                    table.reading.seen.unread[name or "", None] += len(mine)
                 continue
             values = []
             for attribute in layout.attributes:

@@ -80,7 +80,9 @@ class RowTable:
         tags = np.full(count, "", object)
         columns: dict[str, Any] = {START: pa.array(block.start), END: pa.array(block.end)}
         for kind, (rows, values) in block.parts.items():
-            if kind in self.types:
+            if kind not in self.types:
+                self.reading.seen.unread[kind] += len(rows)
+            else:
                 tags[rows] = show(kind)
                 for (name, column_type), cells in zip(self._columns(kind), values, strict=True):
                     columns[name] = spread(to_arrow(cells, column_type), rows, count)

@@ -56,6 +56,7 @@ class Source:
     scan: Callable[[list[str], Any], Iterable[pa.RecordBatch]]
     rows: RowTable | None = None
     in_memory: pa.Table | None = None
+    skips: bool = False  # stretches without a row that passes the filter; then it can be scanned again
 
     def in_time(self, batch: int, options: Options) -> Source:
         """Return the source with its rows in order of time, if it is in memory and they are in none."""
@@ -225,7 +226,7 @@ def _open_files(address: str, files: Sequence[File], batch: int, threads: bool) 
         parts = _read(found, columns, rows, batch, threads)
         return _filled(prefetch(parts) if threads else parts, batch)
 
-    return Source(found.schema, scan)
+    return Source(found.schema, scan, skips=True)
 
 
 _UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
