@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from etalis.cli_exit import ExitCode
+from etalis.cli_findings import show_failures
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import Letters
 from etalis.cli_report import (
@@ -24,15 +25,15 @@ from etalis.cli_report import (
     Unit,
     in_time_order,
     load,
-    report_conditions,
     reporting,
 )
-from etalis.errors import ConditionError
 from etalis.formats import feed, in_order, read
 from etalis.formats.row import reading_of
 from etalis.formats.seen import Seen
 from etalis.formats.written import TimeForm, record_of, text_of
 from etalis.runtime.comparison import GAINED, compare_matches
+from etalis.runtime.failures import Failures
+from etalis.runtime.report import Report, failed_of
 from etalis.temporal.event import Event, to_text
 
 
@@ -59,13 +60,13 @@ def compare(
     """Run two programs on the same events and show which matches the new one gains and loses."""
     with reporting():
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        errors: list[ConditionError] = []
         form = TimeForm(Seen(), times)
+        failures = Failures(None)
 
         def matches(path: Path, letters: Letters) -> Iterator[Event]:
             program = load(path, given)
             engine = program.engine(
-                policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=errors.append
+                policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=failures.add
             )
             reading = replace(reading_of(program, event=event, time=time, unit=unit), seen=form.seen)
             items = read(events, reading, format=format_)
@@ -82,4 +83,5 @@ def compare(
         print(f"{gained:,} gained, {len(differences) - gained:,} lost", file=sys.stderr)
         if before.report() or after.report():
             raise typer.Exit(ExitCode.INPUT)
-        report_conditions(errors)
+        if show_failures(Report(failed=failed_of(failures))):
+            raise typer.Exit(ExitCode.CONDITIONS)

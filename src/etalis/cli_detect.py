@@ -8,32 +8,35 @@ import time as clock
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from etalis.cli_findings import Strict, show_failures, show_findings
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.cli_letters import report_letters
+from etalis.cli_letters import Letters
 from etalis.cli_report import (
     Encoding,
     EventName,
+    ExitCode,
     Policy,
     ProgramFile,
     SkipBroken,
     TimeColumn,
     Unit,
     count,
+    end_with,
     load,
-    report_conditions,
     reporting,
 )
-from etalis.errors import ConditionError, InputError, Problem
+from etalis.errors import InputError, Problem
 from etalis.logic.term import format_value, to_value
 from etalis.runtime.engine import Engine
-from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
+from etalis.runtime.report import Report
 
 Source = Annotated[
     str, typer.Argument(help="Table of events: a file, folder, pattern or address; - is standard input.")
@@ -60,6 +63,7 @@ def detect(
     state: State = None,
     dead_letters: Late = None,
     skip_broken: SkipBroken = False,
+    strict: Strict = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say which rules run over columns, and stop.")] = False,
     facts: Facts = None,
     rdf: Rdf = None,
@@ -77,32 +81,36 @@ def detect(
         if explain:
             print(import_module("etalis.detect").explain(compiled, events, policy=policy, **columns))
             return
+        letters = Letters(dead_letters)
         watch = Watch()
+        callbacks: dict[str, Any] = {"on_dead_letter": partial(letters.add_at, None)}
         columns |= {"select": select, "progress": True}
         started = clock.monotonic()
         if state is None:
-            show(compiled.detect(events, **columns, policy=policy, **watch.options()), to, watch)
+            callbacks["on_report"] = watch.take
+            show(compiled.detect(events, **columns, policy=policy, **callbacks), to, watch)
         else:
-            engine = open_engine(compiled, state, policy, watch.options())
+            engine = open_engine(compiled, state, policy, callbacks)
             show(engine.detect(events, **columns), to, watch)
+            watch.take(engine.report())
             put(state, engine.snapshot())
         if sys.stderr.isatty():
             print(f"{count(watch.matches, 'match')}, {clock.monotonic() - started:.2f} s", file=sys.stderr)
-        report_letters(watch.late, dead_letters)
-        report_conditions(watch.errors)
+        refused, failed = letters.report(), show_failures(watch.report)
+        findings = show_findings(watch.report, strict=strict, ended=state is None)
+        end_with({ExitCode.INPUT: refused, ExitCode.CONDITIONS: failed, ExitCode.FINDINGS: findings})
 
 
 @dataclass(slots=True)
 class Watch:
     """What a run comes across."""
 
-    errors: list[ConditionError] = field(default_factory=list)
-    late: list[DeadLetter] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
     matches: int = 0
 
-    def options(self) -> dict[str, Any]:
-        """Return the options of an engine that tell it."""
-        return {"on_error": self.errors.append, "on_dead_letter": self.late.append}
+    def take(self, report: Report) -> None:
+        """Take what the run came across."""
+        self.report = report
 
 
 def open_engine(program: Program, state: Path | None, policy: str | None, options: Mapping[str, Any]) -> Engine:

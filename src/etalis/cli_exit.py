@@ -24,7 +24,8 @@ class ExitCode(IntEnum):
     INPUT = 3
     LIMIT = 4
     CONDITIONS = 5
-    FAULT = 6
+    FINDINGS = 6
+    FAULT = 7
     INTERRUPTED = 130
 
 

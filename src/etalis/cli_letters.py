@@ -11,9 +11,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import typer
-
-from etalis.cli_exit import ExitCode
 from etalis.cli_report import count
 from etalis.errors import InputError, Problem
 from etalis.formats import Bad, Item, Place, Row
@@ -117,12 +114,3 @@ class Letters:
 def _place(place: Place) -> dict[str, Any]:
     found: dict[str, Any] = {"source": place.source, "line": place.line}
     return found if place.text is None else {**found, "text": show_bytes(place.text)}
-
-
-def report_letters(letters: Iterable[DeadLetter], path: Path | None) -> None:
-    """Store events that were not taken, or say which; without a file for them a script should know."""
-    found = Letters(path)
-    for letter in letters:
-        found.add_at(None, letter)
-    if found.report():
-        raise typer.Exit(ExitCode.INPUT)

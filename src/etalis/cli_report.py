@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +19,7 @@ import typer
 import etalis
 from etalis.cli_exit import ExitCode, discard_output
 from etalis.cli_knowledge import Given
-from etalis.errors import ConditionError, EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
+from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS
 from etalis.formats.written import FORMS
@@ -95,6 +95,13 @@ def refuse(error: EtalisError, exit_code: ExitCode) -> typer.Exit:
     return typer.Exit(exit_code)
 
 
+def end_with(codes: Mapping[ExitCode, bool]) -> None:
+    """End with the first code that holds, if one does."""
+    for code, holds in codes.items():
+        if holds:
+            raise typer.Exit(code)
+
+
 def load(path: Path, given: Given, *, encoding: str | None = None, skip_broken: bool = False) -> etalis.Program:
     """Compile a program and add what it is given to know; its warnings go to standard error."""
     text = read_program(path, encoding)
@@ -144,17 +151,3 @@ def _by_time(item: Item) -> tuple[int, int]:
             return BEGINNING, BEGINNING
         case _:
             assert_never(item)
-
-
-def show_conditions(errors: Iterable[ConditionError]) -> bool:
-    """Say which conditions and actions raised; tell whether any did."""
-    raised = list(errors)
-    for error in raised:
-        print(error, file=sys.stderr)
-    return bool(raised)
-
-
-def report_conditions(errors: Iterable[ConditionError]) -> None:
-    """Say which conditions and actions raised; the run went on, but a script should know."""
-    if show_conditions(errors):
-        raise typer.Exit(ExitCode.CONDITIONS)

@@ -20,6 +20,7 @@ from rich.console import Console
 
 from etalis.cli_detect import State, open_engine, put
 from etalis.cli_exit import ExitCode
+from etalis.cli_findings import Failing, Strict, show_failures, show_findings
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import Letters
 from etalis.cli_report import (
@@ -34,10 +35,10 @@ from etalis.cli_report import (
     TimeColumn,
     Times,
     Unit,
+    end_with,
     load,
     one_of,
     reporting,
-    show_conditions,
 )
 from etalis.cli_show import Tally, show, show_progress, show_timeline
 from etalis.cli_stream import NO_BOUND, Stopping, Stream, stopping, wall_clock
@@ -107,6 +108,7 @@ def run(
     dead_letters: DeadLetterFile = None,
     max_bad: MostBad = None,
     skip_broken: SkipBroken = False,
+    strict: Strict = False,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
     facts: Facts = None,
     rdf: Rdf = None,
@@ -132,7 +134,8 @@ def run(
         told = partial(print, end="", flush=stream.is_live, file=sys.stderr if output is Output.JSON else sys.stdout)
         engine = open_engine(compiled, state, policy, engine_options(stream, letters) | {"output": told})
         form = letters.times = replace(form, before=bool(engine.notes.get(DATES)))
-        session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=state is None or close)
+        closes = state is None or close
+        session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=closes, strict=strict)
         visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
         try:
             show(session.matches(visible), output, to, form, live=stream.is_live, append=goes_on)
@@ -150,6 +153,8 @@ def run(
 def engine_options(stream: Stream, letters: Letters) -> dict[str, Any]:
     """Return the options of an engine for a stream; rows of a live one are held against the clock before they come."""
     options: dict[str, Any] = {"on_dead_letter": letters.add, "ahead": NO_BOUND if stream.is_live else stream.ahead}
+    if stream.is_live:
+        options["on_error"] = Failing().tell
     if stream.by_clock:
         options["clock"] = lambda: Fraction(stream.now(), MICROSECONDS)
     return options
@@ -159,14 +164,16 @@ class Session:
     """One run of an engine over a stream."""
 
     def __init__(
-        self, engine: Engine, stream: Stream, letters: Letters, tally: Tally, asked: Stopping, *, closes: bool
-    ) -> None:
+        self, engine: Engine, stream: Stream, letters: Letters, tally: Tally, asked: Stopping, *, closes: bool,
+        strict: bool,
+    ) -> None:  # fmt: skip
         self.engine = engine
         self.stream = stream
         self.letters = letters
         self.tally = tally
         self.asked = asked
         self.closes = closes
+        self.strict = strict
         self.started = timing.monotonic()
 
     def matches(self, visible: bool) -> Iterator[Event]:
@@ -194,8 +201,10 @@ class Session:
             print(told, file=sys.stderr)
         for note in self.stream.reading.seen.mixed():
             print(f"note: {note}", file=sys.stderr)
-        refused, failed = self.letters.report(), show_conditions(self.engine.errors)
+        report = self.engine.report()
+        refused, failed = self.letters.report(), show_failures(report, told=self.stream.is_live)
+        ended = self.closes and not (self.letters.bad and report.is_empty)
+        findings = show_findings(report, strict=self.strict, ended=ended)
         if self.asked.by is not None:
             raise typer.Exit(128 + self.asked.by)
-        if refused or failed:
-            raise typer.Exit(ExitCode.INPUT if refused else ExitCode.CONDITIONS)
+        end_with({ExitCode.INPUT: refused, ExitCode.CONDITIONS: failed, ExitCode.FINDINGS: findings})

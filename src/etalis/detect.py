@@ -386,7 +386,8 @@ class _Run:
         """Tell the engine which events came that no rule reads; `again`: look also at what was skipped."""
         known = {part.tag for _, parts in self.readers for part in parts}
         names = feed.all_names() if again else Counter()
-        found = Counter({(name, None): count for name, count in (self.unread | names).items() if name not in known})
+        found: Counter[tuple[str, int | None]] = Counter()
+        found.update({(name, None): count for name, count in (self.unread | names).items() if name not in known})
         for table in feed.plan.tables:
             if table.rows is not None:
                 found.update(table.rows.reading.seen.unread)

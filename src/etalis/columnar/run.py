@@ -272,6 +272,7 @@ class ColumnRun:
         for component in self.components:
             for kind, made in component.take(taken).items():
                 if len(made):
+                    evidence.kind(kind).seen = True
                     if isinstance(component, Recursion):
                         evidence.nodes.update(self.choice.heads[i].body for i in np.unique(made.rule).tolist())
                     found.append((kind, made))

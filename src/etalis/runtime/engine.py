@@ -537,7 +537,7 @@ class Engine:
         return self._breaker.switch_on(label)
 
     def report(self) -> Report:
-        """Say what a person should know of the run so far: events no rule reads, rules that never fired, what failed."""
+        """Say what a person should know of the run so far: events no rule reads, rules that never fired, failures."""
         return make_report(self)
 
     def code(self) -> str:

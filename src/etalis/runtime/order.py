@@ -114,8 +114,8 @@ class DeadLetters:
         self.letters.append(letter)
         if len(self.letters) > self.KEPT:
             del self.letters[0]
-        first, count = self.causes.get(cause, (letter, 0))
-        self.causes[cause] = first, count + 1
+        known, count = self.causes.get(cause, (letter, 0))
+        self.causes[cause] = known, count + 1
         if self._hand_on is not None:
             self._hand_on(letter)
         if self.strict:

@@ -321,8 +321,8 @@ class Program:
         columns are read, `select`, `envelope` and `match_id` the form of the results, `knowledge` which tables of facts
         are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time.
         `progress=True` shows on a terminal how far it is, a function is called with the rows and matches so far.
-        `on_error` and `on_dead_letter` are those of `engine`. What a person should know comes as a `ReportWarning`, goes
-        to `on_report`, or is an error where the call is `strict`; that has what was found all the same as `found`.
+        `on_error` and `on_dead_letter` are those of `engine`. What a person should know comes as a `ReportWarning`, or
+        goes to `on_report`; where the call is `strict` it is an error, with what was found all the same as `found`.
         """
         # Tables stand above the runtime, so they are found by name when they are asked for.
         return import_module("etalis.detect").detect(self, source, **options)

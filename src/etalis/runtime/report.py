@@ -6,21 +6,23 @@ Each finding is a problem with a code: W33x where it is told, E33x where it is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EtalisError, EventError, Problem, Span
 from etalis.language.spelling import is_lookalike
-from etalis.runtime.order import CAUSES, DeadLetter
+from etalis.runtime.order import CAUSES, DeadLetter, atom_of
 from etalis.runtime.silence import Search, Why, near_name, show
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
+    from etalis.runtime.failures import Failures
     from etalis.runtime.ruleset import RuleSet
 
 SHOWN = 10
+ERRORS = {"W330": "E330", "W331": "E331", "W332": "E332", "W333": "E333", "W334": "E334"}  # of a strict run
 _LISTED = 5
 
 
@@ -114,7 +116,8 @@ class Report:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The findings, as warnings."""
-        found = [each.problem for each in (*self.unread, *self.failed, *self.refused)]
+        several: tuple[Unread | Failed | Refused, ...] = (*self.unread, *self.failed, *self.refused)
+        found = [each.problem for each in several]
         if self.is_empty:
             hint = "check the source, and by which column or option rows name their event (event=, --event)"
             return (*found, Problem("W334", "no event came that a rule reads", hint=hint))
@@ -123,7 +126,7 @@ class Report:
     @property
     def errors(self) -> tuple[Problem, ...]:
         """The findings, as errors."""
-        return tuple(replace(problem, code=f"E{problem.code[1:]}") for problem in self.problems)
+        return tuple(replace(problem, code=ERRORS[problem.code]) for problem in self.problems)
 
     def __bool__(self) -> bool:
         return bool(self.problems)
@@ -181,11 +184,18 @@ def make_report(engine: Engine) -> Report:
     rules, evidence = engine._rules, engine._evidence
     closed = engine._state.floor >= NEVER
     unread = tuple(read_nowhere(evidence.unread, rules))
-    silent = tuple(_silent(rules, unread, closed=closed))
+    held = () if engine._disorder is None or engine._disorder.held is None else engine._disorder.held
+    waiting = {(name, len(values)) for name, values in map(atom_of, held)}
+    silent = tuple(_silent(rules, unread, waiting, closed=closed))
     refused = tuple(Refused(cause, count, first) for cause, (first, count) in engine._dead.causes.items())
-    failed = tuple(Failed(first.problems[0], count) for first, count in engine._failures.kinds.values())
-    nothing = engine._state.now == BEGINNING and not refused and not unread
+    failed = failed_of(engine._failures)
+    nothing = engine._state.now == BEGINNING and not (refused or unread or waiting)
     return Report(unread, () if nothing else silent, refused, failed, nothing and bool(silent))
+
+
+def failed_of(failures: Failures) -> tuple[Failed, ...]:
+    """Return the kinds of failures, each with its count."""
+    return tuple(Failed(first.problems[0], count) for first, count in failures.kinds.values())
 
 
 def refuse_unread(rules: RuleSet, name: str, arity: int) -> None:
@@ -214,9 +224,11 @@ def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:
         yield Unread(name, arity, count, show(meant[0]) if meant else None, read)
 
 
-def _silent(rules: RuleSet, unread: Iterable[Unread], *, closed: bool) -> Iterator[Silent]:
+def _silent(
+    rules: RuleSet, unread: Iterable[Unread], held: Collection[tuple[str, int]], *, closed: bool
+) -> Iterator[Silent]:
     """Yield the rules that never fired; those that wait for the same come together."""
-    search = Search(rules, [(each.name, each.arity) for each in unread], closed=closed)
+    search = Search(rules, [(each.name, each.arity) for each in unread], held, closed=closed)
     by_reason: dict[Why, list[tuple[str, Span | None]]] = {}
     for planned, rule in rules.rules:
         why = search.why(planned)

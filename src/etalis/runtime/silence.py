@@ -44,11 +44,12 @@ def show(kind: tuple[str, int | None]) -> str:
 class Search:
     """Looks for what the rules of an engine wait for."""
 
-    def __init__(self, rules: RuleSet, unread: Unread, *, closed: bool) -> None:
+    def __init__(self, rules: RuleSet, unread: Unread, held: Collection[Kind], *, closed: bool) -> None:
         rules.note_waiting()
         self.rules = rules
         self.evidence = rules.evidence
         self.unread = unread
+        self.held = held
         self.closed = closed
         self.makers: dict[Kind, list[str]] = {}
         for planned, _ in rules.rules:
@@ -100,6 +101,9 @@ class Search:
             text = event_text(node)
             hint = "compare the values in the pattern with those of the events: texts and numbers are different"
             return Why(text, f"{show(kind)} came, but never as {text}", hint)
+        if kind in self.held:
+            hint = "late events are waited for: close() or advance(to=...) settles them"
+            return Why(show(kind), f"{show(kind)} came, and is held until it is settled", hint)
         if kind in self.makers:
             label = self.makers[kind][0]
             return Why(show(kind), f"no {show(kind)} was made", f"rule {label} makes it, and never fired", kind)
@@ -140,7 +144,7 @@ class Search:
                 return Why(text, f"never {term_text(least)} of {_text(node.element)}{_asked(node.tests)}", _hint(node))
             case _:
                 text = _text(node)
-                return Why(text, f"{text} never passed its tests:{_asked(p.tests(node))}", _hint(node))
+                return Why(text, f"{text} came, but never{_asked(p.tests(node))}", _hint(node))
 
     def _filter(self, child: p.Node, tests: tuple[p.Test, ...]) -> Why:
         goals = [term_text(test.goal) for test in tests if isinstance(test, p.Goal)]
