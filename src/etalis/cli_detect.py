@@ -15,13 +15,13 @@ from typing import Annotated, Any
 
 import typer
 
+from etalis.cli_exit import ExitCode
 from etalis.cli_findings import Strict, show_failures, show_findings
 from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli_letters import Letters
 from etalis.cli_report import (
     Encoding,
     EventName,
-    ExitCode,
     Policy,
     ProgramFile,
     SkipBroken,

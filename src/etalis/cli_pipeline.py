@@ -17,8 +17,10 @@ from rich.live import Live
 from rich.table import Table
 
 from etalis.cli_exit import ExitCode
-from etalis.cli_report import count, reporting
+from etalis.cli_findings import Strict, show_findings
+from etalis.cli_report import count, end_with, reporting
 from etalis.errors import InputError, Problem
+from etalis.runtime.counted import report_counts
 
 if TYPE_CHECKING:
     from etalis.pipeline import Checked
@@ -56,6 +58,7 @@ def run(
     pipeline: PipelineFile,
     *,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    strict: Strict = False,
 ) -> None:
     """Run a pipeline: once, or until it is interrupted."""
     from etalis.pipeline import run_pipeline
@@ -67,6 +70,8 @@ def run(
         print(describe(figures), file=sys.stderr)
         if figures.state == "stopped" and not checked.pipeline.run.is_stream:
             raise typer.Exit(ExitCode.INTERRUPTED)
+        report = report_counts(checked.program, figures.matches, figures.events, figures.unread)
+        end_with({ExitCode.FINDINGS: show_findings(report, strict=strict)})
 
 
 @app.command()

@@ -45,6 +45,8 @@ class Figures:
     watermark: float | None = None
     error: str | None = None
     causes: Mapping[str, int] = field(default_factory=dict)  # of dead letters
+    events: Mapping[str, int] | None = None  # by name, of a pipeline that runs once
+    unread: Mapping[str, int] = field(default_factory=dict)  # events that no rule reads
 
     @property
     def is_running(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from etalis.pipeline.progress import Progress, count_letters, counted_rules, mak
 from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
 from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
-from etalis.spark.batch import Form, plan_detection
+from etalis.spark.batch import Form, plan_detection, plan_intake
+from etalis.spark.counting import observed_events, read_observed
 from etalis.spark.durations import to_duration
 from etalis.spark.startup import active_session, check_pyspark, session
 from etalis.spark.store import Store
@@ -139,7 +141,10 @@ def run_once(setup: Setup) -> bool:
     frames = load_events(setup.spark, setup.checked)
     inputs = {event: Observation() for event in frames}
     matches = Observation()
-    counted = {event: _count(df, inputs[event]) for event, df in frames.items()}
+    given = [Given(dict(df.dtypes), event) for event, df in frames.items()]
+    plans = plan_intake(setup.checked.program, given, setup.checked.options, None).frames
+    both = zip(frames.items(), plans, strict=True)
+    counted = {event: df.observe(inputs[event], *observed_events(plan)) for (event, df), plan in both}
     letters = None if pipeline.dead_letters is None else pipeline.dead_letters.path
     before = count_letters(letters)
     bounds = {"rejected": letters, "ahead": pipeline.run.ahead, "max_rejected": pipeline.run.max_rejected}
@@ -155,17 +160,15 @@ def run_once(setup: Setup) -> bool:
         if several:
             results.unpersist()
     rows = sum(int(each.get["rows"] or 0) for each in inputs.values())
+    seen = [read_observed(each.get, plan) for each, plan in zip(inputs.values(), plans, strict=True)]
+    events: Counter[str] = sum((came for came, _ in seen), Counter())
+    unread: Counter[str] = sum((others for _, others in seen), Counter())
     causes = count_letters(letters) - before
     counts = {"rows": rows - causes.total(), "late": causes.total(), "causes": dict(causes)}
+    counts |= {"events": dict(events), "unread": dict(unread)}
     setup.progress.count(counted_rules(matches.get, setup.rules), **counts)
     assert not pipeline.run.is_stream
     return True
-
-
-def _count(df: Any, observation: Any) -> Any:
-    from pyspark.sql import functions as f
-
-    return df.observe(observation, f.count(f.lit(1)).alias("rows"))
 
 
 def _detect(setup: Setup, frames: dict[str | None, Any], **streaming: Any) -> Any:

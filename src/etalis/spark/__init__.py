@@ -11,8 +11,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from etalis.runtime.counted import report_counts
+from etalis.runtime.options import with_options
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
+from etalis.spark.counting import count_errors, count_events
 from etalis.spark.describe import describe
 from etalis.spark.durations import to_duration
 from etalis.spark.mirrors import mirror_frames
@@ -26,12 +29,13 @@ from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_o
 from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.told import pack, tell
 from etalis.spark.worker import stage_program
-from etalis.tables.output import ID
+from etalis.tables.output import ID, RULE
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
+    from etalis.runtime.report import Report
 
 __all__ = ["SparkProgram", "session"]
 
@@ -49,6 +53,7 @@ class SparkProgram:
         check_loaded()
         _choose_python(spark)
 
+    @with_options
     def detect(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
@@ -57,12 +62,15 @@ class SparkProgram:
         lateness: Any = None, reporting: str | None = None, idle: Any = None, clock: Any = None,
         late: str | None = None, refreshed: Any = None, ahead: Any = None, max_rejected: float | None = None,
         rejected: str | None = None, match_id: bool = True, checkpoint: str | None = None, allow_dropped: bool = False,
-        close: bool = False,
+        close: bool = False, strict: bool = False,
     ) -> Any:  # fmt: skip
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
-        Of streaming DataFrames: a streaming DataFrame, to be written with `writeStream`; see docs/spark.md.
+        Of streaming DataFrames: a streaming DataFrame, to be written with `writeStream`; see docs/spark.md. Where it is
+        `strict`, a job fails at an event that no rule reads and at a condition that raises, a stream at a dead letter.
         """
+        if strict and max_rejected is None and any(frame.isStreaming for frame in _frames(df)[0]):
+            max_rejected = 0
         if select is not None and envelope:
             raise refuse("E605", "select and envelope are two forms of results", "give one of them")
         frames, given = _frames(df)
@@ -82,9 +90,10 @@ class SparkProgram:
                 raise refuse("E605", "a stream does not tell what its matches are made of", hint)
             known = mirror_frames(self.spark, knowledge or {}, refreshed)
             tables = asked_tables(known, refreshed)
-            make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables)
+            make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables, strict=strict)
             return _with_id(self._detect_stream(frames, streaming, make, shards, known), match_id)
-        plan = self._plan(given, options, form, policy, shards, knowledge=knowledge, staged=True, memory=memory)
+        told: dict[str, Any] = {"knowledge": knowledge, "staged": True, "memory": memory, "strict": strict}
+        plan = self._plan(given, options, form, policy, shards, **told)
         plan = reject(frames, plan, Rejecting(rejected, max_rejected, self._ahead(ahead)))
         if len(plan.stages) > 1:
             return _with_id(finish(build_stages(frames, plan), plan), match_id)
@@ -129,6 +138,27 @@ class SparkProgram:
         plan = self._plan(given, options, Form(envelope=True), policy, shards, knowledge=knowledge)
         return build(self.spark, frames, leave_out(plan), run_errors, ERROR_COLUMNS)
 
+    def report(
+        self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
+        unit: str = "s", policy: str | None = None, shards: int | None = None,
+        knowledge: Mapping[str, Any] | None = None,
+    ) -> Report:  # fmt: skip
+        """Run over the events, and say what a person should know: what no rule reads, rules that never fired, failures.
+
+        By jobs of its own: one that counts events, one that counts matches, one that counts errors.
+        """
+        frames, given = _frames(df)
+        if _is_streaming(frames, Streaming()):
+            raise refuse("E601", "a stream is told about as it runs", "see `etalis pipeline run` and its figures")
+        options: dict[str, Any] = {"time": time, "event": event, "order": order, "unit": unit, "policy": policy}
+        options |= {"shards": shards, "knowledge": knowledge}
+        columns = Options(time, event, order, unit)
+        plan = self._plan(given, columns, Form(envelope=True), policy, shards, knowledge=knowledge)
+        rules = build(self.spark, frames, leave_out(plan), run_shard, plan.job.output.ddl).groupBy(RULE).count()
+        matches = {row[RULE]: row["count"] for row in rules.collect()}
+        came, unread = count_events(frames, plan.frames)
+        return report_counts(self.program, matches, came, unread, count_errors(self.errors(df, **options)))
+
     def rejected(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, unit: str = "s",
         ahead: Any = None,
@@ -167,7 +197,7 @@ class SparkProgram:
     def _plan(
         self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
         *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
-        refreshed: Collection[str] = (),
+        refreshed: Collection[str] = (), strict: bool = False,
     ) -> Plan:  # fmt: skip
         usual = _usual_shards(self.spark)
         program = tell(self.program, knowledge or {})
@@ -176,7 +206,7 @@ class SparkProgram:
             raise refuse("E605", f"memory is {memory}", "give the megabytes of rows that a shard may hold")
         return plan_detection(
             program, given, options, form, policy=policy, shards=shards, usual=usual, staged=staged, memory=memory,
-            refreshed=refreshed,
+            refreshed=refreshed, strict=strict,
         )  # fmt: skip
 
 

@@ -135,6 +135,7 @@ def plan_detection(
     staged: bool = False,
     memory: int = USUAL_MEMORY,
     refreshed: Collection[str] = (),
+    strict: bool = False,
 ) -> Plan:
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
 
@@ -159,7 +160,7 @@ def plan_detection(
     rows = slot_rows(slots, {x.tag for x in layouts})
     text, told = print_program(program.tree), pack(program)
     settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
-    job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE)
+    job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict)
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return Plan(frames, slots, plans, job, stages.has_time_points)
 
@@ -364,7 +365,8 @@ def project(
         return None
     if frame.event is not None:
         named = f.col(quoted(frame.event))
-        df = df.where(named.isin(mine + list(plan.job.made)) | named.isNull() if is_first else named.isin(mine))
+        wanted = named.isin(mine + list(plan.job.made)) | named.isNull() if is_first else named.isin(mine)
+        df = df.where(_strictly(named, wanted, frame) if is_first and plan.job.strict else wanted)
     tag = f.lit(mine[0]) if frame.event is None else f.col(quoted(frame.event))
     moment = time_transport(plan.frames)
     times = [travel(f.col(quoted(c)), t, moment) for c, t in zip(frame.times, frame.time_types, strict=True)]
@@ -379,6 +381,16 @@ def project(
         value = f.col(quoted(sources[i])) if i in sources else f.lit(None)
         columns.append(value.cast(slot_type).alias(f"s{i}"))
     return df.select(*columns, *([] if whole is None else [whole]))
+
+
+def _strictly(named: Any, wanted: Any, frame: Frame) -> Any:
+    """Return which rows are wanted, as a column that fails at an event that no rule reads."""
+    from pyspark.sql import functions as f
+
+    tags = [layout.tag for layout in frame.layouts]
+    told = f.concat(f.lit("error E330: no rule reads "), named, f.lit(f"; rules read {', '.join(tags)}"))
+    known = f.when(wanted, f.lit(True)).when(named.isin(tags), f.lit(False))
+    return known.otherwise(f.raise_error(told).cast("boolean"))
 
 
 def _sources(layouts: Sequence[Layout], slots: Slots) -> dict[int, str]:

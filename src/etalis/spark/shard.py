@@ -12,14 +12,14 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any
 
 import pyarrow as pa
 
-from etalis.errors import EventError, InputError, Problem
+from etalis.errors import ConditionError, EventError, InputError, Problem
 from etalis.language.flags import Settings
 from etalis.language.parser import parse
 from etalis.runtime.engine import Engine
@@ -52,6 +52,12 @@ class Job:
     memory: int = USUAL_MEMORY * MEGABYTE
     over_columns: bool = True  # where rules qualify
     rejects: Rejects | None = None  # without it a row that cannot be taken is an error
+    strict: bool = False
+
+    @property
+    def on_error(self) -> Callable[[ConditionError], object]:
+        """What is done with the errors of conditions: logged, or raised where the job is strict."""
+        return raise_error if self.strict else log_error
 
     @property
     def fingerprint(self) -> str:
@@ -88,13 +94,13 @@ def run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
 
 def _run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     program = load(job)
-    run = run_columns(job, program, log_error)
+    run = run_columns(job, program, job.on_error)
     if run is not None and is_over_columns(job, run):
         from etalis.spark.columns import ColumnShard
 
         yield from ColumnShard(job, run).results(sort_rows(batches, job.unit, job.memory))
         return
-    engine = program.engine(on_error=log_error, parts=job.output.contributors)
+    engine = program.engine(on_error=job.on_error, parts=job.output.contributors)
     ids: list[str] | None = [] if job.output.contributors else None
     for part in run_rows(engine, job, batches, ids=ids):
         yield encode(part, job.output, ids or ())
@@ -114,6 +120,11 @@ def rare_collections() -> Iterator[None]:
 def log_error(error: Exception) -> None:
     """Write an error to the log of the worker."""
     _LOG.warning("%s", error)
+
+
+def raise_error(error: ConditionError) -> None:
+    """Let an error of a condition end the run."""
+    raise ConditionError(replace(error.problems[0], code="E333"))
 
 
 def run_errors(job: Job, batches: Iterable[Any]) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from etalis.runtime.step_keys import time_of
 from etalis.spark import wire
 from etalis.spark.feed import Feed
 from etalis.spark.rejections import naming_remedy, screened
-from etalis.spark.shard import BATCH, Job, load, log_error, naming_rows, rare_collections
+from etalis.spark.shard import BATCH, Job, load, naming_rows, rare_collections
 from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.tables.output import encode
@@ -70,14 +70,14 @@ def _run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
         return
     program = load(job)
     own = program.taking(relayed.rules)
-    run = stage_columns(relayed, own, log_error)
+    run = stage_columns(relayed, own, job.on_error)
     if run is not None:
         from etalis.spark.stage_columns import StageShard
 
         with rare_collections():
             yield from StageShard(relayed, run, schema).results(sorter.stretches())
         return
-    relay = Relay(own.engine(on_error=log_error))
+    relay = Relay(own.engine(on_error=job.on_error))
     writer = Writer(relayed, schema)
     with rare_collections():
         for step in Steps(relayed, program).of(sorter.stretches()):

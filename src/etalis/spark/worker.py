@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -18,14 +18,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.errors import Problem, SnapshotError
+from etalis.errors import ConditionError, Problem, SnapshotError
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import Watermark
 from etalis.runtime.program import Program
 from etalis.runtime.state import BEGINNING
 from etalis.spark.held import read_held, write_held
 from etalis.spark.refresh import read_version
-from etalis.spark.shard import load, log_error, rare_collections
+from etalis.spark.shard import load, rare_collections
 from etalis.spark.stage_step import run_stage_batch
 from etalis.spark.step import run_batch
 from etalis.spark.store import Place, Store, Version
@@ -193,7 +193,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = stage_program(stream).engine(on_error=log_error)
+        engine = stage_program(stream).engine(on_error=stream.job.on_error)
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
@@ -213,7 +213,7 @@ def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     dropped = changes_of(version, stream, stage_program).dropped
     if dropped:
         refuse_dropped(str(turn.place), dropped, allowed=task.allow_dropped)
-    engine = _restore_engine(stage_program(stream), version)
+    engine = _restore_engine(stage_program(stream), version, stream.job.on_error)
     shard = Shard(engine, _read_watermark(stream, header), header["began"], read_held(version.held))
     shard.layouts = tuple(
         (tag, tuple((column, slot) for column, slot in columns)) for tag, columns in header["layouts"]
@@ -227,14 +227,14 @@ def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     return shard
 
 
-def _restore_engine(program: Program, version: Version) -> Engine:
+def _restore_engine(program: Program, version: Version, on_error: Callable[[ConditionError], object]) -> Engine:
     """Return an engine that goes on from a version; a fresh one, in time, if no rule is the same."""
     try:
-        return program.restore(version.snapshot, on_error=log_error)
+        return program.restore(version.snapshot, on_error=on_error)
     except SnapshotError as error:
         if error.code != "E425":
             raise
-    engine = program.engine(on_error=log_error)
+    engine = program.engine(on_error=on_error)
     if version.header["reached"] > BEGINNING:
         engine.advance(to=Fraction(version.header["reached"], MICROSECONDS))
     return engine
