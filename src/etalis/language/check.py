@@ -16,6 +16,7 @@ from etalis.language.effects import check_effects
 from etalis.language.event_arguments import check_arguments
 from etalis.language.foreign_words import check_words
 from etalis.language.goals import Indicator
+from etalis.language.idle import check_idle
 from etalis.language.imports import Reader, read_nothing
 from etalis.language.knowledge import check_knowledge
 from etalis.language.modules import resolve
@@ -52,6 +53,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_recursion,
     check_bounds,
     check_effects,
+    check_idle,
 )
 
 

@@ -11,6 +11,7 @@ from etalis.language.goals import (
     CHANGES_CLAUSES,
     ENGINE_GOALS,
     GOAL_ARGUMENTS,
+    RAISES,
     SIDE_EFFECTS,
     Call,
     Indicator,
@@ -136,6 +137,24 @@ def find_unplanned(program: Program) -> str | None:
     if "event" in named and others:
         return f"goals raise events, and {written(others[0])} is to be reported, which no rule makes"
     return None
+
+
+def raised_events(outline: Outline) -> frozenset[Indicator] | None:
+    """Return the kinds of events that goals raise; None if they may be any, or if goals insert rules."""
+    raised: set[Indicator] = set()
+    for goal, _ in outline.goals:
+        if any(_has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call) for call in calls(goal)):
+            return None
+        for term in subterms(goal):
+            key = indicator(term)
+            if key is None or key not in ENGINE_GOALS:
+                continue
+            event = indicator(term.args[0]) if key in RAISES and isinstance(term, Compound) else None
+            if event is not None:
+                raised.add(event)
+            elif key[0] not in ("spy_event", "nospy_event", "reset_db"):
+                return None
+    return frozenset(raised)
 
 
 def _may_call(program: Program, names: frozenset[str]) -> bool:

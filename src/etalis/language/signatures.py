@@ -141,6 +141,13 @@ def _misspelt_attributes(outline: Outline) -> Iterator[Problem]:
 
 def _type_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:
     found: list[Problem] = []
+    body = variable_types(rule.pattern, outline, found)[id(rule.pattern)]
+    _join(body, _typed(rule.head, outline, found), found)
+    return iter(found)
+
+
+def variable_types(pattern: Pattern, outline: Outline, found: list[Problem]) -> dict[int, Types]:
+    """Return the declared types of the variables at every node, by the node's id; clashes are added to `found`."""
 
     def combine(node: Pattern, parts: tuple[Types, ...]) -> Types:
         match node:
@@ -160,9 +167,7 @@ def _type_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:
                     joined = _join(joined, part, found)
                 return joined
 
-    body = fold(rule.pattern, combine)[id(rule.pattern)]
-    _join(body, _typed(rule.head, outline, found), found)
-    return iter(found)
+    return fold(pattern, combine)
 
 
 def _typed(pattern: EventPattern, outline: Outline, found: list[Problem]) -> Types:
@@ -174,7 +179,7 @@ def _typed(pattern: EventPattern, outline: Outline, found: list[Problem]) -> Typ
     for (attribute, expected), term in zip(declared.attributes, pattern.args, strict=True):
         if isinstance(term, Var):
             types = _join(types, {term.name: {expected: pattern}}, found)
-        elif not _fits(expected, term):
+        elif not fits(expected, term):
             message = (
                 f"{attribute} of {kind(pattern.name, len(pattern.args))} is declared {expected}, {written(term)} is not"
             )
@@ -182,7 +187,8 @@ def _typed(pattern: EventPattern, outline: Outline, found: list[Problem]) -> Typ
     return types
 
 
-def _fits(expected: str, term: Term) -> bool:
+def fits(expected: str, term: Term) -> bool:
+    """Tell whether a constant or a term can be a value of a declared type."""
     match expected, term:
         case _, Const(value="null"):
             return True
@@ -237,7 +243,7 @@ def _join(a: Types, b: Types, found: list[Problem]) -> Types:
         if name not in total:
             total[name] = types
             continue
-        common = {t: e for t, e in types.items() if any(_compatible(t, other) for other in total[name])}
+        common = {t: e for t, e in types.items() if any(compatible(t, other) for other in total[name])}
         if common:
             total[name] = common
         else:
@@ -245,7 +251,8 @@ def _join(a: Types, b: Types, found: list[Problem]) -> Types:
     return total
 
 
-def _compatible(a: str, b: str) -> bool:
+def compatible(a: str, b: str) -> bool:
+    """Tell whether values of two declared types can be equal."""
     if a == b or {"term", "any"} & {a, b}:
         return True
     return "time" in (a, b) and not {a, b} & {"string", "bool"}

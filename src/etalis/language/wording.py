@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from etalis.errors import Span
-from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
+from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Term, Var
 from etalis.logic.term import format_atom, format_value
+from etalis.temporal.interval import to_seconds
 
 LONGEST = 50
 
@@ -20,6 +21,24 @@ def written(node: Term, *, longest: int = LONGEST) -> str:
 def source_text(span: Span) -> str:
     """Return the text of a span on one line."""
     return " ".join(span.source.text[span.start : span.end].split())
+
+
+def pattern_text(pattern: Pattern, *, longest: int = LONGEST) -> str:
+    """Return a pattern as it stands in its source, in quotes and not too long."""
+    if pattern.span is None:
+        return kind(pattern.name, len(pattern.args)) if isinstance(pattern, EventPattern) else "the pattern"
+    text = source_text(pattern.span)
+    return f"`{text if len(text) <= longest else text[: longest - 3] + '...'}`"
+
+
+def seconds(time: float) -> str:
+    """Return a duration of microseconds in words.
+
+    >>> seconds(1_000_000), seconds(2_500_000)
+    ('1 second', '2.5 seconds')
+    """
+    number = to_seconds(int(time))
+    return "1 second" if number == 1 else f"{number} seconds"
 
 
 def plain(term: Term) -> str:

@@ -106,7 +106,7 @@ def test_local_variable_of_a_negated_pattern() -> None:
 
 
 @pytest.mark.parametrize(
-    "program", ["d(X) <- (a(X) seq b) cnot c(X).", "d <- (a seq b) cnot c(X, X).", "d <- a cnot c(_)."]
+    "program", ["d(X) <- (a(X) seq b) cnot c(X).", "d <- (a seq b) cnot c(X, X).", "d <- (a and b) cnot c(_)."]
 )
 def test_variables_of_a_negated_pattern_that_are_fine(program: str) -> None:
     assert brief(program) == []

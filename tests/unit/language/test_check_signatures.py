@@ -84,7 +84,7 @@ DECLARED = (
         ("d <- i(X) or s(X).", False),
         ("d <- (i(X) or s(X)) seq s(X).", False),
         ("d <- (i(X) or f(X)) seq s(X).", True),
-        ("d <- i(X) cnot s(X).", True),
+        ("d <- (i(X) and o(_)) cnot s(X).", True),
         ("d <- i(X) seq t(X).", False),
         ("d <- s(X) seq t(X).", True),
         ("d <- s(X) seq o(X).", False),
