@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from cases import CASES, all_cases
+from test_first_hour import anchor
 
 pytestmark = pytest.mark.docs
 
@@ -25,10 +26,6 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
             cells = [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
             if len(cells) == 4 and cells[0] not in ("wanted", "---"):
                 yield heading, cells[0], cells[2], cells[3]
-
-
-def anchor(heading: str) -> str:
-    return re.sub(r"[^\w-]", "", heading.lower().replace(" ", "-"))
 
 
 def test_every_row_is_a_case_and_every_case_a_row() -> None:
@@ -49,16 +46,3 @@ def test_other_cells_lead_to_recipes() -> None:
     recipes = {f"(recipes.md#{anchor(line[3:])})" for line in RECIPES.splitlines() if line.startswith("## ")}
     assert others
     assert {re.sub(r"\[.*\]", "", cell) for cell in others} <= recipes
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/recipes.md", "docs/coming-from.md", "docs/tour.md"])
-def test_links_lead_somewhere(page: str) -> None:
-    """Files and anchors that the pages of the first hour link to are there."""
-    path = DOCS.parent / page
-    for target in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8")):
-        file, _, fragment = target.partition("#")
-        linked = (path.parent / file) if file else path
-        assert linked.exists(), target
-        if fragment:
-            headings = re.findall(r"(?m)^#+ (.*)$", linked.read_text(encoding="utf-8"))
-            assert fragment in map(anchor, headings), target
