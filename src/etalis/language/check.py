@@ -29,6 +29,7 @@ from etalis.language.shapes import check_shapes
 from etalis.language.signatures import check_signatures
 from etalis.language.single_variables import CODES as SINGLE
 from etalis.language.single_variables import check_single
+from etalis.language.small_letters import check_constants
 from etalis.language.syntax import (
     Clause,
     Declare,
@@ -49,6 +50,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_arguments,
     check_computation,
     check_words,
+    check_constants,
     check_knowledge,
     check_recursion,
     check_bounds,

@@ -33,6 +33,11 @@ from etalis.language.tokens import refusal
 _KNOWLEDGE = frozenset({"db", "static", "prolog"})
 _TRIGGERS = frozenset({"print_trigger", "external_trigger"})
 _CONTROL = frozenset({",", ";", "->", "*->", "\\+", "|"})
+_TYPES_ELSEWHERE = {
+    "text": "string", "varchar": "string", "char": "string", "str": "string", "number": "float", "double": "float",
+    "real": "float", "decimal": "float", "integer": "int", "long": "int", "bigint": "int", "boolean": "bool",
+    "timestamp": "time", "datetime": "time", "date": "time", "object": "any",
+}  # fmt: skip
 _EVENT_HINT = "write :- event(name(attribute: type, ...))."
 
 
@@ -104,10 +109,7 @@ def _head(term: Term, reader: Reader) -> Term:
             if name == "rule:" and len(args) == 2:
                 hint = "write label rule: Head <- Pattern."
                 raise refusal("E118", "a labelled clause must be an event rule", _place(term), hint)
-            if name == ":=":
-                hint = "event rules are written Head <- Pattern, clauses Head :- Body"
-                raise refusal("E116", "`:=` cannot be the head of a clause", _place(term), hint)
-            if name in _CONTROL or name == ":-":
+            if name in _CONTROL or name in (":-", ":=", ":"):
                 raise refusal(
                     "E116",
                     f"`{name}` cannot be the head of a clause",
@@ -187,7 +189,9 @@ def _attribute(term: Term) -> tuple[str, str]:
     match term:
         case Compound(name=":", args=(Const(value=str() as name), Const(value=str() as kind, span=span))):
             if kind not in ATTRIBUTE_TYPES:
-                hint = suggest(kind, ATTRIBUTE_TYPES, f"the types are {', '.join(ATTRIBUTE_TYPES)}")
+                here = _TYPES_ELSEWHERE.get(kind.lower())
+                listed = f"the types are {', '.join(ATTRIBUTE_TYPES)}"
+                hint = f"did you mean {here}?" if here else suggest(kind, ATTRIBUTE_TYPES, listed)
                 assert span is not None
                 raise refusal("E116", f"there is no type `{kind}`", span, hint)
             return name, kind

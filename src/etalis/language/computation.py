@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.goals import COMPARISONS, Call, calls
+from etalis.language.goals import COMPARISONS, Call
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.traversal import arguments
-from etalis.language.wording import written
+from etalis.language.wording import kind, written
 from etalis.logic.functions import BINARY, CONSTANTS, UNARY
 from etalis.temporal.aggregate import FOLDS
 
@@ -46,16 +46,15 @@ def is_expression(term: Term, *, pairs: bool) -> bool:
 
 def check_computation(outline: Outline) -> Iterator[Problem]:
     """Yield comparisons of terms that look computed, and computations that cannot be."""
-    for goal, role in outline.goals:
-        for call in calls(goal):
-            if len(call.args) != 2:
-                continue
-            if call.name in _COMPUTING:
-                yield from _uncomputed(call, role in _CONDITIONS)
-            elif call.indicator in COMPARISONS:
-                yield from _not_numbers(call, call.args)
-            elif call.name == "is":
-                yield from _not_numbers(call, call.args[1:])
+    for call, role in outline.called:
+        if len(call.args) != 2:
+            continue
+        if call.name in _COMPUTING:
+            yield from _uncomputed(call, role in _CONDITIONS)
+        elif call.indicator in COMPARISONS:
+            yield from _not_numbers(call, call.args)
+        elif call.name == "is":
+            yield from _not_numbers(call, call.args[1:])
 
 
 def _uncomputed(call: Call, is_condition: bool) -> Iterator[Problem]:
@@ -63,6 +62,7 @@ def _uncomputed(call: Call, is_condition: bool) -> Iterator[Problem]:
     sides = [side for side in call.args if is_expression(side, pairs=is_condition) or _is_comparison(side)]
     if not sides:
         yield from _exact_number(call)
+        yield from _never_equal(call)
     elif not (isinstance(a, Compound) and isinstance(b, Compound) and (a.name, len(a.args)) == (b.name, len(b.args))):
         message = f"`{call.name}` computes nothing: {written(sides[0])} stays the term that it is"
         yield Problem("W218", message, call.span, _how_to_compute(call))
@@ -77,6 +77,15 @@ def _how_to_compute(call: Call) -> str:
     if call.name == "=" and isinstance(b, Var):
         return f"write {b.name} is {written(a)}, or {b.name} =:= {written(a)} where {b.name} has a value"
     return f"write {written(a)} {_COMPUTING[call.name]} {written(b)}"
+
+
+def _never_equal(call: Call) -> Iterator[Problem]:
+    """Yield `upper(X) = 'BOB'`: a term and a constant are not the same, whatever the term's name promises."""
+    for term, constant in (call.args, call.args[::-1]):
+        if isinstance(term, Compound) and isinstance(constant, Const) and term.name.isidentifier():
+            message = f"{written(term)} is a term, which is never the same as {written(constant)}"
+            hint = f"call a predicate that gives the value: {term.name}(X, Y), Y = {written(constant)}"
+            yield Problem("W218", message, call.span, hint)
 
 
 def _exact_number(call: Call) -> Iterator[Problem]:
@@ -103,7 +112,7 @@ def _not_numbers(call: Call, several: tuple[Term, ...]) -> Iterator[Problem]:
             case Compound(name=name, args=args) if name not in (
                 BINARY if len(args) == 2 else UNARY if len(args) == 1 else ()
             ):
-                message = f"{written(term)} cannot be computed: there is no function {name}"
+                message = f"{written(term)} cannot be computed: there is no function {kind(name, len(args))}"
                 yield Problem("W220", message, term.span or call.span, _instead_of_function(name))
             case ListTerm():
                 pass
@@ -115,6 +124,8 @@ def _instead_of_word(call: Call, word: str) -> str:
     a, b = call.args
     sign = {"=:=": "=", "=\\=": "\\=", "is": "="}.get(call.name, f"@{call.name}")
     compared = f"words are compared by {sign}: {written(a)} {sign} {written(b)}"
+    if word[:1].isdigit():
+        return f"a number has no quotes: {word}"
     if word in ("null", "true", "false") or not word.isidentifier():
         return compared
     return f"a variable begins with a capital letter: {word[:1].upper() + word[1:]}; {compared}"
@@ -123,6 +134,8 @@ def _instead_of_word(call: Call, word: str) -> str:
 def _instead_of_function(name: str) -> str:
     if name in FOLDS:
         return f"events are aggregated in the pattern: {aggregated(name)}"
+    if name in BINARY or name in UNARY:
+        return f"write {name}(X)" if name in UNARY else f"write {name}(X, Y)"
     otherwise = f"call a predicate first: {name}(X, Y), Y > 1"
     return _INSTEAD.get(name) or suggest(name, {*BINARY, *UNARY}, otherwise) or otherwise
 

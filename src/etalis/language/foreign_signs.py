@@ -32,8 +32,17 @@ _GROUP = "leave it out: events belong together if they share a variable, a(Card)
 _WINDOW = "a window is written (a seq b) within 5, a time without an event a seq (not b within 5)"
 _CONDITION = "a condition stands behind `where`: a(X) where X > 5"
 _BRACKETS = "put the event with its condition in brackets: (a(X) where X > 5) seq b(X)"
+_DECLARED = "an event is declared by :- event(name(attribute: type))."
+_JOINED = "say how they belong together: a seq b, a and b, a or b"
 _SELECT = "a rule is written Head <- Pattern where Condition: what is selected stands in the head"
 
+# Words and signs of other languages, and the operator that says the same here.
+MEANT = {
+    "then": "seq", "followed_by": "seq", "followedby": "seq", "before": "seq", "next": "seq", "->": "seq", "=>": "seq",
+    ">>": "seq", "&": "and", "&&": "and", ";": "or", "|": "or", "||": "or", "overlaps": "par", "while": "during",
+    "contains": "during", "without": "cnot", "unless": "cnot", "except": "cnot", "if": "where", "when": "where",
+    "having": "where", "filter": "where", "in": "within", "for": "within", "times": "ntimes", "repeat": "ntimes",
+}  # fmt: skip
 _GOAL_SIGNS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("<>", "!==", "~=", "/=", "^=", "ne", "=!="), _UNEQUAL)
     | dict.fromkeys(("===", "eq", "equals"), _EQUAL)
@@ -49,10 +58,11 @@ _GOAL_SIGNS: Mapping[str, str] = MappingProxyType(
     | {"?": "write (Condition -> Goal ; Otherwise)", "not": _NEGATED, "!": _NEGATED, ".": _ATTRIBUTE}
 )  # fmt: skip
 _PATTERN_SIGNS: Mapping[str, str] = MappingProxyType(
-    dict.fromkeys(("{", "[", "?"), _REPEATED)
+    dict.fromkeys(("{", "[", "?", "^"), _REPEATED)
     | {":": _NAMED, "as": _NAMED, "until": "write (a seq b) cnot c"}
     | dict.fromkeys(("group", "partition", "order", "by"), _GROUP)
-    | {"followed": "did you mean seq?", "limit": "how many matches an event may have is said by the policy"}
+    | {"over": _WINDOW, "followed": "did you mean seq?"}
+    | {"limit": "how many matches an event may have is said by the policy"}
     | {"at": "the times of a match are read behind `check`: a(X) check t1(T)"}
     | {"return": _SELECT, "select": _SELECT, "emit": _SELECT, "insert": _SELECT}
 )  # fmt: skip
@@ -62,8 +72,11 @@ _CLAUSE_WORDS: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(("def", "function", "fun", "fn", "class"), "a function is a clause: twice(X, Y) :- Y is 2 * X.")
     | dict.fromkeys(("let", "var", "const", "set"), "a value is a fact: limit(5).")
     | {"rule": "a label stands first: name rule: Head <- Pattern"}
-    | dict.fromkeys(("event", "stream", "schema"), "an event is declared by :- event(name(attribute: type)).")
+    | dict.fromkeys(("event", "stream", "schema", "declare"), _DECLARED)
 )  # fmt: skip
+_DIRECTIVES: Mapping[str, str] = MappingProxyType(
+    {"set_flag": "write :- set_flag(name, value).", "print_trigger": "write print_trigger(name/arity)."}
+)
 _ARROWS = frozenset({"<=", "=>", "<--", "<==", "==>", "::=", ":=", "->", "<:", "<<"})
 _GOAL_WORDS = frozenset({"where", "check", "timestamp", "event_multiply", "do", ":-", "?-"})
 _AROUND = (PATTERN_WORDS - _GOAL_WORDS - {"and", "or"}) | ARROWS
@@ -94,8 +107,11 @@ def _hints(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str]:
     if tokens[at][1] == ";" and "\n" in text[tokens[at][3] : tokens[at + 1][2]]:
         yield "a clause ends with a full stop"
     word = _word(tokens, 1)
-    if _word(tokens, 0) == ":-" and word in _CLAUSE_WORDS and at == 2:
+    if _word(tokens, 0) == ":-" and word in _CLAUSE_WORDS and (at == 2 or (word == "event" and problem.code != "E116")):
         yield _CLAUSE_WORDS[word]
+    first = _word(tokens, 1) if _word(tokens, 0) == ":-" else _word(tokens, 0)
+    if first in _DIRECTIVES and at <= 2:
+        yield _DIRECTIVES[first]
     if is_goal:
         yield from _in_goal(problem, tokens, at)
     else:
@@ -152,6 +168,12 @@ def _in_goal(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
         yield "write X \\= null"
     if before in ("not", "!") and here not in _GOAL_SIGNS:
         yield _NEGATED
+    if before in ("if", "case"):
+        yield "write (Condition -> Goal ; Otherwise)"
+    if before == "exists":
+        yield "write the goal alone; \\+ says that there is none"
+    if here == "[" and tokens[at - 1][0] == "var":
+        yield f"an element of a list is found by nth0(0, {tokens[at - 1][1]}, Element)"
     if before == "." and tokens[at][0] == "number":
         yield f"write 0.{tokens[at][1]}"
     if problem.code == "E111" and here in _AROUND:
@@ -196,6 +218,19 @@ def _between(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
         yield _CONDITION
     if tokens[at][0] == "var" and (after in ("=", ":") or after in _COMPARISONS):
         yield _NAMED if after in ("=", ":") else _CONDITION
+    if tokens[at][0] == "var" and tokens[at - 1][0] == "var" and opener in ("(", ","):
+        yield "attributes are parted by commas: a(X, Y)"
+    is_word = here in MEANT or here in _PATTERN_SIGNS or here == "after"
+    if tokens[at][0] == "var" and tokens[at - 1][0] == "name" and before.isidentifier() and not is_word:
+        yield f"attributes stand in brackets: {before}({tokens[at][1]})"
+    if here in ("[", "{") and tokens[at + 1][0] == "var":
+        yield f"attributes stand in round brackets: {before}({tokens[at + 1][1]})"
+    if here in ("if", "when") and not any(_word(tokens, i) in ARROWS for i in range(at)):
+        yield _RULE
+    if before == "no":
+        yield "an absence is written (a seq b) cnot c"
+    if problem.code == "E109" and tokens[at][0] == "name" and after == "(" and here not in _PATTERN_SIGNS:
+        yield from () if here in MEANT else (_JOINED,)
     if here == "=" and _word(tokens, at + 2) == "(":
         yield _NAMED
     if here == "!":
@@ -207,5 +242,7 @@ def _between(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
     if here == "after" or (here == ":" and before == "timer"):
         is_duration = here == ":" or tokens[at + 1][0] in ("number", "rational")
         yield _WINDOW if is_duration else "what comes later stands on the right: a seq b"
-    if here == ")" and problem.code == "E108":
+    if here == ")" and before == ",":
+        yield "an attribute is missing, or the comma is one too many"
+    elif here == ")" and problem.code == "E108":
         yield "there is one closing bracket too many, or an opening one is missing"

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from etalis.errors import Problem
-from etalis.language.goals import Indicator, calls, indicator, strip_wrappers
+from etalis.language.goals import Indicator, indicator, strip_wrappers
 from etalis.language.outline import Outline
-from etalis.language.rules import events_in
-from etalis.language.syntax import Binary, Clause, Compound, Const, EventPattern, ListTerm, Rule, Term, TimePoint, Var
-from etalis.language.traversal import postorder, subterms
+from etalis.language.spelling import find_similar
+from etalis.language.syntax import Binary, Clause, Compound, Const, EventPattern, ListTerm, Rule, Term, TimePoint
+from etalis.language.traversal import postorder
 from etalis.language.wording import kind, source_text, written
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES
@@ -53,11 +53,15 @@ _PATTERN_WORDS: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(("seq", "sequence", "followed_by", "followedby", "before", "after", "then", "next"), _SEQUENCE)
     | dict.fromkeys(("no", "absent", "without", "unless", "missing", "never"), _ABSENCE)
     | dict.fromkeys(("repeat", "times", "optional", "kleene", "one_or_more", "plus"), _REPEATED)
+    | dict.fromkeys(("at_least", "at_most", "exactly"), _REPEATED)
     | dict.fromkeys(("within", "window", "during"), _WINDOW)
 )  # fmt: skip
 # Those of them that take the bare name of an event as well.
-_STRONG_WORDS = frozenset({"every", "each", "foreach", "seq", "sequence", "followed_by", "followedby"})
-# Goals of other languages, by what is written here.
+_STRONG_WORDS = frozenset(
+    {"every", "each", "foreach", "seq", "sequence", "followed_by", "followedby", "absent", "without", "unless", "never"}
+    | {"group_by", "groupby", "partition_by", "key_by", "keyby", "one_or_more", "at_least", "at_most", "exactly"}
+)
+# Goals that are operators or forms elsewhere, by what is written here; no host gives them a meaning.
 FOREIGN_GOALS: Mapping[Indicator, str] = MappingProxyType(
     {
         ("and", 2): "goals are joined by a comma: X > 5, X < 10",
@@ -65,19 +69,10 @@ FOREIGN_GOALS: Mapping[Indicator, str] = MappingProxyType(
         ("!", 1): "a goal is negated by \\+: \\+ p(X)",
         (":=", 2): "a variable is given a value by `is`: Y is X + 1",
         ("let", 1): "a variable is given a value by `is`: Y is X + 1",
-        ("let", 2): "a variable is given a value by `is`: Y is X + 1",
-        ("in", 2): "write member(X, [1, 2, 3])",
-        ("contains", 2): "write member(X, List), or sub_atom(Text, _, _, _, Part)",
-        ("startswith", 2): "write sub_atom(Text, 0, _, _, Beginning)",
-        ("starts_with", 2): "write sub_atom(Text, 0, _, _, Beginning)",
-        ("endswith", 2): "write sub_atom(Text, _, _, 0, End)",
-        ("ends_with", 2): "write sub_atom(Text, _, _, 0, End)",
-        ("like", 2): "write sub_atom(Text, _, _, _, Part)",
+        ("{}", 1): "several goals stand in round brackets: (p(X), q(X))",
         ("if", 2): "write (Condition -> Goal ; true)",
         ("if", 3): "write (Condition -> Goal ; Otherwise)",
-        ("is_null", 1): "write X = null",
-        ("isnull", 1): "write X = null",
-        ("exists", 1): "write the goal alone; \\+ says that there is none",
+        ("aggregate", 3): "events are aggregated in the pattern: a seq aggregate(count, b, N)",
         ("use_module", 1): "leave it out: the predicates of docs/logic.md are always there",
         ("ensure_loaded", 1): "leave it out: the predicates of docs/logic.md are always there",
     }
@@ -87,6 +82,8 @@ _DIRECTIVES = frozenset(
     {("set_flag", 2), ("set_etalis_flag", 2), ("event", 1), ("dynamic", 1), ("table", 1), ("knowledge", 1), ("op", 3)}
     | {("import", 1), ("export", 1), ("initialization", 1), ("discontiguous", 1), ("use_module", 1)}
 )
+# Facts that mean something of their own, by how many arguments they have.
+_SPECIAL = MappingProxyType({"print_trigger": 1, "external_trigger": 1, "event_rule_property": 3})
 # Goals that nobody means as an event.
 _PREDICATES = frozenset(
     {
@@ -120,14 +117,12 @@ def check_words(outline: Outline) -> Iterator[Problem]:
             yield from _as_event(event, names, facts)
     for rule in outline.rules:
         yield from _moments(rule)
-        yield from _constants(rule)
-    for goal, role in outline.goals:
-        for call in calls(goal):
-            if call.indicator in FOREIGN_GOALS and call.indicator not in outline.predicates:
-                message = f"{kind(*call.indicator)} is no predicate of this language, and nothing defines it"
-                yield Problem("W223", message, call.span, FOREIGN_GOALS[call.indicator])
-            elif call.name in ("member", "memberchk") and len(call.args) == 2:
-                yield from _no_list(call.args, role)
+    for call, role in outline.called:
+        if call.indicator in FOREIGN_GOALS and call.indicator not in outline.predicates:
+            message = f"{kind(*call.indicator)} is no predicate of this language, and nothing defines it"
+            yield Problem("W223", message, call.span, FOREIGN_GOALS[call.indicator])
+        elif call.name in ("member", "memberchk") and len(call.args) == 2:
+            yield from _no_list(call.args, role)
     for clause in outline.clauses:
         yield from _as_fact(clause, outline)
 
@@ -170,9 +165,22 @@ def _text(event: EventPattern) -> str:
 def _moments(rule: Rule) -> Iterator[Problem]:
     """Yield numbers that are moments, where a duration seems meant."""
     for node in postorder(rule.pattern):
+        if isinstance(node, Binary) and node.operator == "seq" and _is_product(node):
+            message = "`*` is `seq` between patterns, and a number is a moment, not a count"
+            yield Problem("W221", message, node.span, _REPEATED)
         if isinstance(node, Binary) and node.operator == "during" and isinstance(node.right, TimePoint):
             message = "a number is a moment here, and nothing lasts during a moment"
             yield Problem("W221", message, node.right.span, f"a window is written within: {_within(node)}")
+
+
+def _is_product(node: Binary) -> bool:
+    """Tell whether `a * 3` is written."""
+    a, b = node.left.span, node.right.span
+    if a is None or b is None or not isinstance(node.left, TimePoint | EventPattern):
+        return False
+    return (
+        isinstance(node.left, TimePoint) != isinstance(node.right, TimePoint) and "*" in a.source.text[a.end : b.start]
+    )
 
 
 def _within(node: Binary) -> str:
@@ -181,34 +189,6 @@ def _within(node: Binary) -> str:
     left = source_text(node.left.span)
     bracketed = left if isinstance(node.left, EventPattern) else f"({left})"
     return f"{bracketed} within {source_text(node.right.span)}"
-
-
-def _constants(rule: Rule) -> Iterator[Problem]:
-    """Yield names in small letters that stand in the head and in the pattern of a rule without variables."""
-    args = [arg for event in events_in(rule.pattern) for arg in event.args]
-    read = {_plain_name(arg) for arg in args}
-    if any(isinstance(part, Var) for arg in (*rule.head.args, *args) for part in subterms(arg)):
-        return
-    for term in rule.head.args:
-        name = _plain_name(term)
-        if name is not None and name in read:
-            message = f"{name} is a constant, not a variable: the rule holds for this one value"
-            hint = (
-                f"a variable begins with a capital letter: {_capital(name)}; if the constant is meant, write '{name}'"
-            )
-            yield Problem("W222", message, term.span, hint)
-
-
-def _plain_name(term: Term) -> str | None:
-    """Return a word that stands without quotes and is no value of its own; None for anything else."""
-    if not isinstance(term, Const) or not isinstance(term.value, str) or term.span is None:
-        return None
-    is_plain = source_text(term.span) == term.value and term.value.isidentifier()
-    return term.value if is_plain and term.value not in ("true", "false", "null") else None
-
-
-def _capital(name: str) -> str:
-    return name[:1].upper() + name[1:]
 
 
 def _no_list(args: tuple[Term, ...], role: str) -> Iterator[Problem]:
@@ -232,12 +212,11 @@ def _as_fact(clause: Clause, outline: Outline) -> Iterator[Problem]:
     if key in _DIRECTIVES:
         message = f"{written(clause.head)} is a fact, which sets nothing"
         yield Problem("W224", message, clause.span, f"a directive begins with :- , as in :- {written(clause.head)}.")
-    elif key == ("policy", 1) and isinstance(clause.head, Compound) and not _is_asked(key, outline):
+    elif key not in outline.asked and (near := find_similar(key[0], _SPECIAL)) is not None and key[1] == _SPECIAL[near]:
+        message = f"{written(clause.head)} is a fact that nothing asks for"
+        yield Problem("W224", message, clause.span, f"did you mean {near}?")
+    elif key == ("policy", 1) and isinstance(clause.head, Compound) and key not in outline.asked:
         argument = clause.head.args[0]
         if isinstance(argument, Const) and argument.value in POLICIES:
             hint = f"write :- set_flag(event_consumption_policy, {argument.value})."
             yield Problem("W224", f"{written(clause.head)} is a fact, which sets nothing", clause.span, hint)
-
-
-def _is_asked(key: Indicator, outline: Outline) -> bool:
-    return any(call.indicator == key for goal, _ in outline.goals for call in calls(goal))

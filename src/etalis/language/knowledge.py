@@ -13,7 +13,7 @@ from etalis.errors import Problem
 from etalis.language.foreign_words import FOREIGN_GOALS
 from etalis.language.goals import BUILTINS, SIDE_EFFECTS, TIMES, Call, Indicator, calls
 from etalis.language.outline import Outline
-from etalis.language.refused import REFUSED_GOALS
+from etalis.language.refused import ELSEWHERE, REFUSED_GOALS
 from etalis.language.spelling import suggest
 from etalis.language.syntax import Condition
 from etalis.language.traversal import postorder
@@ -25,12 +25,11 @@ def check_knowledge(outline: Outline) -> Iterator[Problem]:
     known = outline.predicates | BUILTINS
     told = known | frozenset(FOREIGN_GOALS)
     seen: set[Indicator] = set()
-    for goal, role in outline.goals:
-        for call in calls(goal):
-            key = call.indicator
-            if key not in told and key not in seen and not (key in TIMES and role in ("check", "clause")):
-                seen.add(key)
-                yield _unknown(call, known, outline, role)
+    for call, role in outline.called:
+        key = call.indicator
+        if key not in told and key not in seen and not (key in TIMES and role in ("check", "clause")):
+            seen.add(key)
+            yield _unknown(call, known, outline, role)
     for call, effect in side_effects(outline):
         by = "" if effect == call.indicator else f": it calls {kind(*effect)}"
         message = (
@@ -53,6 +52,8 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline, role: st
         hint = f"{kind(*call.indicator)} is an event; an action raises one by event({call.name}(...))"
     elif call.indicator in outline.known:
         hint = f"{kind(*call.indicator)} is an event; a condition sees facts and clauses only"
+    elif call.name in ELSEWHERE:
+        hint = ELSEWHERE[call.name]
     elif role == "clause" and not outline.rules:
         hint = "a clause asks facts; a rule over events is written Head <- Pattern"
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from etalis.language.foreign_signs import MEANT
 from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_arrow
 from etalis.language.reader import Reader, describe, is_new_clause, missing_stop
 from etalis.language.spelling import suggest
@@ -9,13 +10,6 @@ from etalis.language.tokens import ClauseError, Token
 from etalis.language.units import NUMBERS, wrong_unit
 from etalis.temporal.duration import UNITS
 
-# Words and signs of other languages, and the operator that says the same here.
-_MEANT = {
-    "then": "seq", "followed_by": "seq", "followedby": "seq", "before": "seq", "next": "seq", "->": "seq", "=>": "seq",
-    ">>": "seq", "&": "and", "&&": "and", ";": "or", "|": "or", "||": "or", "overlaps": "par", "while": "during",
-    "contains": "during", "without": "cnot", "unless": "cnot", "except": "cnot", "if": "where", "when": "where",
-    "having": "where", "filter": "where", "in": "within", "for": "within", "times": "ntimes", "repeat": "ntimes",
-}  # fmt: skip
 _UNIT_NAMES = "the units are us, ms, s, min, h, d and week"
 _ARROW_HINT = "is a full stop missing? A rule inside a rule needs brackets"
 _NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
@@ -67,8 +61,8 @@ def _wrong_word(reader: Reader, token: Token) -> ClauseError:
         number = reader.tokens[reader.at + 1][0] == "number"
         hint = "put a space between < and the minus: X < -1" if number else _ARROW_HINT
         return reader.refusal("E108", "a second arrow in one rule", token, hint)
-    if word in _MEANT:
-        hint = f"did you mean {_MEANT[word]}?"
+    if word in MEANT:
+        hint = f"did you mean {MEANT[word]}?"
     elif word in (":-", "-->"):
         hint = "event rules are written Head <- Pattern"
     elif token[1] in reader.operators.infix and reader.operators.infix[token[1]].priority == 700:

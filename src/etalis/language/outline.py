@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from etalis.errors import Problem, ProgramError
+from etalis.errors import Problem, ProgramError, Span
 from etalis.language.bindings import bindings
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
-from etalis.language.goals import RAISES, Bound, Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.goals import RAISES, Bound, Call, Indicator, asserted, calls, indicator, strip_wrappers
 from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
 from etalis.language.syntax import (
     Clause,
@@ -67,16 +67,16 @@ class Outline:
         return knowledge_changes(self.program)
 
     @cached_property
-    def raised(self) -> frozenset[Indicator]:
-        """The events that goals raise."""
-        raising = [call.args[0] for goal, _ in self.goals for call in calls(goal) if call.indicator in RAISES]
-        return frozenset(key for event in raising if (key := indicator(event)) is not None)
+    def raised(self) -> dict[Indicator, Span | None]:
+        """The events that goals raise, each with the first place."""
+        raising = [call.args[0] for call, _ in self.called if call.indicator in RAISES]
+        return {key: event.span for event in reversed(raising) if (key := indicator(event)) is not None}
 
     @cached_property
     def made(self) -> frozenset[Indicator]:
         """The events that come about as the program says: derived, declared, raised, or changing facts."""
         declared = frozenset(key for key, item in self.declared.items() if not item.implied)
-        return self.derived | declared | self.raised | frozenset(self.learned)
+        return self.derived | declared | frozenset((*self.raised, *self.learned))
 
     @cached_property
     def settings(self) -> Settings:
@@ -136,6 +136,16 @@ class Outline:
                 yield item.body, "clause" if isinstance(item, Clause) else "trigger"
             elif isinstance(item, Initially):
                 yield item.goal, "directive"
+
+    @cached_property
+    def called(self) -> tuple[tuple[Call, str], ...]:
+        """Every call in a goal, with the role of the goal."""
+        return tuple((call, role) for goal, role in self.goals for call in calls(goal))
+
+    @cached_property
+    def asked(self) -> frozenset[Indicator]:
+        """The predicates that goals call."""
+        return frozenset(call.indicator for call, _ in self.called)
 
     @cached_property
     def calls(self) -> dict[Indicator, frozenset[Indicator]]:

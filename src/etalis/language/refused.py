@@ -55,3 +55,24 @@ REFUSED_GOALS: Mapping[tuple[str, int], str] = MappingProxyType(
         ("halt", 0): "programs end no process: the host closes the engine",
     }
 )
+
+# Predicates of other languages that a host may give, with what there is here.
+ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        "in": "write member(X, [1, 2, 3])",
+        "contains": "write member(X, List), or sub_atom(Word, _, _, _, Part)",
+        "startswith": "write sub_atom(Word, 0, _, _, Beginning)",
+        "starts_with": "write sub_atom(Word, 0, _, _, Beginning)",
+        "endswith": "write sub_atom(Word, _, _, 0, End)",
+        "ends_with": "write sub_atom(Word, _, _, 0, End)",
+        "like": "write sub_atom(Word, _, _, _, Part)",
+        "is_null": "write X = null",
+        "isnull": "write X = null",
+        "exists": "write the goal alone; \\+ says that there is none",
+        "raise": "an action raises an event by event(name(X))",
+        "emit": "an action raises an event by event(name(X))",
+        "fire": "an action raises an event by event(name(X))",
+        "upper": "write upcase_atom(Word, Upper)",
+        "lower": "write downcase_atom(Word, Lower)",
+    }
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from etalis.errors import Problem
 from etalis.language.attributes import TYPES
@@ -72,7 +72,8 @@ def _occurrences(outline: Outline) -> list[EventPattern]:
         for word in (name, remover)
         if word is not None
     ]
-    return [*facts, *(rule.head for rule in outline.rules), *outline.used]
+    raised = [EventPattern(name, (Var("_"),) * arity, place) for (name, arity), place in outline.raised.items()]
+    return [*facts, *(rule.head for rule in outline.rules), *outline.used, *raised]
 
 
 def _arity_problems(outline: Outline) -> Iterator[Problem]:
@@ -86,16 +87,21 @@ def _arity_problems(outline: Outline) -> Iterator[Problem]:
             continue
         seen.add((name, arity))
         if name in declared:
-            attributes = ", ".join(n for n, _ in outline.declared[name, declared[name]].attributes)
+            named = [n for n, _ in outline.declared[name, declared[name]].attributes]
+            attributes = ", ".join(n[:1].upper() + n[1:] for n in named)
             message = f"{name} is declared with {counted(declared[name], 'attribute')}, here it has {arity}"
-            yield Problem(
-                "E201", message, pattern.span, f"write {name}({attributes})" if attributes else f"write {name}"
-            )
+            yield Problem("E201", message, pattern.span, _write_all(name, attributes, named))
         elif arity != usual:
             message = f"{kind(name, arity)} is not the same event as {kind(name, usual)}, which is used elsewhere"
             yield Problem(
                 "W201", message, pattern.span, "give both the same attributes (`_` for one that does not matter)"
             )
+
+
+def _write_all(name: str, attributes: str, named: Sequence[str]) -> str:
+    if not named:
+        return f"write {name}"
+    return f"write {name}({attributes}), `_` for what does not matter, or by name: {name}({named[0]}: X)"
 
 
 def _position(pattern: EventPattern) -> int:

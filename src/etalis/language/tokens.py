@@ -40,6 +40,13 @@ SIGNS = {
 }
 
 
+# What word processors put in the place of what keyboards have.
+_TYPOGRAPHY = {
+    **dict.fromkeys("\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb\u00b4", "write straight quotes: 'name'"),
+    **dict.fromkeys("\u2013\u2014", "write a plain minus: -"),
+}
+
+
 class ClauseError(Exception):
     """Leaves the clause being read; carries what is reported about it."""
 
@@ -188,12 +195,13 @@ class Tokenizer:
         span = Span(self.source, start, start + 1)
         if value not in "'\"`":
             message = f"the character {value!r} has no meaning here"
-            problem = Problem("E101", message, span, "put it in quotes if it belongs to a name")
+            hint = _TYPOGRAPHY.get(value, "put it in quotes if it belongs to a name")
+            problem = Problem("E101", message, span, hint)
             self._report(problem, start, start + 1, add)
             return start + 1
         stop = text.find("\n", start)
         stop = start + len(text[start : len(text) if stop < 0 else stop].rstrip())
-        hint = f"close it with {value} on the same line, or write a line break as \\n"
+        hint = f"close it with {value} on the same line; inside, a quote is doubled: {value * 2}, a line break is \\n"
         self._report(Problem("E102", "this quote is never closed", span, hint), start, stop, add)
         return stop - 1 if text.endswith(".", start, stop) else stop
 

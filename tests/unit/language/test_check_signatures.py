@@ -14,7 +14,7 @@ def test_arity_other_than_declared() -> None:
         "test:2:6: error E201: pay is declared with 2 attributes, here it has 1\n"
         "    2 | d <- pay(C).\n"
         "             ^^^^^^\n"
-        "  hint: write pay(card, sum)"
+        "  hint: write pay(Card, Sum), `_` for what does not matter, or by name: pay(card: X)"
     )
 
 

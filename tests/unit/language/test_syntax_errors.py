@@ -157,7 +157,7 @@ test:1:8: error E116: `seq` joins events, not goals
 test:1:8: error E102: this quote is never closed
     1 | hit <- 'a.
                ^
-  hint: close it with ' on the same line, or write a line break as \\n""",
+  hint: close it with ' on the same line; inside, a quote is doubled: '', a line break is \\n""",
     ),
     (
         "hit <- go seq aggregate(average(X), p(X), A).",
