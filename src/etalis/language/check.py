@@ -59,8 +59,10 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
 )
 
 
-# What says all about a variable in it, so that it need not be said as well that the variable occurs once.
-_TELLS_OF_VARIABLES = frozenset({"E204", "E214", "E216", "W205", "W217"})
+# Findings that need not be told where one of others holds the same place: a variable that occurs once, a condition
+# that never holds.
+_EXPLAINED_BY = dict.fromkeys(SINGLE, frozenset({"E204", "E214", "E216", "W205", "W217"}))
+_EXPLAINED_BY |= {"W219": frozenset({"W231"}), "W231": frozenset({"W218", "W220", "W223"})}
 # What a clause that could not be read may explain: its label, its export, its name.
 _EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
 
@@ -111,8 +113,10 @@ def findings(program: Program, given: frozenset[Indicator] = frozenset()) -> lis
     """Return what the checks find in a program that needs no more files."""
     outline = Outline(program, given)
     found = [problem for inspect in CHECKS for problem in inspect(outline)]
-    told = [problem.span for problem in found if problem.code not in SINGLE and problem.code in _TELLS_OF_VARIABLES]
-    return [problem for problem in found if problem.code not in SINGLE or not any(map(problem.is_within, told))]
+    places = {
+        code: [problem.span for problem in found if problem.code in others] for code, others in _EXPLAINED_BY.items()
+    }
+    return [problem for problem in found if not any(map(problem.is_within, places.get(problem.code, ())))]
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""Mistakes in meaning: the cases give just the warnings that they name, and large programs are checked in little time."""
+"""Mistakes in meaning: cases give just the warnings that they name, and large programs are checked in little time."""
 
 from __future__ import annotations
 
