@@ -63,6 +63,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
 # that never holds.
 _EXPLAINED_BY = dict.fromkeys(SINGLE, frozenset({"E204", "E214", "E216", "W205", "W217"}))
 _EXPLAINED_BY |= {"W219": frozenset({"W231"}), "W231": frozenset({"W218", "W220", "W223"})}
+_EXPLAINED_BY |= {"W226": frozenset({"W221"})}
 # What a clause that could not be read may explain: its label, its export, its name.
 _EXPLAINED_BY_GAPS = frozenset({"E217", "E221", "E227"})
 

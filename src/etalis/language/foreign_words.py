@@ -170,7 +170,7 @@ def _moments(rule: Rule) -> Iterator[Problem]:
             yield Problem("W221", message, node.span, _REPEATED)
         if isinstance(node, Binary) and node.operator == "during" and isinstance(node.right, TimePoint):
             message = "a number is a moment here, and nothing lasts during a moment"
-            yield Problem("W221", message, node.right.span, f"a window is written within: {_within(node)}")
+            yield Problem("W221", message, node.span, f"a window is written within: {_within(node)}")
 
 
 def _is_product(node: Binary) -> bool:
