@@ -217,23 +217,27 @@ def _is_head(term: Term) -> bool:
     match term:
         case Const(value=str() as name):
             return name not in ("<-", "iff", ":-", "-->")
-        case Compound(name=name, args=args):
-            return name not in (",", ";", "->", "*->", "\\+", "|", ":-", "-->", "<-", "rule:", "iff") and not (
-                len(args) == 2 and name in PATTERN_WORDS
-            )
+        case Compound(name=name):
+            return name not in (",", ";", "->", "*->", "\\+", "|", ":-", "-->", "<-", "rule:", "iff")
         case _:
             return False
 
 
 heads = small.filter(_is_head)
-bodies = small.filter(lambda t: not (isinstance(t, Compound) and len(t.args) == 2 and t.name in PATTERN_WORDS))
 goals = st.builds(_compound, st.sampled_from(["p", "assertz", "a b"]), st.lists(small, min_size=1, max_size=2))
 fact_kinds = st.tuples(atoms, st.integers(0, 3), st.none() | atoms).filter(lambda fact: fact[0] != fact[2])
 items = st.one_of(
     rules,
-    st.builds(Clause, heads, st.none() | bodies),
+    st.builds(Clause, heads, st.none() | small),
     st.builds(LabelProperty, labels, properties),
-    st.builds(Trigger, st.sampled_from(["print_trigger", "external_trigger"]), small),
+    st.builds(
+        Trigger,
+        st.sampled_from(["print_trigger", "external_trigger"]),
+        small,
+        st.none(),
+        st.just(()),
+        st.none() | small,
+    ),
     st.builds(
         EventDeclaration,
         atoms,
