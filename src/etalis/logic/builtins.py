@@ -103,6 +103,7 @@ _REPLACEABLE = frozenset(
         *SET_TESTS,
         *STATE_TESTS,
         *TIME_TESTS,
+        ("name", 2),
         *((name, 3) for name in ("min", "max", "plus", "aggregate_all")),
         ("otherwise", 0),
         ("repeat", 0),
