@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from etalis.errors import Span
 from etalis.language.operators import ARGUMENT
-from etalis.language.reader import Reader
+from etalis.language.reader import Reader, describe
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.tokens import refusal
 from etalis.language.units import exact, read_iso, read_number, refuse_unit
@@ -41,7 +41,7 @@ def duration(reader: Reader) -> int:
         reader.rationals = False
         if isinstance(term, Var) and _ALMOST_ISO.match(term.name):
             raise reader.refusal(
-                "E127", f"`{term.name}` is no duration of ISO 8601", first, "write PT10M, P1DT2H, PT0.5S"
+                "E127", f"{describe(first)} is no duration of ISO 8601", first, "write PT10M, P1DT2H, PT0.5S"
             )
         if isinstance(term, Var):
             raise reader.refusal("E115", "the length of a window is no variable", first, _VARIABLE)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 NUMBERS = ("number", "rational")
 _WORD = re.compile(r"(\d*)([^\W\d]+)")  # `h30min` behind the 1 of `1h30min` is one word
 _DECIMAL = re.compile(r"-?\d+\.\d+")
+_LONGEST = 40  # characters of a unit, or of several in one word
 _LINE = "write them on one line: 10 min"
 _LOWER = "units are written in small letters: 10 min"
 
@@ -71,7 +72,7 @@ def _is_unit(reader: Reader, at: int) -> bool:
         value = value.lower()
     elif kind != "name" or not value[0].isalpha():
         return False
-    word = value if value[-1].isdigit() else _WORD.findall(value)[0][1]
+    word = value if value[-1].isdigit() or len(value) > _LONGEST else _WORD.findall(value)[0][1]
     if word not in UNITS and word not in NO_UNITS:
         return False
     after = reader.tokens[at + 1]
