@@ -30,6 +30,12 @@ expect:
 """
 
 
+@pytest.fixture(autouse=True)
+def compiled_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the command, which is a process of its own elsewhere, from turning the compiler off for all tests."""
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "some.case").write_text(CASE.format(2))
