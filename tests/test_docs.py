@@ -13,6 +13,7 @@ import pytest
 import etalis
 from etalis.cli_knowledge import NOTHING, Given
 from etalis.formats import Reading, feed, read
+from etalis.testing import Case, check_case, find_cases
 
 pytestmark = pytest.mark.docs
 
@@ -66,6 +67,11 @@ def test_every_example_is_here() -> None:
     programs = {path.relative_to(ROOT / "examples") for path in (ROOT / "examples").rglob("*.etalis")}
     others = ("flower_shop", "card_fraud")
     assert {str(path) for path in programs if path.parts[0] not in others} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("case", find_cases(ROOT / "examples"), ids=lambda case: case.id)
+def test_case_of_an_example(case: Case) -> None:
+    check_case(case, ["engine", "semantics", "columns"])
 
 
 @pytest.mark.parametrize(("program", "events"), EXAMPLES.items())

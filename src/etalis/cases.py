@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar
 
 from etalis.atoms import read_event, read_time, read_value
 from etalis.errors import InputError, Problem, Source, Span
+from etalis.language.imports import Reader, read_below, read_file
 from etalis.language.spelling import nearest, suggest
 from etalis.logic.term import Value
 from etalis.temporal.event import Event
@@ -23,6 +24,7 @@ __all__ = [
     "Case",
     "Change",
     "Delete",
+    "Files",
     "Insert",
     "Step",
     "find_case_files",
@@ -32,6 +34,7 @@ __all__ = [
     "read_events",
     "read_steps",
     "read_value",
+    "reader_of",
 ]
 
 
@@ -66,6 +69,7 @@ class Change:
     at: int
 
 
+Files: TypeAlias = tuple[tuple[str, str], ...]  # names and texts
 Step: TypeAlias = Event | Advance | Insert | Delete | Change
 
 
@@ -79,13 +83,24 @@ class Case:
     options: tuple[tuple[str, Value], ...]
     settings: dict[str, str]
     program: str
-    files: tuple[tuple[str, str], ...]
+    files: Files
     steps: tuple[Step, ...]
     expect: tuple[Event, ...] | None
     errors: tuple[str, ...]
     reported: tuple[str, ...]
     warnings: tuple[str, ...]
     output: str | None
+    source: str | None = None  # the file that the program begins with
+
+    @property
+    def origin(self) -> str | Path:
+        """The program's text, or where `read` finds it."""
+        return self.program if self.source is None else Path(self.source)
+
+    @property
+    def read(self) -> Reader:
+        """What reads the files that the program is and imports: those of the case, and those below its own folder."""
+        return reader_of(self.program, self.source, self.files)
 
     @property
     def is_ordered(self) -> bool:
@@ -104,6 +119,15 @@ class Case:
         """Tell whether the case's `only:` and `except:` lines let a treatment run."""
         only, without = (_names(self.settings.get(key, "")) for key in ("only", "except"))
         return treatment not in without and (not only or treatment in only)
+
+
+def reader_of(program: str, source: str | None, files: Files) -> Reader:
+    """Return what reads files for a program that is text, or begins with the file `source`."""
+    held = dict(files)
+    if source is None:
+        return held.get
+    held[source], below = program, read_below(Path(source).parent)
+    return lambda path: held[path] if path in held else below(path)
 
 
 def read_step(line: str) -> Step:
@@ -129,7 +153,7 @@ _SECTION = re.compile(r"(program|events|expect|error|warning|output|file ([^:]+)
 _SECTIONS = ("program", "events", "expect", "error", "warning", "output")
 _HEADING = re.compile(r"([a-z]{4,}):\s*$")
 _SETTING = re.compile(r"(\w+):\s*(.*?)\s*$")
-_SETTINGS = ("policy", "flag", "option", "ordered", "close", "only", "except")
+_SETTINGS = ("program", "policy", "flag", "option", "ordered", "close", "only", "except")
 _KNOWN = f"settings are {', '.join(_SETTINGS)}; sections {', '.join(_SECTIONS)}, file NAME"
 _EVENT = "an event is `1 a(x)` or `1..3 a(x)`: its time, and a name with values"
 _Line: TypeAlias = tuple[int, str]  # its number, from 1
@@ -240,14 +264,15 @@ def _read_case(sheet: Sheet, lines: list[_Line], prefix: str) -> Case:
     errors = text.get("error", [])
     if "expect" not in sections and not errors:
         raise sheet.refuse(first, "neither `expect:` nor `error:`", "say what is expected, perhaps nothing")
-    flags = "".join(f":- set_flag({n}, {v}).\n" for n, v in _pairs(settings.get("flag", "")))
+    source = settings.get("program")
+    where = None if source is None else Path(sheet.source.name).parent / source
     return Case(
         id=f"{prefix}/{name}",
         place=f"{sheet.source.name}:{first}",
         policies=_policies(settings.get("policy")),
         options=tuple((n, _option(v)) for n, v in _pairs(settings.get("option", ""))),
         settings=settings,
-        program=flags + "\n".join(text.get("program", [])) + "\n",
+        program=_program(settings, text.get("program", []), where),
         files=tuple((key[5:], "\n".join(lines) + "\n") for key, lines in text.items() if key.startswith("file ")),
         steps=sheet.read(sections.get("events", []), read_step),
         expect=sheet.read(sections["expect"], read_event) if "expect" in sections else None,
@@ -255,7 +280,15 @@ def _read_case(sheet: Sheet, lines: list[_Line], prefix: str) -> Case:
         reported=tuple(e.removeprefix("reported:").strip() for e in errors if e.startswith("reported:")),
         warnings=tuple(text.get("warning", [])),
         output="".join(f"{line}\n" for line in text["output"]) if "output" in text else None,
+        source=None if where is None else str(where),
     )
+
+
+def _program(settings: dict[str, str], lines: Iterable[str], source: Path | None) -> str:
+    """Return the text of a program: that of a file first, so that its places are those of the file."""
+    flags = "".join(f":- set_flag({n}, {v}).\n" for n, v in _pairs(settings.get("flag", "")))
+    added = flags + "\n".join(lines) + "\n"
+    return added if source is None else f"{read_file(str(source))}\n{added}"
 
 
 def _divide(sheet: Sheet, lines: Iterable[_Line]) -> tuple[dict[str, str], dict[str, list[_Line]]]:
@@ -286,6 +319,8 @@ def _check_setting(sheet: Sheet, number: int, key: str, value: str) -> None:
         raise sheet.refuse(number, f"{key} is {value!r}", "it is yes or no")
     if key in ("flag", "option") and not all(name and given for name, given in _pairs(value)):
         raise sheet.refuse(number, f"{key} is {value!r}", f"write {key}: name=value")
+    if key == "program" and read_file(str(Path(sheet.source.name).parent / value)) is None:
+        raise sheet.refuse(number, f"no file {value}", "name a file from the folder of the case file")
     if key == "policy":
         for name in {*_policies(value)} - {*POLICIES}:
             listed = f"policies: {', '.join(POLICIES)}, all"

@@ -83,7 +83,7 @@ def check_case(spark: Any, case: Case, *, shards: int | None = None, batches: in
         hint = "Spark takes a whole history: leave out `close: no`, and steps that are no events"
         raise InputError(Problem("E413", f"{case.place}: {case.id} cannot run on Spark", hint=hint))
     try:
-        program = compile_text(case.program, read=dict(case.files).get, **dict(case.options))
+        program = compile_text(case.program, name=case.source or "<program>", read=case.read, **dict(case.options))
     except ProgramError as error:
         _check_outcome(case, Outcome(refused=error))
         return

@@ -14,7 +14,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
-from etalis.cases import Advance, Case, Change, Delete, Insert, Step
+from etalis.cases import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.outcomes import Outcome
 from etalis.temporal.event import Event, Kind
@@ -65,16 +65,16 @@ def outcome_of(run: Run, case: Case, policy: str | None) -> Outcome:
 
 
 @lru_cache(maxsize=8)
-def _compile(text: str, files: tuple[tuple[str, str], ...], options: tuple[tuple[str, Value], ...]) -> Program:
+def _compile(text: str, source: str | None, files: Files, options: tuple[tuple[str, Value], ...]) -> Program:
     """Compile once for all policies of a case: engines share nothing but an unchanging program."""
     from etalis.runtime.program import compile as compile_text
 
-    return compile_text(text, read=dict(files).get, **dict(options))
+    return compile_text(text, name=source or "<program>", read=reader_of(text, source, files), **dict(options))
 
 
 def compiled(case: Case) -> Program:
     """Return the program of a case."""
-    return _compile(case.program, case.files, case.options)
+    return _compile(case.program, case.source, case.files, case.options)
 
 
 def typed_events(program: Tree, case: Case) -> list[Event]:
@@ -97,7 +97,7 @@ def placed(case: Case) -> Case:
     from etalis.language.modules import load_collect
     from etalis.language.rules import declarations
 
-    program, _ = load_collect(case.program, read=dict(case.files).get)
+    program, _ = load_collect(case.origin, read=case.read)
     declared = {name: [a for a, _ in item.attributes] for (name, _), item in declarations(program).items()}
     return replace(case, steps=tuple(_placed(step, declared) for step in case.steps))
 
@@ -166,7 +166,7 @@ def run_semantics(case: Case, policy: str | None) -> Outcome:
     from etalis import semantics
     from etalis.language.modules import load
 
-    program = load(case.program, read=dict(case.files).get)
+    program = load(case.origin, read=case.read)
     until = None if case.is_closed else max(_moment(step) for step in case.steps)
     changes = [(c.at, c.name, c.known, c.args) for c in case.steps if isinstance(c, Change)]
     written: list[str] = []

@@ -214,3 +214,24 @@ def test_case_files_that_are_not_there(tmp_path: Path) -> None:
         find_cases(tmp_path)
     with pytest.raises(InputError, match="no such file or folder"):
         find_cases(tmp_path / "none.case")
+
+
+def test_a_case_of_a_program_in_a_file(tmp_path: Path) -> None:
+    """It may import what lies below its folder, as when it runs; the case adds knowledge and flags."""
+    (tmp_path / "rules" / "base").mkdir(parents=True)
+    (tmp_path / "rules" / "base" / "limits.etalis").write_text(":- export limit/1.\nlimit(5).\n")
+    program = ":- import limit/1 from 'base/limits.etalis'.\nbig(X) <- a(X) where (limit(L), X > L, seen(X)).\n"
+    (tmp_path / "rules" / "big.etalis").write_text(program)
+    path = tmp_path / "big.case"
+    path.write_text(
+        "% from a file\nprogram: rules/big.etalis\npolicy: recent\nprogram:\nseen(9).\n"
+        "events:\n1 a(9); 2 a(8)\nexpect:\n1 big(9)\n"
+    )
+    (case,) = find_cases(path)
+    check_case(case, ["engine", "semantics", "columns"])
+    (tmp_path / "rules" / "big.etalis").write_text(program + "d(Y) <- a(X).\n")
+    with pytest.raises(AssertionError, match=r"refused: .*rules/big\.etalis:3:3: error E204"):
+        check_case(find_cases(path)[0])
+    path.write_text("% none\nprogram: rules/none.etalis\nexpect:\n")
+    with pytest.raises(InputError, match=r"big\.case:2:1: error E413: no file rules/none\.etalis"):
+        find_cases(path)
