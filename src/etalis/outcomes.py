@@ -7,7 +7,7 @@ the event most like it that was found, and what is different about that.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from etalis.atoms import write_event, write_time
@@ -22,13 +22,17 @@ SHOWN = 20  # missing events, and as many unexpected ones; how many more there a
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run gave: reported events in order, errors of conditions, a refusal, findings of `check`, output."""
+    """What a run gave: reported events in order, errors of conditions, a refusal, findings of `check`, output.
+
+    `notes` says, if it is asked, what may be the reason that something is missing.
+    """
 
     events: tuple[Event, ...] = ()
     reported: tuple[str, ...] = ()
     refused: EtalisError | None = None
     warnings: tuple[str, ...] = ()
     output: str = ""
+    notes: Callable[[], Iterable[str]] = tuple
 
 
 def find_differences(case: Case, outcome: Outcome) -> list[str]:

@@ -111,7 +111,9 @@ if FULL.exists():
         assert "Traceback" not in done.stderr
 
 
-FAULT = "import etalis.cli, etalis.cli_check as c\ndef f(*_): raise KeyError('what')\nc.load = f\netalis.cli.main()"
+FAULT = (
+    "import etalis.cli, etalis.cli_check as c\ndef f(*_, **__): raise KeyError('what')\nc.load = f\netalis.cli.main()"
+)
 
 
 def test_a_fault_is_told_in_a_line_and_traced_if_asked(program: Path) -> None:

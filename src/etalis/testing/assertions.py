@@ -17,11 +17,10 @@ from etalis.runtime.intake import Intake
 from etalis.runtime.program import Program, compile_file
 from etalis.runtime.program import compile as compile_text
 from etalis.temporal.event import Event, Retraction
-from etalis.testing.backends import find_backend, outcome_of, placed, take
+from etalis.testing.backends import find_backend, outcome_of, placed, report_notes, take
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
-    from etalis.runtime.order import DeadLetter
 
 
 def assert_matches(
@@ -54,8 +53,8 @@ def assert_matches(
     if lines:
         under = "" if policy is None else f" under {policy}"
         head = f"{len(wanted)} expected, {len(found)} found{under}:"
-        notes = _notes(map(str, compiled.problems), engine.dead_letters)
-        raise AssertionError("\n".join([head, *_indented(lines), *notes]))
+        notes = [*map(str, compiled.problems), *report_notes(engine)]
+        raise AssertionError("\n".join([head, *_indented(lines), *_indented(notes)]))
     return found
 
 
@@ -80,7 +79,9 @@ def case_differences(case: Case, backend: str, policy: str | None) -> tuple[str,
     """Say in lines how the outcome of a case under a policy differs; none if it does not."""
     outcome = outcome_of(find_backend(backend).run, placed(case), policy)
     lines = find_differences(case, outcome)
-    return tuple(_indented(lines) + _notes(() if case.warnings else outcome.warnings)) if lines else ()
+    if not lines:
+        return ()
+    return tuple(_indented([*lines, *(() if case.warnings else outcome.warnings), *outcome.notes()]))
 
 
 def head_line(case: Case, backends: Iterable[str], policy: str | None) -> str:
@@ -152,9 +153,3 @@ def _condition_errors(engine: Engine, wanted: Sequence[str]) -> list[str]:
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"  {line}" for text in lines for line in text.split("\n")]
-
-
-def _notes(problems: Iterable[str], letters: Iterable[DeadLetter] = ()) -> list[str]:
-    """Say what may be the reason of a difference: warnings of the program, and events that were not taken."""
-    lines = [f"not taken: {letter.name}: {letter.reason}" for letter in letters]
-    return _indented([*lines, *problems])

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from etalis.logic.term import Value
     from etalis.runtime.engine import Engine
     from etalis.runtime.program import Program
+    from etalis.runtime.report import Refused, Silent, Unread
 
 
 Run: TypeAlias = Callable[[Case, str | None], Outcome]
@@ -121,7 +122,15 @@ def run_engine(
     engine = compiled(case).engine(policy=policy, output=written.append, parts=parts)
     events = tuple(drive(engine, case))
     told = tuple(map(str, engine.program.problems))
-    return Outcome(events, tuple(map(str, engine.errors)), warnings=told, output="".join(written))
+    errors, notes = tuple(map(str, engine.errors)), partial(report_notes, engine)
+    return Outcome(events, errors, warnings=told, output="".join(written), notes=notes)
+
+
+def report_notes(engine: Engine) -> list[str]:
+    """Say what an engine came across: events that no rule reads, rules that never fired, what was not taken."""
+    report = engine.report()
+    findings: tuple[Unread | Silent | Refused, ...] = (*report.unread, *report.silent, *report.refused)
+    return [str(found.problem) for found in findings]
 
 
 def push_steps(case: Case, policy: str | None) -> Outcome:
