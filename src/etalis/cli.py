@@ -19,18 +19,12 @@ import etalis
 from etalis.cli_exit import ExitCode, flush_output, tell_error
 
 COMMANDS = {
-    "run": ("etalis.cli_run:run", "Run a program on a stream of events and show the complex events it detects."),
+    "run": ("etalis.cli_run:run", "Run a program on a stream and show the complex events in it."),
     "detect": ("etalis.cli_detect:detect", "Find the complex events in a table, over columns."),
     "check": ("etalis.cli_check:check", "Report every problem of a program: code, place, hint."),
-    "test": ("etalis.cli_cases:run_cases", "Run case files: programs, events, and the complex events they must make."),
-    "explain": (
-        "etalis.cli_check:explain",
-        "Show how a program is run: its plan as text or picture, the code it becomes.",
-    ),
-    "compare": (
-        "etalis.cli_compare:compare",
-        "Run two programs on the same events and show which matches the new one gains and loses.",
-    ),
+    "test": ("etalis.cli_cases:run_cases", "Run case files: programs, events, and what they must detect."),
+    "explain": ("etalis.cli_check:explain", "Show how a program is run: its plan, a picture of it, its code."),
+    "compare": ("etalis.cli_compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli_declare:declare", "Print declarations that fit a table."),
     "pipeline": ("etalis.cli_pipeline:app", "Run programs on Spark from a file."),
 }

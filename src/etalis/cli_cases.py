@@ -35,7 +35,7 @@ def run_cases(
     only: Only = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run case files: programs, events, and the complex events they must make."""
+    """Run case files: programs, events, and what they must detect."""
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # cases are small: compiling kernels would take far longer
     with reporting():
         started = clock.monotonic()

@@ -62,7 +62,7 @@ def explain(
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
     encoding: Encoding = None,
 ) -> None:
-    """Show how a program is run: its plan as text or picture, the code it becomes."""
+    """Show how a program is run: its plan, a picture of it, its code."""
     with reporting():
         compiled = load(program, NOTHING, encoding=encoding)
         for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):

@@ -57,7 +57,7 @@ def compare(
     entailment: Entailment = None,
     transitive: Transitive = None,
 ) -> None:
-    """Run two programs on the same events and show which matches the new one gains and loses."""
+    """Show which matches a changed program gains and loses."""
     with reporting():
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
         form = TimeForm(Seen(), times)

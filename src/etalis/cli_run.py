@@ -117,7 +117,7 @@ def run(
     entailment: Entailment = None,
     transitive: Transitive = None,
 ) -> None:
-    """Run a program on a stream of events and show the complex events it detects."""
+    """Run a program on a stream and show the complex events in it."""
     with reporting(), stopping() as asked:
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
         compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)

@@ -111,9 +111,12 @@ if FULL.exists():
         assert "Traceback" not in done.stderr
 
 
-FAULT = (
-    "import etalis.cli, etalis.cli_check as c\ndef f(*_, **__): raise KeyError('what')\nc.load = f\netalis.cli.main()"
-)
+FAULT = """
+import etalis.cli, etalis.cli_check as c
+def f(*_, **__): raise KeyError('what')
+c.load = f
+etalis.cli.main()
+"""
 
 
 def test_a_fault_is_told_in_a_line_and_traced_if_asked(program: Path) -> None:
@@ -137,6 +140,7 @@ def test_version_and_help() -> None:
     assert shown.returncode == ExitCode.OK
     assert "Usage: etalis [OPTIONS] COMMAND" in shown.stdout
     assert "--install-completion" in shown.stdout
+    assert "..." not in shown.stdout.partition("Commands:")[2]  # each fits its line
     assert call("help").stdout == shown.stdout
     assert call("help", "explain").stdout == call("explain", "--help").stdout
     nothing = call()
