@@ -131,7 +131,8 @@ def read_event(line: str) -> Event:
         return Event.make(name, args, start, end)
     if len(names) < len(args):
         raise ValueError(f"of the attributes of {name} some have names and some have none")
-    return Event((end, start, Kind(name, len(args), None, names), *(arg.args[1] for arg in args)))
+    kind = Kind(name, len(args), None, names)
+    return tuple.__new__(Event, (end, start, kind, *(arg.args[1] for arg in args)))
 
 
 def read_time(text: str) -> int:

@@ -112,16 +112,28 @@ def _drive(engine: Engine, events: str | Iterable[Any], *, close: bool) -> Itera
 
 def _expected(program: Program, expected: str | Iterable[Any]) -> Iterator[Event]:
     """Yield expected matches as events; attributes by name are put in the order of their declaration."""
-    named, unnamed = Intake(program.signatures, None), Intake({}, None)
-    for row in read_events(expected) if isinstance(expected, str) else expected:
+    if isinstance(expected, str):
+        yield from (_place(program, event) for event in read_events(expected))
+        return
+    for row in expected:
         if isinstance(row, str):
             yield from _expected(program, row)
-        elif isinstance(row, Event) and not row.kind.attributes:
+        elif isinstance(row, Event):
             yield row
         else:
-            intake = unnamed if isinstance(row, tuple) and not isinstance(row, Event) else named
-            name, args, start, end, _ = intake.row(row)
+            name, args, start, end, _ = Intake({} if isinstance(row, tuple) else program.signatures, None).row(row)
             yield Event.make(name, args, start, end)
+
+
+def _place(program: Program, event: Event) -> Event:
+    """Return an event with attributes in their places, if it names them."""
+    if not event.kind.attributes:
+        return event
+    if event.name not in program.signatures:
+        hint = f"give the values alone, or declare it: `:- event({event.name}(...)).`"
+        raise InputError(Problem("E413", f"the program does not name the attributes of {event.name}", hint=hint))
+    name, args, start, end, _ = Intake(program.signatures, None).row(event)
+    return Event.make(name, args, start, end)
 
 
 def _standing(changes: Iterable[Event]) -> list[Event]:

@@ -108,7 +108,7 @@ def _placed(step: Step, declared: dict[str, list[str]]) -> Step:
         return step
     names = tuple(declared[step.name])
     kind = Kind(step.name, len(names), None, names)
-    return Event((step.end_time, step.start_time, kind, *(step[name] for name in names)))
+    return tuple.__new__(Event, (step.end_time, step.start_time, kind, *(step[name] for name in names)))
 
 
 # event at a time

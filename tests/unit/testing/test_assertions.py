@@ -47,6 +47,12 @@ def test_events_and_matches_in_all_forms(events: Any, expected: Any) -> None:
     assert [str(match) for match in assert_matches(program, events, expected)] == ["pair(1, 2) [0, 5]"]
 
 
+def test_matches_of_one_program_are_expected_of_another() -> None:
+    """What is returned can be expected."""
+    found = assert_matches(PAIR, "0 a(1); 5 b(2)", "0..5 pair(1, 2)")
+    assert assert_matches("pair(X, Y) <- (a(X) seq b(Y)) within 9.", "0 a(1); 5 b(2)", found) == found
+
+
 def test_a_program_is_text_or_a_file(tmp_path: Path) -> None:
     path = tmp_path / "p.etalis"
     path.write_text(PAIR)
@@ -64,6 +70,8 @@ def test_attributes_by_name_stand_in_any_order() -> None:
     events = "1 w(amount: 9, card: c1)"
     assert_matches(program, events, "1 big(amount: 9.0, card: c1)")
     assert_matches(program, events, [{"event": "big", "at": 1, "amount": 9.0, "card": "c1"}])
+    with pytest.raises(InputError, match="the program does not name the attributes of d"):
+        assert_matches("d(X) <- a(X).", "1 a(1)", "1 d(x: 1)")
     assert difference(program, events, "1 big(amount: 8.0, card: c1)")[1] == "  missing     1 big(c1, 8.0)"
 
 
