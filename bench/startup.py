@@ -1,6 +1,6 @@
 """How long starting takes, in seconds of CPU: the least of several processes, with byte code, as after installation.
 
-`python bench/startup.py [repetitions]`. What is loaded is tested (tests/unit/test_startup.py); seconds are for an idle
+`python bench/startup.py [repetitions] [name ...]`. What is loaded is tested (tests/unit/test_startup.py); seconds are for an idle
 machine. The exit code is 1 if one of the two that have a limit is over it.
 """
 
@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 REPETITIONS = 10
@@ -34,12 +35,13 @@ def seconds_of(command: tuple[str, ...], environment: dict[str, str]) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def main(repetitions: int) -> int:
+def main(repetitions: int, names: Sequence[str]) -> int:
     late = 0
     with tempfile.TemporaryDirectory() as cache:
         kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment = kept | {"PYTHONPATH": str(SOURCE), "PYTHONPYCACHEPREFIX": cache}
-        for name, (command, limit) in MEASURED.items():
+        for name in names:
+            command, limit = MEASURED[name]
             seconds_of(command, environment)  # writes the byte code
             least = min(seconds_of(command, environment) for _ in range(repetitions))
             late += limit is not None and least > limit
@@ -48,4 +50,4 @@ def main(repetitions: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else REPETITIONS, sys.argv[2:] or list(MEASURED)))

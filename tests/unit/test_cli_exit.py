@@ -192,3 +192,11 @@ def test_the_script_of_bash_completes(tmp_path: Path) -> None:
     command = ["bash", "--norc", "-c", f"{script}\n{asked}"]
     done = subprocess.run(command, env=environment(PATH=path), capture_output=True, text=True, check=True)
     assert done.stdout == "declare\n"
+
+
+def test_completion_is_installed_for_the_shell_it_is_asked_from(tmp_path: Path) -> None:
+    asked = f"{sys.executable} -m etalis --install-completion; true"  # the last word keeps bash from becoming Python
+    command = ["bash", "--norc", "-c", asked]
+    done = subprocess.run(command, env=environment(HOME=str(tmp_path)), capture_output=True, text=True, check=True)
+    assert "bash completion installed" in done.stdout
+    assert "complete -o default -F _etalis_completion etalis" in next(tmp_path.rglob("etalis.sh")).read_text()
