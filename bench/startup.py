@@ -1,7 +1,7 @@
 """How long starting takes, in seconds of CPU: the least of several processes, with byte code, as after installation.
 
-`python bench/startup.py [repetitions] [name ...]`. What is loaded is tested (tests/unit/test_startup.py); seconds are for an idle
-machine. The exit code is 1 if one of the two that have a limit is over it.
+`python bench/startup.py [repetitions] [name ...]`. What is loaded is tested (tests/unit/test_startup.py); seconds are
+for an idle machine. The exit code is 1 if one of the two that have a limit is over it.
 """
 
 from __future__ import annotations
