@@ -124,3 +124,22 @@ def test_nested_matches_are_program_text_in_csv(tmp_path: Path) -> None:
     cells = pyarrow.csv.read_csv(found).select(["X", "Y"]).to_pylist()
     assert cells[0] == {"X": r"['it\'s',k]", "Y": "[-(p,1),-(q,[2])]"}
     assert cells[1]["Y"] == "[-(p,3),-(q,null)]"
+
+
+def test_it_says_what_no_rule_read_and_which_rules_never_fired(program: Path, tmp_path: Path) -> None:
+    path = table(tmp_path, "e.parquet", ("A", 1, 5), ("b", 2, 6))
+    result = call(program, path)
+    assert (result.exit_code, result.stdout) == (ExitCode.OK, "")
+    assert found(result) == [
+        "warning W330: A came once, and no rule reads it (rules read a/1: is it meant?)",
+        "warning W331: rule 1 never fired: no a/1 came (A came: is it the same?)",
+    ]
+    strict = call(program, path, "--strict")
+    assert strict.exit_code == ExitCode.FINDINGS
+    assert found(strict)[0].startswith("error E330: A came once")
+    going_on = call(program, path, "--state", tmp_path / "state")
+    assert found(going_on) == found(result)[:1]
+
+
+def found(result: Result) -> list[str]:
+    return [line for line in result.stderr.splitlines() if line.startswith(("warning W33", "error E33"))]

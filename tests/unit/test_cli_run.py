@@ -359,3 +359,62 @@ def test_files_in_another_encoding_are_read_if_it_is_said(tmp_path: Path) -> Non
     assert call(program, "-", "--encoding", "latin-1").exit_code == ExitCode.USAGE
     checked = CliRunner().invoke(app, ["check", str(program), "--encoding", "latin-1"])
     assert checked.exit_code == ExitCode.OK
+
+
+FRAUD = "fraud(C) <- (login(C) seq pay(C, A)) within 3600 where A > 10. lost(C) <- (login(C) seq lose(C)) within 3600."
+UNREAD = "W330: logn/1 came once, and no rule reads it (rules read login/1: is it meant?)"
+SILENT = "W331: rule 2 never fired: no lose/1 came"
+
+
+@pytest.fixture
+def fraud(tmp_path: Path) -> Path:
+    path = tmp_path / "fraud.etalis"
+    path.write_text(FRAUD)
+    return path
+
+
+def events(tmp_path: Path, *rows: object) -> Path:
+    path = tmp_path / "e.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    return path
+
+
+def test_a_run_says_what_no_rule_read_and_which_rules_never_fired(fraud: Path, tmp_path: Path) -> None:
+    rows = events(tmp_path, ["logn", "c2", 0], ["login", "c1", 1], ["pay", "c1", 20, 2])
+    result = call(fraud, rows)
+    assert (result.exit_code, result.stdout) == (ExitCode.OK, "fraud(c1) [1, 2]\n")
+    assert result.stderr.splitlines() == [f"warning {UNREAD}", f"warning {SILENT}"]
+    strict = call(fraud, rows, "--strict")
+    assert (strict.exit_code, strict.stdout) == (ExitCode.FINDINGS, "fraud(c1) [1, 2]\n")
+    assert strict.stderr.splitlines() == [f"error E{UNREAD[1:]}", f"error E{SILENT[1:]}"]
+
+
+def test_a_run_that_goes_on_says_nothing_of_rules(fraud: Path, tmp_path: Path) -> None:
+    rows, state = events(tmp_path, ["login", "c1", 1]), tmp_path / "state"
+    assert call(fraud, rows, "--state", state, "--strict").exit_code == ExitCode.OK
+    ended = call(fraud, rows, "--state", state, "--strict", "--close")
+    assert "error E331" in ended.stderr
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_conditions_that_fail_are_told_once_with_their_number(fraud: Path, tmp_path: Path, live: bool) -> None:
+    rows = events(tmp_path, ["login", "c1", 1], *(["pay", "c1", f"x{i}", 2 + i] for i in range(3_000)))
+    result = call(fraud, stdin=rows.read_text()) if live else call(fraud, rows)
+    assert result.exit_code == ExitCode.CONDITIONS
+    assert result.stderr.count("error E501") == 1
+    assert result.stderr.count("3,000 times like this") == 1
+    assert len(result.stderr.splitlines()) <= 10
+
+
+def test_an_empty_stream_is_said_to_be_empty(fraud: Path, tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("event,card,time\n")
+    result = call(fraud, path)
+    assert (result.exit_code, result.stderr.splitlines()[0][:41]) == (0, "warning W334: no event came that a rule r")
+    assert call(fraud, path, "--strict").exit_code == ExitCode.FINDINGS
+
+
+def test_names_that_nothing_answers_to_are_refused(fraud: Path, tmp_path: Path) -> None:
+    rows = events(tmp_path, ["login", "c1", 1])
+    assert "event='zzz' is neither a column nor an event" in call(fraud, rows, "--event", "zzz").stderr
+    assert "error E336: facts vip/1 are asked for by no goal" in call(fraud, rows, "--facts", f"vip(0)={rows}").stderr

@@ -6,14 +6,14 @@ Each finding is a problem with a code: W33x where it is told, E33x where it is a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EtalisError, EventError, Problem, Span
 from etalis.language.spelling import is_lookalike
 from etalis.runtime.order import CAUSES, DeadLetter, atom_of
-from etalis.runtime.silence import Search, Why, near_name, show
+from etalis.runtime.silence import Around, Search, Why, near_name, show
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
@@ -182,11 +182,17 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
 def make_report(engine: Engine) -> Report:
     """Put together what an engine has come across so far."""
     rules, evidence = engine._rules, engine._evidence
-    closed = engine._state.floor >= NEVER
     unread = tuple(read_nowhere(evidence.unread, rules))
     held = () if engine._disorder is None or engine._disorder.held is None else engine._disorder.held
     waiting = {(name, len(values)) for name, values in map(atom_of, held)}
-    silent = tuple(_silent(rules, unread, waiting, closed=closed))
+    around = Around(
+        unread=[(each.name, each.arity) for each in unread],
+        held=waiting,
+        refused={letter.name for letter in engine._dead.letters},
+        raised={kind[0] for kind in engine._failures.kinds if isinstance(kind, tuple)},  # labels of rules
+        closed=engine._state.floor >= NEVER,
+    )
+    silent = tuple(_silent(rules, Search(rules, around)))
     refused = tuple(Refused(cause, count, first) for cause, (first, count) in engine._dead.causes.items())
     failed = failed_of(engine._failures)
     nothing = engine._state.now == BEGINNING and not (refused or unread or waiting)
@@ -224,11 +230,8 @@ def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:
         yield Unread(name, arity, count, show(meant[0]) if meant else None, read)
 
 
-def _silent(
-    rules: RuleSet, unread: Iterable[Unread], held: Collection[tuple[str, int]], *, closed: bool
-) -> Iterator[Silent]:
+def _silent(rules: RuleSet, search: Search) -> Iterator[Silent]:
     """Yield the rules that never fired; those that wait for the same come together."""
-    search = Search(rules, [(each.name, each.arity) for each in unread], held, closed=closed)
     by_reason: dict[Why, list[tuple[str, Span | None]]] = {}
     for planned, rule in rules.rules:
         why = search.why(planned)

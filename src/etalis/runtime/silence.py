@@ -7,7 +7,8 @@ what a rule waits for: an event that never came, events that came and never fit 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from etalis.language.printer import seconds
@@ -15,14 +16,18 @@ from etalis.language.spelling import nearest
 from etalis.language.syntax import Var
 from etalis.logic.term import Struct, format_value
 from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
 from etalis.plan.wording import event_text, names, relation_test, term_text, test_text
 from etalis.runtime.evidence import Kind
+from etalis.runtime.state import show_time
+from etalis.runtime.store import members
+from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
     from etalis.runtime.network import Entry, PlannedRule
     from etalis.runtime.ruleset import RuleSet
 
-Unread = Collection[tuple[str, int | None]]
+_SAMPLE = 1000
 _NOUNS = {"int": "a number", "float": "a number", "string": "a text"}
 
 
@@ -36,6 +41,21 @@ class Why:
     missing: Kind | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What else is known of a run.
+
+    Kinds of events that came `unread`, or are `held`, names of events that were `refused`, rules whose conditions
+    `raised`, and whether the stream is `closed`.
+    """
+
+    unread: Collection[tuple[str, int | None]]
+    held: Collection[Kind]
+    refused: Collection[str]
+    raised: Collection[str]
+    closed: bool
+
+
 def show(kind: tuple[str, int | None]) -> str:
     """Write a kind of event; without a number of attributes where that is not known."""
     return kind[0] if kind[1] is None else f"{kind[0]}/{kind[1]}"
@@ -44,13 +64,11 @@ def show(kind: tuple[str, int | None]) -> str:
 class Search:
     """Looks for what the rules of an engine wait for."""
 
-    def __init__(self, rules: RuleSet, unread: Unread, held: Collection[Kind], *, closed: bool) -> None:
+    def __init__(self, rules: RuleSet, around: Around) -> None:
         rules.note_waiting()
         self.rules = rules
         self.evidence = rules.evidence
-        self.unread = unread
-        self.held = held
-        self.closed = closed
+        self.around = around
         self.makers: dict[Kind, list[str]] = {}
         for planned, _ in rules.rules:
             made = planned.head.event.name, len(planned.head.event.args)
@@ -63,7 +81,10 @@ class Search:
 
     def why(self, rule: PlannedRule) -> Why | None:
         """Say what a rule waits for; None if it has fired."""
-        return self._first(self.roots[rule.number], rule.head.body)
+        found = self._first(self.roots[rule.number], rule.head.body)
+        if found is None or found.missing is not None or rule.head.label not in self.around.raised:
+            return found
+        return replace(found, hint="conditions of it failed with errors, which are told as well")
 
     def _matched(self, entry: Entry, node: p.Node) -> bool:
         if self.evidence.has_matched(entry.key, node):
@@ -101,20 +122,22 @@ class Search:
             text = event_text(node)
             hint = "compare the values in the pattern with those of the events: texts and numbers are different"
             return Why(text, f"{show(kind)} came, but never as {text}", hint)
-        if kind in self.held:
+        if kind in self.around.held:
             hint = "late events are waited for: close() or advance(to=...) settles them"
             return Why(show(kind), f"{show(kind)} came, and is held until it is settled", hint)
         if kind in self.makers:
             label = self.makers[kind][0]
             return Why(show(kind), f"no {show(kind)} was made", f"rule {label} makes it, and never fired", kind)
+        if kind[0] in self.around.refused:
+            return Why(show(kind), f"no {show(kind)} was taken", "they came, but too late or wrong: see that", kind)
         return Why(show(kind), f"no {show(kind)} came", self._seen_instead(kind), kind)
 
     def _seen_instead(self, kind: Kind) -> str | None:
         """Say what came that may be meant."""
-        arities = [arity for name, arity in self.unread if name == kind[0] and arity is not None]
+        arities = [arity for name, arity in self.around.unread if name == kind[0] and arity is not None]
         if arities:
             return f"{kind[0]} came with {_attributes(arities[0])}, the rule reads {_attributes(kind[1])}"
-        near = near_name(kind[0], [name for name, _ in self.unread])
+        near = near_name(kind[0], [name for name, _ in self.around.unread])
         return None if near is None else f"{near} came: is it the same?"
 
     def _union(self, found: list[Why]) -> Why:
@@ -136,7 +159,7 @@ class Search:
                 return self._join(entry, node)
             case p.Deadline(duration=duration):
                 what = _text(node.absent)
-                hint = None if self.closed else "time must pass: advance(to=...) or close() says that it has"
+                hint = None if self.around.closed else "time must pass: advance(to=...) or close() says that it has"
                 reason = f"{what} came within {seconds(duration)} s each time, or the stream ended before"
                 return Why(f"not {what} within {seconds(duration)}", reason, hint)
             case p.Repetition(least=least):
@@ -162,7 +185,23 @@ class Search:
             return Why(text, f"all parts of {text} came, but {apart[0]}", apart[1])
         same = f" with the same {names(keys)}" if keys else ""
         reason = f"all parts of {text} came, but never {_relation(node)}{same}"
-        return Why(text, reason + _asked(node.tests), _hint(node))
+        return Why(text, reason + _asked(node.tests), self._join_hint(entry, node))
+
+    def _join_hint(self, entry: Entry, node: p.Join) -> str | None:
+        """Say what to look at: times, if what waits is too old for the window, else conditions, else the policy."""
+        window = window_of(node.tests)
+        store: Mapping[Any, Any] = self.rules.memory.get((entry.key, "side0"), {})
+        ends = [members(group)[-1][-1] for group in islice(store.values(), _SAMPLE) if type(group) in (tuple, list)]
+        now = self.rules.state.now
+        if window is not None and ends and now - max(ends) > window:
+            last, reached = to_seconds(max(ends)), show_time(now)
+            return (
+                f"the last {_text(node.left)} ended at {last}, time has reached {reached}; {_window_hint(node.tests)}"
+            )
+        goals = [term_text(test.goal) for test in node.tests if isinstance(test, p.Goal)]
+        if goals and (ends or window is None):
+            return f"leave out the condition {goals[0]} to see which pairs there are"
+        return _hint(node)
 
     def _apart(self, entry: Entry, node: p.Join, keys: list[str]) -> tuple[str, str] | None:
         """Say that values never meet, if that can be told: of different types, or none of one side on the other."""
@@ -260,7 +299,9 @@ def _window_hint(tests: tuple[p.Test, ...]) -> str | None:
     window = next((test for test in tests if isinstance(test, p.Window)), None)
     if window is None:
         return None
-    return f"are times in seconds? they are read by unit= (--unit), and `within {seconds(window.duration)}` is seconds"
+    return (
+        f"within {seconds(window.duration)} is in seconds: are times, too? unit= (--unit) says in what they are counted"
+    )
 
 
 def _attributes(number: int) -> str:

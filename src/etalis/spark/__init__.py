@@ -67,7 +67,7 @@ class SparkProgram:
         """Return a DataFrame of the complex events in a DataFrame of events, or in one DataFrame per event.
 
         Of streaming DataFrames: a streaming DataFrame, to be written with `writeStream`; see docs/spark.md. Where it is
-        `strict`, a job fails at an event that no rule reads and at a condition that raises, a stream at a dead letter.
+        `strict`, a job fails at an event that no rule reads and at a condition that raises; a stream rejects no row.
         """
         if strict and max_rejected is None and any(frame.isStreaming for frame in _frames(df)[0]):
             max_rejected = 0

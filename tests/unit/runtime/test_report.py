@@ -83,7 +83,13 @@ def test_hints_name_the_remedy() -> None:
     assert "(rules read login/1: is it meant?)" in unread
     assert "(login came with 2 attributes, the rule reads 1 attribute)" in silent
     (window,) = told("d <- (a seq b) within 10.", ("a", 1000), ("b", 61_000))
-    assert "are times in seconds? they are read by unit= (--unit)" in window
+    assert "(the last a/0 ended at 1000, time has reached 61000; within 10 is in seconds: are times, too?" in window
+    assert "unit= (--unit) says in what they are counted" in window
+    (condition,) = told("d(X) <- (a seq b(X)) within 10 where X > 5.", ("a", 1), ("b", 1, 2))
+    assert "leave out the condition X > 5 to see which pairs there are" in condition
+    failed, silent = told("d(X) <- a(X) where X > 1.", ("a", "x", 1))
+    assert "(declare the types of attributes (`:- event(...)`), or test first" in failed
+    assert "(conditions of it failed with errors, which are told as well)" in silent
 
 
 def test_a_rule_that_fired_is_not_silent_whatever_its_stores_hold() -> None:
@@ -115,6 +121,8 @@ def test_an_empty_stream_is_said_to_be_empty() -> None:
 def test_what_was_not_taken_comes_by_cause() -> None:
     (late,) = run("d <- a.", ("a", 5), ("a", 4), ("a", 3)).report().refused
     assert (late.cause, late.count, late.first.reason) == ("late", 2, "it ends at 4, but time has reached 5")
+    (silent,) = run("d <- a seq b.", ("a", 5), ("b", 4)).report().silent
+    assert silent.reason == "no b/0 was taken"
     (ahead,) = run("d <- a.", ("a", 5), ("a", 5_000), ahead=60).report().refused
     assert (ahead.cause, ahead.count) == ("ahead", 1)
 
