@@ -26,7 +26,7 @@ from etalis.runtime.operators import Emit
 from etalis.runtime.passing import Passing
 from etalis.runtime.probe import Probe
 from etalis.runtime.special import Special
-from etalis.runtime.state import Raw, State
+from etalis.runtime.state import Made, Raw, State
 from etalis.runtime.terms import match_arguments
 
 Names = dict[str, str]  # variable -> Python expression (a local name)
@@ -144,7 +144,7 @@ class Compiler:
         heads = [r for r in entry.readers if r.kind == "head"]
         others = [r for r in entry.readers if r.kind != "head"]
         mark = self.evidence.part(entry.key)
-        if heads:
+        if heads and self.makes_at(entry) is None:
             code(f"{code.constant(mark)}.seen = True")
         for reader in others:
             self.read(code, reader, entry, _renamed(names, reader), t1, t2)
@@ -152,6 +152,13 @@ class Compiler:
             code(f"{code.constant(mark)}.seen = {self.key_of(entry, names)}")
         if heads:
             self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], t1, t2)
+
+    def makes_at(self, entry: Entry) -> Made | None:
+        """Return what notes every event that matches of an entry become, which is a mark; None if there is none."""
+        for reader in entry.readers if self.evidence.by_stores else ():
+            if reader.kind == "head" and reader.target.head.alarm is None and self.heads.is_lone(reader.target):
+                return self.heads.kind(reader.target).made
+        return None
 
     def key_of(self, entry: Entry, names: Names) -> str:
         """Return what tells one match of an entry from another where it is joined: the first variable of the key."""

@@ -42,7 +42,7 @@ from etalis.runtime.evidence import Evidence, has_held
 from etalis.runtime.heads import Heads
 from etalis.runtime.network import Entry, PlannedRule, Wiring
 from etalis.runtime.operators import Waiter
-from etalis.runtime.state import NEVER, Made, Owner, Pending, Raw, State
+from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
 from etalis.runtime.store import Doubles, count_instances
 from etalis.temporal.event import Event
 
@@ -94,6 +94,7 @@ class RuleSet:
         self.learned = knowledge_changes(program.tree)
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
+        self.compiled = False
         self.generation = 0
         self.numbers = 0
         self.added = 0
@@ -125,6 +126,8 @@ class RuleSet:
 
     def compile(self) -> None:
         """Compile all rules over the state they have."""
+        if self.compiled:
+            self.note_waiting()
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
         compiler = self.compiler = Compiler(
@@ -152,6 +155,7 @@ class RuleSet:
             planned.head.alarm is not None for planned, _ in self.rules
         )
         self.entries = EntryWriter(self, compiler)
+        self.compiled = True
 
     def _learn_first(
         self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]
@@ -327,10 +331,10 @@ class RuleSet:
         self.compile()
 
     def note_waiting(self) -> None:
-        """Mark the parts that are known to have matched by what waits, before stores are changed or asked about."""
+        """Mark the parts that are known to have matched by what waits or was made, before that changes."""
         for entry in self.wiring.entries:
-            store = self.compiler.waits_at(entry)
-            if store is not None and has_held(store):
+            store, made = self.compiler.waits_at(entry), self.compiler.makes_at(entry)
+            if (store is not None and has_held(store)) or (made is not None and made.stamp != BEGINNING):
                 self.evidence.part(entry.key).seen = True
 
     def reset(self) -> None:

@@ -101,6 +101,19 @@ def test_a_rule_that_fired_is_not_silent_whatever_its_stores_hold() -> None:
         assert [silent.reason for silent in engine.report().silent] == ["no z/1 came"]
 
 
+def test_rules_that_come_and_go_leave_the_marks_of_the_others() -> None:
+    engine = run("d(X) <- a(X) seq b(X).", ("a", 1, 1), ("b", 1, 2), close=False)
+    engine.insert_rule("d(X) <- c(X).")
+    assert [silent.reason for silent in engine.report().silent] == ["no c/1 came"]
+    engine.push("c", 1, at=3)
+    assert engine.report().silent == ()
+
+
+def test_two_rules_that_make_one_event_are_told_apart() -> None:
+    engine = run("d(X) <- a(X). d(X) <- b(X).", ("a", 1, 1))
+    assert [(silent.rules, silent.reason) for silent in engine.report().silent] == [(("2",), "no b/1 came")]
+
+
 def test_stores_that_time_has_emptied_say_what_came() -> None:
     rows = [("a", i, 100 * i) for i in range(1, 20)]
     (silent,) = run("d(X) <- (a(X) seq b(X)) within 10.", *rows).report().silent
