@@ -156,7 +156,7 @@ def lines_of(found: Any) -> Iterator[str]:
 
 
 def _to_text(value: Any) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    return value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else str(value)
 
 
 def _write_parquet(found: Any, to: Path) -> None:

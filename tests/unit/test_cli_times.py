@@ -180,3 +180,10 @@ def test_messages_about_times_have_dates(program: Path, tmp_path: Path) -> None:
         "it ends at 1772438400 (2026-03-02T08:00:00Z), but time has reached 1772442600.25 (2026-03-02T09:10:00.250000Z)"
     )
     assert said in found.stderr
+
+
+def test_detect_writes_dates_as_run_does(program: Path, tmp_path: Path) -> None:
+    path = events(tmp_path, DATES.replace("10:10:00.25+01:00", "09:10:00.25Z"))
+    by_columns, by_events = (call(*way, program, path).stdout for way in (("detect",), ("run", "--output", "json")))
+    times = [{key: json.loads(text)[key] for key in ("start", "end")} for text in (by_columns, by_events)]
+    assert times[0] == times[1] == {"start": "2026-03-02T09:00:00Z", "end": "2026-03-02T09:10:00.250000Z"}

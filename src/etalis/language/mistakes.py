@@ -7,7 +7,7 @@ from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_a
 from etalis.language.reader import Reader, describe, is_new_clause, missing_stop
 from etalis.language.spelling import suggest
 from etalis.language.tokens import ClauseError, Token
-from etalis.language.units import NUMBERS, wrong_unit
+from etalis.language.units import NUMBERS, joins_durations, parts_joined, wrong_unit
 from etalis.temporal.duration import UNITS
 
 _UNIT_NAMES = "the units are us, ms, s, min, h, d and week"
@@ -42,6 +42,8 @@ def wrong_operator(reader: Reader, opening: int | None) -> ClauseError:
         return missing_stop(reader)
     if kind in ("name", "quoted", "var"):
         return _wrong_word(reader, token)
+    if kind == "punct" and value == "," and joins_durations(reader):
+        return parts_joined(reader)
     if kind == "punct" and value == ",":
         hint = "join events with `and` or `seq`; put several goals in brackets: where (X > 1, p(X))"
         return reader.refusal("E117", "a comma does not join events", token, hint)

@@ -38,6 +38,7 @@ from etalis.language.syntax import (
     Within,
 )
 from etalis.language.tokens import Token, refusal
+from etalis.language.units import joins_durations, parts_joined
 
 BODY = 1199
 
@@ -103,7 +104,7 @@ class PatternParser:
             if row is None or row.priority > limit:
                 break
             if priority > row.left:
-                raise reader.clash(token)
+                raise parts_joined(reader) if joins_durations(reader) else reader.clash(token)
             reader.at += 1
             left, priority = self._combine(row, left), row.priority
         reader.depth -= 1

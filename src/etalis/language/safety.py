@@ -18,6 +18,7 @@ from etalis.language.spelling import nearest
 from etalis.language.syntax import Aggregate, Condition, Negation, NotWithin, Rule, Term, Var
 from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
 from etalis.language.wording import written
+from etalis.temporal.duration import iso_end
 
 ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
 _ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
@@ -105,7 +106,7 @@ def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:
             continue
         seen.add(v.name)
         near = None if v.name.startswith("_#") else nearest(v.name, bound)
-        hint = (
+        hint = _duration_hint(v) or (
             f"did you mean {near}?"
             if near
             else "bind it in the pattern left of the condition, or earlier in the condition"
@@ -133,3 +134,10 @@ def _escaping(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
 
 def _shown(v: Var) -> str:
     return "_" if v.name.startswith("_#") else v.name
+
+
+def _duration_hint(v: Var) -> str | None:
+    """Say how a duration is written in a condition, if the name of a variable is one of ISO 8601."""
+    if iso_end(v.name) != len(v.name):
+        return None
+    return f"{v.name} is a variable here; in a condition a duration has a unit: 10 min"

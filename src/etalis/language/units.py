@@ -120,6 +120,20 @@ def wrong_unit(reader: Reader) -> ClauseError | None:
     return None
 
 
+def joins_durations(reader: Reader) -> bool:
+    """Tell whether the next token stands between two numbers with units: `1 h, 30 min`, `1 h and 30 min`."""
+    before, at = reader.tokens[reader.at - 1], reader.at
+    if before[1] not in UNITS or reader.at < 2 or reader.tokens[at - 2][0] not in NUMBERS:
+        return False
+    return reader.tokens[at + 1][0] in NUMBERS and _is_unit(reader, at + 2)
+
+
+def parts_joined(reader: Reader) -> ClauseError:
+    """Refuse a comma or word between the parts of a duration."""
+    message = "nothing stands between the parts of a duration"
+    return reader.refusal("E127", message, reader.tokens[reader.at], "write 1 h 30 min")
+
+
 def exact(value: int | float | Fraction, span: Span | None) -> Fraction:
     """Return a number as it is written: 0.1 is a tenth. Very long or scientific ones go through the float."""
     if not isinstance(value, float):

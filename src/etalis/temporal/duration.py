@@ -112,6 +112,10 @@ def parse_iso(text: str) -> Fraction:
     """Return the seconds of a duration of ISO 8601, all of whose text it is."""
     found = _ISO.fullmatch(text)
     assert found is not None
+    if "M" in found[1]:
+        raise DurationError(
+            "E126", "a month has no fixed length", "minutes stand behind a T, PT10M; or say how many days, P30D"
+        )
     return add_up([*_iso_parts(found[1], _DATE_UNITS), *_iso_parts(found[2] or "", _TIME_UNITS)])
 
 
