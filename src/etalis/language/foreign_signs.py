@@ -220,7 +220,7 @@ def _between(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
         yield _NAMED if after in ("=", ":") else _CONDITION
     if tokens[at][0] == "var" and tokens[at - 1][0] == "var" and opener in ("(", ","):
         yield "attributes are parted by commas: a(X, Y)"
-    is_word = here in MEANT or here in _PATTERN_SIGNS or here == "after"
+    is_word = here in MEANT or here in _PATTERN_SIGNS or here == "after" or before in PATTERN_WORDS
     if tokens[at][0] == "var" and tokens[at - 1][0] == "name" and before.isidentifier() and not is_word:
         yield f"attributes stand in brackets: {before}({tokens[at][1]})"
     if here in ("[", "{") and tokens[at + 1][0] == "var":
