@@ -82,7 +82,11 @@ def _how_to_compute(call: Call) -> str:
 def _never_equal(call: Call) -> Iterator[Problem]:
     """Yield `upper(X) = 'BOB'`: a term and a constant are not the same, whatever the term's name promises."""
     for term, constant in (call.args, call.args[::-1]):
-        if isinstance(term, Compound) and isinstance(constant, Const) and term.name.isidentifier():
+        if isinstance(term, Compound) and term.name in (",", ";") and call.name in ("=", "=="):
+            message = f"{written(term)} is one term here, not several values"
+            one = written(constant)
+            yield Problem("W218", message, call.span, f"write ({one} = a ; {one} = b), or member({one}, [a, b])")
+        elif isinstance(term, Compound) and isinstance(constant, Const) and term.name.isidentifier():
             message = f"{written(term)} is a term, which is never the same as {written(constant)}"
             hint = f"call a predicate that gives the value: {term.name}(X, Y), Y = {written(constant)}"
             yield Problem("W218", message, call.span, hint)
@@ -106,6 +110,9 @@ def _not_numbers(call: Call, several: tuple[Term, ...]) -> Iterator[Problem]:
     while waiting:
         term = waiting.pop()
         match term:
+            case Compound(name="-", args=(Compound(name="-", args=(Const(), Const())), Const())):
+                hint = "moments are seconds since 1970; a date that came as a text is compared by @<: D @< '2024-12-31'"
+                yield Problem("W220", f"{written(term)} is a difference of numbers, no date", term.span, hint)
             case Const(value=str() as word) if word not in CONSTANTS:
                 message = f"{written(term)} is no number, so `{call.name}` can compute nothing with it"
                 yield Problem("W220", message, term.span or call.span, _instead_of_word(call, word))
@@ -124,7 +131,7 @@ def _instead_of_word(call: Call, word: str) -> str:
     a, b = call.args
     sign = {"=:=": "=", "=\\=": "\\=", "is": "="}.get(call.name, f"@{call.name}")
     compared = f"words are compared by {sign}: {written(a)} {sign} {written(b)}"
-    if word[:1].isdigit():
+    if word[:1].isdigit() and word.replace(".", "", 1).isdigit():
         return f"a number has no quotes: {word}"
     if word in ("null", "true", "false") or not word.isidentifier():
         return compared

@@ -41,6 +41,12 @@ def _in_pattern(event: EventPattern, arg: Term) -> Iterator[Problem]:
             yield Problem(
                 "W217", f"{sign} is a constant here, which matches itself alone", span, "write _ for any value"
             )
+        case Compound(name="{}", span=span):
+            hint = f"attributes are given by name without braces: {event.name}(x: X)"
+            yield Problem("W217", f"{written(arg)} in {event.name} is a term, which matches itself alone", span, hint)
+        case Compound(name=":", args=(Var(name=variable), _), span=span) if not _is_bracketed(arg):
+            hint = f"write {variable} alone; types are declared: :- event({event.name}(x: int))."
+            yield Problem("W217", f"{written(arg)} in {event.name} is a term, which matches itself alone", span, hint)
         case Compound(name=name, args=(left, right)) if not _is_bracketed(arg):
             shown = f"{written(arg)} in {event.name} is a term, which matches itself alone"
             if name in _ASSIGNMENTS and isinstance(left, Const) and isinstance(left.value, str):
@@ -78,6 +84,9 @@ def _in_head(arg: Term) -> Iterator[Problem]:
     if len(arg.args) == 1 and arg.name in FOLDS:
         hint = f"aggregate in the pattern: {aggregated(arg.name)}, and write Result in the head"
         yield Problem("W217", f"{written(arg)} is not computed in a head: it is a term", arg.span, hint)
+    elif arg.name == ":" and isinstance(arg.args[0], Var):
+        hint = f"write {arg.args[0].name} alone; types are declared: :- event(name(x: int))."
+        yield Problem("W217", f"{written(arg)} in a head is a term", arg.span, hint)
     elif is_expression(arg, pairs=False) or (len(arg.args) == 2 and arg.name in _COMPARISONS | _ASSIGNMENTS):
         hint = f"compute it behind the pattern, where Result is {written(arg)}, and write Result in the head"
         yield Problem("W217", f"{written(arg)} is not computed in a head: it is a term", arg.span, hint)

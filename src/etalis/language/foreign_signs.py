@@ -14,7 +14,7 @@ from etalis.errors import Problem
 from etalis.language.operators import ARROWS, PATTERN_WORDS
 from etalis.language.tokens import Token
 
-_CODES = frozenset({"E106", "E108", "E109", "E110", "E111", "E113", "E115", "E116"})
+_CODES = frozenset({"E106", "E108", "E109", "E110", "E111", "E113", "E115", "E116", "E125"})
 _COMMENT = "a comment begins with %"
 _RULE = "event rules are written Head <- Pattern, clauses Head :- Body"
 _UNEQUAL = "unequal is written X \\= Y, of numbers X =\\= Y"
@@ -29,6 +29,8 @@ _NAMED = "an event has no name of its own in a pattern; read its attributes: a(X
 _REPEATED = "a repetition is written a ntimes 3, one or more times a star_times"
 _EVERY = "leave it out: every event is tried; how often one may be used is said by the policy"
 _GROUP = "leave it out: events belong together if they share a variable, a(Card) seq b(Card)"
+_TYPED = "types are declared: :- event(a(x: int)). In a goal, integer(X), number(X) and atom(X) ask for them"
+_GOALS = "goals are comparisons and calls of predicates, joined by commas in brackets: where (X > 5, p(X))"
 _WINDOW = "a window is written (a seq b) within 5, a time without an event a seq (not b within 5)"
 _CONDITION = "a condition stands behind `where`: a(X) where X > 5"
 _BRACKETS = "put the event with its condition in brackets: (a(X) where X > 5) seq b(X)"
@@ -54,6 +56,7 @@ _GOAL_SIGNS: Mapping[str, str] = MappingProxyType(
     | {"le": "less or equal is written =<", "ge": "greater or equal is written >="}
     | {"lt": "less is written <", "gt": "greater is written >"}
     | {"in": "write member(X, [1, 2, 3])", "between": "write where (X >= 1, X =< 5)"}
+    | {"else": "write (Condition -> Goal ; Otherwise)", "isa": _TYPED, "instanceof": _TYPED, "::": _TYPED}
     | {"then": "what is done stands behind `do`; in a goal write (Condition -> Goal ; true)"}
     | {"?": "write (Condition -> Goal ; Otherwise)", "not": _NEGATED, "!": _NEGATED, ".": _ATTRIBUTE}
 )  # fmt: skip
@@ -61,6 +64,8 @@ _PATTERN_SIGNS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("{", "[", "?", "^"), _REPEATED)
     | {":": _NAMED, "as": _NAMED, "until": "write (a seq b) cnot c"}
     | dict.fromkeys(("group", "partition", "order", "by"), _GROUP)
+    | {"every": _EVERY, "each": _EVERY, "/": "an event is written with its attributes: a(X)"}
+    | {"-": "a name with a minus is quoted: 'a-b'"}
     | {"over": _WINDOW, "followed": "did you mean seq?"}
     | {"limit": "how many matches an event may have is said by the policy"}
     | {"at": "the times of a match are read behind `check`: a(X) check t1(T)"}
@@ -120,7 +125,11 @@ def _hints(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str]:
 
 def _word(tokens: Sequence[Token], at: int) -> str:
     """Return a token as it stands, words in small letters; nothing where there is none."""
-    if not 0 <= at < len(tokens) or not isinstance(tokens[at][1], str) or tokens[at][0] in ("quoted", "string"):
+    if (
+        not 0 <= at < len(tokens)
+        or not isinstance(tokens[at][1], str)
+        or tokens[at][0] in ("quoted", "string", "end", "eof")
+    ):
         return ""
     return str(tokens[at][1]).lower()
 
@@ -182,6 +191,11 @@ def _in_goal(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
         yield "compare two at a time: where (1 < X, X < 5)"
     if here in _GOAL_SIGNS:
         yield _GOAL_SIGNS[here]
+    if before == "~":
+        yield _NEGATED
+    general = ("the operators are", "say how they belong", "did you mean")
+    if problem.code in ("E108", "E109") and (problem.hint or "").startswith(general):
+        yield _GOALS
 
 
 def _in_pattern(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str]:
@@ -190,7 +204,7 @@ def _in_pattern(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[
         yield _RULE
     if first in _CLAUSE_WORDS and at <= 3 and tokens[0][0] in ("name", "var"):
         yield _CLAUSE_WORDS[first]
-    if before in ("every", "each"):
+    if before in ("every", "each", "first", "last", "all", "any", "one"):
         yield _EVERY
     if before in ("*", "+") and problem.code == "E108":
         yield _REPEATED

@@ -168,9 +168,25 @@ def _moments(rule: Rule) -> Iterator[Problem]:
         if isinstance(node, Binary) and node.operator == "seq" and _is_product(node):
             message = "`*` is `seq` between patterns, and a number is a moment, not a count"
             yield Problem("W221", message, node.span, _REPEATED)
+        if isinstance(node, Binary) and node.operator == "par" and _is_comment(node):
+            message = "`#` is `par`, and what follows it is read as an event"
+            yield Problem("W221", message, node.span, "a comment begins with %")
         if isinstance(node, Binary) and node.operator == "during" and isinstance(node.right, TimePoint):
             message = "a number is a moment here, and nothing lasts during a moment"
             yield Problem("W221", message, node.span, f"a window is written within: {_within(node)}")
+
+
+def _is_comment(node: Binary) -> bool:
+    """Tell whether `a # word` ends its line, and the rule goes on in the next."""
+    word = node.right
+    while isinstance(word, Binary):
+        word = word.left
+    a, b = node.left.span, word.span
+    if a is None or b is None or not isinstance(word, EventPattern) or word.args:
+        return False
+    text = a.source.text
+    line, _, more = text[b.end :].partition("\n")
+    return "#" in text[a.end : b.start] and not line.strip() and bool(more.strip())
 
 
 def _is_product(node: Binary) -> bool:

@@ -56,6 +56,7 @@ REFUSED_GOALS: Mapping[tuple[str, int], str] = MappingProxyType(
     }
 )
 
+_TIMES = "the times of a match are read behind `check`: a(X) check (t1(Start), t2(End))"
 # Predicates of other languages that a host may give, with what there is here.
 ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
@@ -66,6 +67,11 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "endswith": "write sub_atom(Word, _, _, 0, End)",
         "ends_with": "write sub_atom(Word, _, _, 0, End)",
         "like": "write sub_atom(Word, _, _, _, Part)",
+        "now": _TIMES,
+        "get_time": _TIMES,
+        "current_time": _TIMES,
+        "timestamp": _TIMES,
+        ":": "types are declared: :- event(a(x: int)).",
         "is_null": "write X = null",
         "isnull": "write X = null",
         "exists": "write the goal alone; \\+ says that there is none",

@@ -79,6 +79,8 @@ def _how_to_bind(v: Var, rule: Rule, bound: Bound) -> str:
                 return f"{v.name} stands in the negated pattern only, whose variables have no value outside it"
             case Aggregate(value=value, result=result) if value is not None and v.name in names(variables(value)):
                 return f"{v.name} is aggregated; its value is the result, {written(result)}"
+    if v.name.lower() in ("start", "end", "begin", "time", "timestamp", "now", "t1", "t2"):
+        return "every match has its times; as attributes they are read behind `check`: check (t1(Start), t2(End))"
     return f"use {v.name} in an event of the pattern, or give it a value with `where`"
 
 

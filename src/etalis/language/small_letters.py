@@ -18,6 +18,7 @@ from etalis.language.traversal import postorder, rule_variables
 from etalis.language.wording import source_text, written
 
 _VALUES = frozenset({"true", "false", "null"})
+_TYPES = frozenset({"int", "float", "string", "bool"})
 _EQUATIONS = frozenset({"=", "==", "\\=", "\\=="})
 
 
@@ -50,6 +51,9 @@ def _like_variables(rule: Rule, declared: dict[tuple[str, int], Signature]) -> I
             yield _constant(term, name, variables[name.casefold()])
         elif name in attributes:
             yield _constant(term, name, name[:1].upper() + name[1:])
+        elif name in _TYPES:
+            message = f"{name} is a constant here, which matches itself alone"
+            yield Problem("W222", message, term.span, "write a variable; types are declared: :- event(a(x: int)).")
 
 
 def _candidates(
