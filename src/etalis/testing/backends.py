@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.cases import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
-from etalis.errors import EtalisError, InputError, Problem
+from etalis.errors import EtalisError, InputError, Problem, ProgramWarning
 from etalis.outcomes import Outcome
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import MICROSECONDS
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 Run: TypeAlias = Callable[[Case, str | None], Outcome]
-_OF_A_PROGRAM = r"(?s).*\bwarning W\d\d\d: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class Backend:
 def outcome_of(run: Run, case: Case, policy: str | None) -> Outcome:
     """Run a case, a refusal being an outcome too, and warnings of its program."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _OF_A_PROGRAM, UserWarning)
+        warnings.simplefilter("ignore", ProgramWarning)
         try:
             return run(case, policy)
         except EtalisError as error:
