@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import PurePath
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,7 @@ COMMANDS = {
     "declare": ("etalis.cli_declare:declare", "Print declarations that fit a table."),
     "pipeline": ("etalis.cli_pipeline:app", "Run programs on Spark from a file."),
 }
+MEANT = {".etalis": "run", ".case": "test", ".toml": "pipeline run"}  # where a file stands in the place of a command
 __all__ = ["COMMANDS", "ExitCode", "app", "main"]
 
 
@@ -41,6 +43,9 @@ class LazyGroup(TyperGroup):
             raise typer.Exit
         if args[0] == "help":
             args = [args[1], "--help"]
+        meant = MEANT.get(PurePath(args[0]).suffix)
+        if meant is not None and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean 'etalis {meant} {' '.join(args)}'?")
         name, command, rest = super().resolve_command(ctx, args)
         return name, command if name is None else load_command(name), rest
 
@@ -63,6 +68,7 @@ app = typer.Typer(
     cls=LazyGroup,
     help="Detect complex events described by logic rules.",
     no_args_is_help=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

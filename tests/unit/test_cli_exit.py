@@ -58,7 +58,12 @@ def test_codes_of_a_run(code: ExitCode, rows: str, told: str, program: Path) -> 
 def test_codes_of_a_program_and_of_a_wrong_call(tmp_path: Path) -> None:
     (tmp_path / "broken.etalis").write_text("d(X) <- a.")
     assert call("check", tmp_path / "broken.etalis").returncode == ExitCode.PROGRAM
-    for wrong, hint in ((["rnu"], "Did you mean 'run'?"), (["run", "--polcy", "x"], "--policy"), (["run"], "program")):
+    for wrong, hint in (
+        (["rnu"], "Did you mean 'run'?"),
+        (["run", "--polcy", "x"], "--policy"),
+        (["run"], "program"),
+        (["p.etalis", "e.csv"], "Did you mean 'etalis run p.etalis e.csv'?"),
+    ):
         done = call(*wrong)
         assert (done.returncode, hint in done.stderr) == (ExitCode.USAGE, True)
         assert "Traceback" not in done.stderr
@@ -141,7 +146,7 @@ def test_version_and_help() -> None:
     assert "Usage: etalis [OPTIONS] COMMAND" in shown.stdout
     assert "--install-completion" in shown.stdout
     assert "..." not in shown.stdout.partition("Commands:")[2]  # each fits its line
-    assert call("help").stdout == shown.stdout
+    assert call("help").stdout == call("-h").stdout == shown.stdout
     assert call("help", "explain").stdout == call("explain", "--help").stdout
     nothing = call()
     assert (nothing.returncode, "Usage: etalis" in nothing.stdout + nothing.stderr) == (ExitCode.USAGE, True)

@@ -7,6 +7,7 @@ them. Nothing of etalis but this file is imported before a case is collected or 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("etalis_backends", "what runs cases: engine, semantics, columns, spark", "args", default=BACKENDS)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a path that is not there, and collect those that no other path that is collected holds.
+
+    What the configuration names is collected unless the command line names something.
+    """
+    given, configured = _paths(config)
+    for path in (*given, *configured):
+        if not path.exists():
+            raise pytest.UsageError(f"case files of etalis: no such file or folder: {path}")
+    wanted = given if config.args_source is pytest.Config.ArgsSource.ARGS else (*given, *configured)
+    for path in wanted:
+        collected = [config.invocation_params.dir / arg.partition("::")[0] for arg in config.args]
+        if not any(path.is_relative_to(other) for other in collected):
+            config.args.append(str(path))
+
+
 @pytest.fixture(scope="session")
 def assert_matches() -> Callable[..., Any]:
     """Run a program on events and compare its matches: `assert_matches(program, events, expected, policy=...)`."""
@@ -42,15 +59,15 @@ def assert_matches() -> Callable[..., Any]:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Take a `.case` file that stands below one of the paths that are named."""
-    if file_path.suffix != ".case" or not any(file_path.is_relative_to(path) for path in _paths(parent.config)):
+    if file_path.suffix != ".case" or not any(map(file_path.is_relative_to, chain(*_paths(parent.config)))):
         return None
     return CaseFile.from_parent(parent, path=file_path)
 
 
-def _paths(config: pytest.Config) -> Iterable[Path]:
-    given = config.getoption("etalis_cases")
-    yield from (config.invocation_params.dir / path for path in given)
-    yield from config.getini("etalis_cases")
+def _paths(config: pytest.Config) -> tuple[list[Path], list[Path]]:
+    """Return the paths that the command line names, and those of the configuration."""
+    given = [config.invocation_params.dir / path for path in config.getoption("etalis_cases")]
+    return given, config.getini("etalis_cases")
 
 
 class CaseFile(pytest.File):

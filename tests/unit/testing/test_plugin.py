@@ -69,6 +69,18 @@ def test_cases_and_backends_can_be_chosen(folder: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["rules/good.case::right[[]columns[]] PASSED*"])
 
 
+def test_cases_outside_of_what_is_collected(folder: pytest.Pytester) -> None:
+    folder.mkdir("tests")
+    (folder.path / "tests" / "test_it.py").write_text("def test_it(): pass")
+    folder.makeini("[pytest]\ntestpaths = tests\netalis_cases = rules\netalis_backends = engine")
+    folder.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=4, failed=1)
+    folder.runpytest_inprocess(*PLUGIN, "tests").assert_outcomes(passed=1)
+    folder.runpytest_inprocess(*PLUGIN, "tests", "--etalis-cases", "rules/good.case").assert_outcomes(passed=3)
+    missing = folder.runpytest_inprocess(*PLUGIN, "--etalis-cases", "none")
+    assert missing.ret == pytest.ExitCode.USAGE_ERROR
+    missing.stderr.fnmatch_lines(["ERROR: case files of etalis: no such file or folder: *none"])
+
+
 def test_the_configuration_may_be_toml(folder: pytest.Pytester) -> None:
     folder.makepyprojecttoml('[tool.pytest.ini_options]\netalis_cases = ["rules"]\netalis_backends = ["engine"]\n')
     folder.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=3, failed=1)
