@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import tomllib
+from pathlib import Path
+
 import pytest
 
 import etalis
@@ -10,6 +14,7 @@ from etalis.testing.assertions import check_case
 
 pytest_plugins = ["pytester"]
 
+KERNELS = {"kernel", "part", "inner"}
 PLUGIN = ("-p", "etalis.testing.plugin", "-p", "no:cacheprovider", "-q")
 CASE = """% right: it is
 program:
@@ -105,10 +110,15 @@ def test_a_failing_assertion_shows_the_test_alone(folder: pytest.Pytester) -> No
     assert "testing/assertions.py" not in result.stdout.str()
 
 
-def test_the_plugin_is_declared() -> None:
-    import tomllib
-    from pathlib import Path
+def test_kernels_assert_nothing() -> None:
+    """Pytest rewrites the assertions of a package that brings a plugin; Numba could not compile what it writes."""
+    for path in (Path(etalis.__file__).parent / "columnar").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef) and {ast.unparse(d) for d in node.decorator_list} & KERNELS:
+                assert not any(isinstance(inner, ast.Assert) for inner in ast.walk(node)), f"{path.name}: {node.name}"
 
+
+def test_the_plugin_is_declared() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["entry-points"]["pytest11"] == {"etalis.testing.plugin": "etalis.testing.plugin"}
     assert project["version"] == etalis.__version__
