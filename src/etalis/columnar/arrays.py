@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Flags, constant, type_of, unify
+from etalis.columnar.columns import Column, Flags, constant, unify
+from etalis.columnar.flat import type_of
 from etalis.logic import inline_source as n
 
 _EXACT = 1 << 53  # floats hold every integer up to here

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from etalis.columnar import tape as t
-from etalis.columnar.columns import type_of
+from etalis.columnar.flat import type_of
 from etalis.columnar.words import Texts
 from etalis.language.lower import to_logic
 from etalis.logic import inline_source as n

@@ -15,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute
 
 from etalis.columnar import kernels_rows as r
+from etalis.columnar.flat import WORD, type_of
 from etalis.errors import EventError, Problem
 from etalis.logic.term import Value, format_value, order_key, real
 
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool
 FLAT = frozenset({"int", "float", "string"})
-_WORD = 1 << 63
 _WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
 _FEW = 256  # rows for which a kernel is not worth its call
 _EVERYWHERE = np.zeros(0, np.int64)
@@ -143,19 +143,6 @@ def fit(column: Column, kind: str) -> Column:
         hint = "declare the attribute term, or make the rules that make the event give it the type"
         raise EventError(Problem("E607", f"{format_value(other)} is not {kind}, as was declared", hint=hint))
     return from_values(values, kind)
-
-
-def type_of(value: Value) -> str:
-    """Return the type of a column that can hold a value: a flat one if there is one.
-
-    >>> [type_of(value) for value in (1, 1.5, "a", 1 << 63)]
-    ['int', 'float', 'string', 'term']
-    """
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, float):
-        return "float"
-    return "int" if isinstance(value, int) and -_WORD <= value < _WORD else "term"
 
 
 def constant(value: Value, count: int) -> Column:
@@ -292,7 +279,7 @@ def ranks(column: Column) -> Integers:
             return places[column.data]
         case "float":
             bits = (column.data + 0.0).view(np.int64)
-            found = np.where(bits < 0, bits ^ (_WORD - 1), bits)
+            found = np.where(bits < 0, bits ^ (WORD - 1), bits)
         case _:
             found = column.data
     if column.absent is None:

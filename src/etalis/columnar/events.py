@@ -8,7 +8,8 @@ from typing import TypeAlias
 import numpy as np
 
 from etalis.columnar.batches import Input, Received
-from etalis.columnar.columns import from_values, type_of
+from etalis.columnar.columns import from_values
+from etalis.columnar.flat import type_of
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
 

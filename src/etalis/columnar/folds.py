@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from etalis.columnar.columns import Column, Integers, concat, constant, fit, from_values, type_of
+from etalis.columnar.columns import Column, Integers, concat, constant, fit, from_values
+from etalis.columnar.flat import type_of
 from etalis.columnar.instances import Block, Instances
 from etalis.columnar.joins import Join
 from etalis.columnar.operators import Batch, Filtering, Operator, Tests, equal_values, in_turn

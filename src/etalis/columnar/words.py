@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.columnar import tape as t
-from etalis.columnar.columns import Column, Integers, shrink, type_of
+from etalis.columnar.columns import Column, Integers, shrink
+from etalis.columnar.flat import type_of
 from etalis.errors import EventError, Problem
 from etalis.logic.term import Value, real
 
