@@ -139,7 +139,7 @@ def _event_column(names: tuple[str, ...], reading: Reading, source: str) -> int 
     if found is not None:
         return names.index(found)
     if reading.event is None:
-        hint = "name a column `event` or `type`, or say which event every row is (--event NAME)"
+        hint = "say which column does, or which event every row is: --event NAME; `event` or `type` needs no word"
         message = f"{source}: no column names the event; columns: {', '.join(names)}"
         raise InputError(Problem("E403", message, hint=hint))
     check_event(reading, names)

@@ -39,7 +39,7 @@ def declarations_of(source: Any, *, event: str | None = None, time: str | Sequen
     names = list(types or dict.fromkeys(name for row in first for name in row))
     tag = find_event(names, event)
     if tag is None and event is None:
-        hint = "say which event its rows are: --event NAME"
+        hint = "say which column does, or which event every row is: --event NAME"
         raise InputError(Problem("E403", f"no column names the event; columns: {', '.join(names)}", hint=hint))
     times = find_times(names, time) or ()
     free = [name for name in names if name not in (tag, *times)]
