@@ -154,6 +154,15 @@ def throttle(rows: list[Row]) -> Iterator[Found]:
             yield "alert", (s, c), t, t
 
 
+def throttle_sequences(rows: list[Row]) -> Iterator[Found]:
+    alerts: list[tuple[object, float]] = []
+    for name, card, t in rows:
+        begun = any(n == "login" and c == card and t - 1800 <= at < t for n, c, at in rows)
+        if name == "refused" and begun and not any(c == card and t - 600 <= at < t for c, at in alerts):
+            alerts.append((card, t))
+            yield "alert", (card,), t, t
+
+
 def first_of(name: str, gap: float) -> Callable[[list[Row]], Iterator[Found]]:
     """Return the loop for rows with no row of equal attributes in the gap before."""
 
@@ -372,6 +381,7 @@ def machine(rows: list[Row]) -> Iterator[Found]:
 
 LOOPS: dict[str, tuple[Callable[[random.Random], list[Row]], Callable[[list[Row]], Iterator[Found]]]] = {
     "Throttle": (readings(3600, 10, 31, 40), throttle),
+    "Throttle, second": (events(6000, "login", "refused", "refused"), throttle_sequences),
     "De-duplicate": (readings(3600, "hi", "ho", name="message"), first_of("fresh", 600)),
     "Debounce": (readings(0.75, "on", "off", name="switch"), last_of("settled", 0.05)),
     "Rate limit": (events(300, "request", keys=("c1", "c2")), over),
