@@ -27,7 +27,7 @@ SPARK_ONLY = {
     "checkpoint", "allow_dropped", "close", "rejected", "max_rejected",
 }  # fmt: skip
 ROWS = pa.table({"at": [1], "x": [1]})
-TABLES_ONLY = {"encoding", "batch", "threads", "progress", "on_error", "on_dead_letter"}
+TABLES_ONLY = {"encoding", "on_report", "batch", "threads", "progress", "on_error", "on_dead_letter"}
 
 
 def stream(count: int, seed: int) -> tuple[pa.Table, pa.Table, pa.Table]:
