@@ -2,16 +2,19 @@
 
 The stream is in order, so an instance waits in vain once every later partner would end too late; that follows from
 the rows of `temporal.relation`. Where no such moment comes, only a window or consumption lets an instance go, and
-consumption needs a partner that may never come. A rule is reported once, with every operator that keeps something.
+consumption needs a partner that may never come. A window reaches every positive part below it, never what must not
+occur. A rule is reported once, with every operator that keeps something.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from etalis.errors import Problem
 from etalis.language.bindings import bindings
+from etalis.language.blocking import Modifier, core_of
 from etalis.language.flags import Settings, rule_settings
 from etalis.language.goals import Bound
 from etalis.language.outline import Outline
@@ -23,6 +26,7 @@ from etalis.language.syntax import (
     Isolated,
     Last,
     Negation,
+    NotWithin,
     Pattern,
     Repeat,
     Rule,
@@ -30,31 +34,40 @@ from etalis.language.syntax import (
     TimePoint,
     Within,
 )
-from etalis.language.traversal import children, postorder
+from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
 from etalis.language.wording import kind, listing, source_text
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import RELATIONS, Relation
 
 LONGEST = 40
+UNRESTRICTED = POLICIES["unrestricted"]
+WITHIN = (
+    "add `within Seconds` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
+)
+WITHIN_NEGATED = (
+    "add `within Seconds` to the negated pattern, inside its brackets: a window around it does not reach it"
+)
 MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """An operator and what it keeps without bound; `until_used` if a partner can make it go."""
+    """An operator and what it keeps without bound; `until_used` if a partner can make it go.
+
+    `negated`: it stands in what must not occur.
+    """
 
     operator: str
     what: str
     until_used: bool
+    negated: bool = False
 
 
 def check_bounds(outline: Outline) -> Iterator[Problem]:
     """Yield one warning per rule whose state can grow with the stream, and one for a history that does."""
     yield from _endless_history(outline)
-    if outline.settings.garbage_window is not None:
-        return
     for rule in outline.rules:
-        found = _check_rule(rule, *outline.rule_settings(rule), outline.bound)
+        found = _check_rule(rule, *outline.rule_settings(rule), outline.settings, outline.bound)
         if found is not None:
             yield found
 
@@ -62,13 +75,14 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
 def check_rule(rule: Rule, default: Settings) -> Problem | None:
     """Return the warning that the state of one rule, with all its properties, has no bound."""
     policy, window = rule_settings(default, rule)
-    if default.garbage_window is not None:
-        return None
-    return _check_rule(rule, POLICIES[policy], window, bindings(rule.pattern))
+    return _check_rule(rule, POLICIES[policy], window, default, bindings(rule.pattern))
 
 
-def _check_rule(rule: Rule, policy: Policy, window: int | None, bound: Mapping[int, Bound]) -> Problem | None:
-    keepers = [] if window is not None else list(dict.fromkeys(_keepers(rule.pattern, policy, bound)))
+def _check_rule(
+    rule: Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, Bound]
+) -> Problem | None:
+    bounded = window is not None or default.garbage_window is not None
+    keepers = list(dict.fromkeys(_keepers(rule, policy, bound, bounded=bounded)))
     return _unbounded(rule, keepers) if keepers else None
 
 
@@ -89,61 +103,87 @@ def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
     more = f"; and {rest} more" if rest else ""
     how = " until used, which may never happen" if all(k.until_used for k in keepers) else " for ever"
     message = f"the state of {kind(rule.head.name, len(rule.head.args))} has no bound: {'; '.join(parts)}{more}{how}"
-    hint = (
-        "add `within Seconds` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
-    )
+    hint = WITHIN_NEGATED if all(k.negated for k in keepers) else WITHIN
     return Problem("W209", message, rule.span or rule.head.span, hint)
 
 
-def _keepers(pattern: Pattern, policy: Policy, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
+def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, Bound], *, bounded: bool) -> Iterator[Keeper]:
     anchored: set[int] = set()
-    waiting: list[tuple[Pattern, Policy]] = [(pattern, policy)]
+    waiting: list[tuple[Pattern, Policy, bool, bool]] = [(rule.pattern, policy, bounded, False)]
     while waiting:
-        node, rule = waiting.pop()
-        if isinstance(node, Within):
-            continue  # a window is pushed to everything below it
-        if (
-            isinstance(node, Binary)
-            and RELATIONS[node.operator].sequential
-            and isinstance(node.right, Repeat | Aggregate)
-        ):
+        node, policy, bounded, negated = waiting.pop()
+        bounded = bounded or isinstance(node, Within)
+        if isinstance(node, Binary) and RELATIONS[node.operator].sequential:
             anchored.add(id(node.right))
         if isinstance(node, Last):
-            anchored.add(id(node.pattern))
-        yield from _kept_by(node, rule, bound, anchored)
+            anchored.add(id(core_of(node)))
+            if not bounded:
+                yield from _kept_by_groups(node, rule, bound)
+        if not bounded:
+            for keeper in _kept_by(node, policy, bound, anchored, rule):
+                yield replace(keeper, negated=negated)
         parts = children(node)
-        negated = isinstance(node, Negation)
         for i in reversed(range(len(parts))):
-            waiting.append((parts[i], POLICIES["unrestricted"] if negated and i == 1 else rule))
+            absent = i == 1 and isinstance(node, Negation | NotWithin)
+            waiting.append((parts[i], UNRESTRICTED, False, True) if absent else (parts[i], policy, bounded, negated))
 
 
-def _kept_by(node: Pattern, policy: Policy, bound: Mapping[int, Bound], anchored: set[int]) -> Iterator[Keeper]:
+def _kept_by(
+    node: Pattern, policy: Policy, bound: Mapping[int, Bound], anchored: set[int], rule: Rule
+) -> Iterator[Keeper]:
     match node:
         case Binary():
             yield from _kept_by_join(node, policy, bound)
-        case Negation(operator="cnot", absent=absent):
-            yield Keeper("cnot", _every(absent), False)
+        case Negation(operator="cnot", pattern=left, absent=absent):
+            if not _has_window(left):
+                yield Keeper("cnot", _every(absent), False)
         case Negation(pattern=left, absent=absent):
             if bound[id(left)].perhaps & bound[id(absent)].perhaps:
                 yield Keeper("fnot", _every(absent), False)
         case Repeat(pattern=part) if id(node) not in anchored:
-            yield Keeper(
-                "ntimes" if node.most is not None else "star_times", f"every run of {_text(part)}", policy.consume
-            )
+            word, keys = "ntimes" if node.most is not None else "star_times", _keys(node, rule, bound)
+            if policy is UNRESTRICTED:
+                yield Keeper(word, f"every run of {_text(part)}", False)
+            elif keys:
+                yield Keeper(word, f"a run of {_text(part)} per {listing(keys)}", policy.consume)
         case Isolated():
             yield Keeper("iso", "every event that the program names", False)
-        case Aggregate(kind="list" | "distinct") if id(node) not in anchored:
-            yield Keeper("aggregate", f"every value of {node.kind}", False)
+        case Aggregate(pattern=part) if id(node) not in anchored:
+            yield Keeper("aggregate", _every(part), False)
         case AnyOf(count=count, patterns=parts) if count > 1:
             for part in parts:
                 yield Keeper("any", _every(part), policy.consume)
 
 
+def _kept_by_groups(node: Last, rule: Rule, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
+    """Yield what an aggregate over the last elements keeps: so many for every group there ever was."""
+    fold = core_of(node)
+    keys = _keys(fold, rule, bound) if isinstance(fold, Aggregate) else []
+    if isinstance(fold, Aggregate) and keys:
+        yield Keeper("aggregate", f"the last {node.count} {_text(fold.pattern)} per {listing(keys)}", False)
+
+
+def _keys(node: Aggregate | Repeat, rule: Rule, bound: Mapping[int, Bound]) -> list[str]:
+    """Return the variables of the elements that are used elsewhere too, so that each value is counted apart."""
+    inside = Counter(v.name for v in pattern_variables(node.pattern))
+    everywhere = Counter(v.name for v in rule_variables(rule))
+    hidden = names(variables(node.value)) if isinstance(node, Aggregate) and node.value is not None else frozenset()
+    keys = bound[id(node.pattern)].perhaps - hidden
+    return sorted(name for name in keys if everywhere[name] > inside[name])
+
+
+def _has_window(pattern: Pattern) -> bool:
+    """Tell whether a window stands directly on an operator, perhaps among other modifiers."""
+    while isinstance(pattern, Modifier):
+        if isinstance(pattern, Within):
+            return True
+        pattern = pattern.pattern
+    return False
+
+
 def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
     if isinstance(node.right, Aggregate) and RELATIONS[node.operator].sequential:
         yield Keeper("aggregate", f"a value for every {_text(node.left)}", False)
-        return
-    if _finite(node.left) or _finite(node.right):
         return
     shared = bound[id(node.left)].always & bound[id(node.right)].always
     if policy.keep == "newest" and not shared:
@@ -151,7 +191,7 @@ def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, Bound]) -> I
     consumed = policy.consume and not isinstance(node.right, Repeat)
     relation = RELATIONS[node.operator]
     for side, part in (("a", node.left), ("b", node.right)):
-        if waits_for_ever(relation, side):
+        if waits_for_ever(relation, side) and not _finite(part):
             what = f"one {_text(part)} per {listing(sorted(shared))}" if policy.keep == "newest" else _every(part)
             yield Keeper(node.operator, what, consumed)
 
