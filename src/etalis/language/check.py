@@ -24,6 +24,7 @@ from etalis.language.names import check_names
 from etalis.language.outline import Outline
 from etalis.language.parser import parse_collect
 from etalis.language.recursion import check_recursion
+from etalis.language.redundancy import check_redundancy
 from etalis.language.safety import check_safety
 from etalis.language.shapes import check_shapes
 from etalis.language.signatures import check_signatures
@@ -56,6 +57,7 @@ CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_bounds,
     check_effects,
     check_idle,
+    check_redundancy,
 )
 
 

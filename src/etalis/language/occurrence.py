@@ -180,7 +180,7 @@ class Occurrence:
         """Return those of the rules whose heads a pattern may match."""
         if len(makers) > MOST_HEADS or all(isinstance(arg, Var) for arg in event.args):
             return makers
-        return [rule for rule in makers if all(map(_may_match, event.args, rule.head.args))]
+        return [rule for rule in makers if all(map(may_match, event.args, rule.head.args))]
 
 
 def kind_of(event: EventPattern) -> Indicator:
@@ -188,7 +188,8 @@ def kind_of(event: EventPattern) -> Indicator:
     return event.name, len(event.args)
 
 
-def _may_match(a: Term, b: Term) -> bool:
+def may_match(a: Term, b: Term) -> bool:
+    """Tell whether two terms may have a common value, by what stands outermost."""
     match a, b:
         case (Var(), _) | (_, Var()):
             return True

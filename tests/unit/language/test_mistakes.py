@@ -22,7 +22,7 @@ from etalis.language.syntax import (
     Within,
 )
 
-FILES = ("absences", "conditions", "growth", "never", "windows")
+FILES = ("absences", "conditions", "growth", "in_vain", "never", "windows")
 MEANING = {"W209", *(f"W{number}" for number in range(225, 240))}
 ALL = [case for name in FILES for case in read_cases(CASES / "mistakes" / f"{name}.case", CASES)]
 
