@@ -237,11 +237,6 @@ items = st.one_of(
         st.none(),
         st.just(()),
         st.none() | small,
-        st.sampled_from(["print_trigger", "external_trigger"]),
-        small,
-        st.none(),
-        st.just(()),
-        st.none() | small,
     ),
     st.builds(
         EventDeclaration,
