@@ -6,7 +6,7 @@ Each finding is a problem with a code: W33x where it is told, E33x where it is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,8 +49,7 @@ class Unread:
         if self.nearest is not None:
             hint = f"rules read {self.nearest}: is it meant?"
         else:
-            more = " ..." if len(self.read) > _LISTED else ""
-            hint = f"rules read {', '.join(self.read[:_LISTED])}{more}" if self.read else "rules read no events"
+            hint = f"rules read {_listing(self.read)}" if self.read else "rules read no events"
         return Problem("W330", f"{kind} came {_times(self.count)}, and no rule reads it", hint=hint)
 
 
@@ -67,9 +66,8 @@ class Silent:
     @property
     def problem(self) -> Problem:
         """The finding in words."""
-        shown = ", ".join(self.rules[:_LISTED]) + (" ..." if len(self.rules) > _LISTED else "")
         noun = "rule" if len(self.rules) == 1 else "rules"
-        return Problem("W331", f"{noun} {shown} never fired: {self.reason}", self.span, self.hint)
+        return Problem("W331", f"{noun} {_listing(self.rules)} never fired: {self.reason}", self.span, self.hint)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +114,7 @@ class Report:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The findings, as warnings."""
-        several: tuple[Unread | Failed | Refused, ...] = (*self.unread, *self.failed, *self.refused)
-        found = [each.problem for each in several]
+        found = [*_tell_unread(self.unread), *(each.problem for each in (*self.failed, *self.refused))]
         if self.is_empty:
             hint = "check the source, and by which column or option rows name their event (event=, --event)"
             return (*found, Problem("W334", "no event came that a rule reads", hint=hint))
@@ -240,6 +237,19 @@ def _silent(rules: RuleSet, search: Search) -> Iterator[Silent]:
     for why, several in by_reason.items():
         labels = tuple(dict.fromkeys(label for label, _ in several))
         yield Silent(labels, why.part, why.reason, why.hint, several[0][1])
+
+
+def _tell_unread(unread: tuple[Unread, ...]) -> Iterator[Problem]:
+    """Yield a problem for each name that may be meant for another, and one for all others: they need not be wrong."""
+    others = [each for each in unread if each.nearest is None]
+    yield from (each.problem for each in unread if each.nearest is not None or len(others) == 1)
+    if len(others) > 1:
+        kinds = _listing([f"{show((each.name, each.arity))} {_times(each.count)}" for each in others])
+        yield replace(others[0].problem, message=f"no rule reads {len(others)} kinds of events that came: {kinds}")
+
+
+def _listing(several: Sequence[str]) -> str:
+    return ", ".join(several[:_LISTED]) + (" ..." if len(several) > _LISTED else "")
 
 
 def _times(count: int) -> str:

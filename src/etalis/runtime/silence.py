@@ -120,7 +120,7 @@ class Search:
         kind = node.name, len(node.args)
         if self.evidence.has_come(kind):
             text = event_text(node)
-            hint = "compare the values in the pattern with those of the events: texts and numbers are different"
+            hint = "compare the values in the pattern with those of the events: '1', 1 and 1.0 are three values"
             return Why(text, f"{show(kind)} came, but never as {text}", hint)
         if kind in self.around.held:
             hint = "late events are waited for: close() or advance(to=...) settles them"
@@ -173,7 +173,7 @@ class Search:
         goals = [term_text(test.goal) for test in tests if isinstance(test, p.Goal)]
         if goals and len(goals) == len(tests):
             noun, which = ("condition", goals[0]) if len(goals) == 1 else ("conditions", " and ".join(goals))
-            hint = "print what it is asked about, or ask engine.query(...) what is known: texts and numbers differ"
+            hint = "print what it is asked about, or ask engine.query(...): '1', 1 and 1.0 are three values"
             return Why(which, f"{_text(child)} came, but the {noun} {which} never held", hint)
         return Why(_text(child), f"{_text(child)} came, but never{_asked(tests)}", _window_hint(tests))
 

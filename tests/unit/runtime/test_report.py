@@ -169,9 +169,17 @@ def test_a_report_is_data() -> None:
 
 
 def test_a_long_report_is_cut() -> None:
-    lines = told("d <- a.", *((f"u{i}", i) for i in range(30)))
+    lines = told("".join(f"d{i} <- u{i}_{i}. " for i in range(30)), *((f"v{i}", i) for i in range(30)))
     assert len(lines) == 11
     assert lines[-1] == "and 21 more"
+
+
+def test_events_that_are_just_others_are_told_together() -> None:
+    lines = told("d <- login(_).", ("logn", 1, 1), ("visit", 1, 2), ("visit", 2, 3), ("order", 1, 4))
+    assert lines[:2] == [
+        "warning W330: logn/1 came once, and no rule reads it (rules read login/1: is it meant?)",
+        "warning W330: no rule reads 2 kinds of events that came: visit/1 2 times, order/1 once (rules read login/1)",
+    ]
 
 
 @pytest.mark.parametrize("flags", ["", ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 5). "])
@@ -198,15 +206,16 @@ def test_a_revised_run_knows_what_matched_in_the_past() -> None:
 
 def test_detect_says_why_it_found_nothing() -> None:
     rows = table(["logn", "logn", "pay"], ["c1", "c2", "c1"], [None, None, 20], [1, 2, 3])
+    program = etalis.compile(DECLARED + FRAUD)
     with pytest.warns(etalis.ReportWarning, match="no login/1 came") as caught:
-        assert etalis.compile(DECLARED + FRAUD).detect(rows).num_rows == 0
+        assert program.detect(rows).num_rows == 0
     assert str(caught[0].message).splitlines()[0] == (
         "warning W330: logn came 2 times, and no rule reads it (rules read login/1: is it meant?)"
     )
     assert caught[0].filename == __file__
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::etalis.ReportWarning")
 def test_detect_is_silent_about_events_that_are_just_others() -> None:
     rows = table(["login", "visit", "pay"], ["c1", "c2", "c1"], [None, None, 20], [1, 2, 3])
     assert etalis.compile(DECLARED + FRAUD).detect(rows).num_rows == 1
