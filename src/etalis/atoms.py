@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from etalis.logic.term import Struct, Value, real
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS, to_time
 
 _TOKEN = re.compile(
@@ -132,7 +132,7 @@ def read_event(line: str) -> Event:
     if len(names) < len(args):
         raise ValueError(f"of the attributes of {name} some have names and some have none")
     kind = Kind(name, len(args), None, names)
-    return tuple.__new__(Event, (end, start, kind, *(arg.args[1] for arg in args)))
+    return new_event(Event, (end, start, kind, *(arg.args[1] for arg in args)))
 
 
 def read_time(text: str) -> int:

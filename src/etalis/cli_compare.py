@@ -34,7 +34,8 @@ from etalis.formats.written import TimeForm, record_of, text_of
 from etalis.runtime.comparison import GAINED, compare_matches
 from etalis.runtime.failures import Failures
 from etalis.runtime.report import Report, failed_of
-from etalis.temporal.event import Event, to_text
+from etalis.temporal.event import Event
+from etalis.temporal.plain import to_text
 
 
 def compare(

@@ -122,7 +122,7 @@ def run(
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
         compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)
         found = reading_of(compiled, event=event, time=time, unit=unit, encoding=encoding)
-        reading = replace(found, needs_time=clock == "events")
+        reading = replace(found, needs_time=clock == "events", retracts=compiled.settings.revision)
         stream = Stream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
             by_clock=clock == "wall", ahead=read_ahead(ahead),

@@ -77,7 +77,7 @@ def test_files(time: str, tool: str, tmp_path: Path) -> None:
     rules.write_text(program(way), encoding="utf-8")
     shared = [str(rules), path, "--policy", "unrestricted", "--time", "ts", "--event", "withdrawal", "--unit", way.unit]
     run = lines(["run", *shared, "--output", "json"])
-    assert {(*r["args"], to_time(r["start"]), to_time(r["end"])) for r in run} == expected(way)
+    assert {(r["Card"], r["Total"], to_time(r["start"]), to_time(r["end"])) for r in run} == expected(way)
     detected = lines(["detect", *shared])
     moments = [(r["Card"], r["Total"], to_time(r["start"], way.unit), to_time(r["end"], way.unit)) for r in detected]
     assert set(moments) == expected(way)

@@ -22,7 +22,7 @@ from etalis.errors import LimitError
 from etalis.language.printer import print_program
 from etalis.language.rules import event_rules
 from etalis.runtime import history
-from etalis.temporal.event import Event, sort_key
+from etalis.temporal.event import Event, new_event, sort_key
 from properties.programs import RECEIVED, SECOND, Shape, policies, programs
 from properties.test_disorder import net
 from properties.test_engine import MOST, meaning, moment
@@ -305,7 +305,7 @@ class Machine(RuleBasedStateMachine):
             found += engine.close()
         except LimitError:
             return None
-        return [Event(raw) if raw.__class__ is tuple else raw for raw in found]
+        return [new_event(Event, raw) if raw.__class__ is tuple else raw for raw in found]
 
     def repeat(self, engine: etalis.Engine, event: Event) -> tuple[Event, ...]:
         found = engine.push(event.name, *event.args, at=moment(event))

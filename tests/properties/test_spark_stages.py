@@ -14,7 +14,8 @@ from cases import Case, all_cases
 from etalis.errors import EventError, InputError, LimitError
 from etalis.language.effects import find_unplanned
 from etalis.spark.batch import Plan
-from etalis.temporal.event import Event, sort_key, to_plain
+from etalis.temporal.event import Event, sort_key
+from etalis.temporal.plain import to_plain
 from properties.layers import layered_programs, layered_streams
 from spark_shuffle import Found, plan_events, run_shuffled
 

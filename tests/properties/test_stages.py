@@ -20,7 +20,7 @@ from etalis.plan.stages import Stage, Stages, find_stages
 from etalis.runtime.relay import Derived, Relay, Step
 from etalis.runtime.state import HeadKind
 from etalis.runtime.step_keys import input_key
-from etalis.temporal.event import Event, sort_key
+from etalis.temporal.event import Event, new_event, sort_key
 from properties.programs import KINDS, VALUES, Shape, policies, programs, streams
 
 pytestmark = pytest.mark.property
@@ -107,7 +107,7 @@ def run_stages(
             new += relay.close()
         derived += new
     reported = [raw for _, _, raw in derived if isinstance(raw[2], HeadKind) and raw[2].reported]
-    return [(Event(raw), raw[2].rule) for raw in reported]
+    return [(new_event(Event, raw), raw[2].rule) for raw in reported]
 
 
 @settings(max_examples=settings.default.max_examples // 4)

@@ -23,8 +23,9 @@ import etalis
 from etalis.errors import EtalisError
 from etalis.formats import feed, read
 from etalis.formats.row import reading_of
-from etalis.temporal.event import Event, to_plain
+from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS, to_time
+from etalis.temporal.plain import to_plain
 from properties.examples import by_day
 from properties.random_tables import Stream, make_stream
 

@@ -20,7 +20,8 @@ from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.shard import Job, run_shard
 from etalis.tables.schema import Given, Options
-from etalis.temporal.event import Event, to_plain
+from etalis.temporal.event import Event
+from etalis.temporal.plain import to_plain
 
 pytestmark = pytest.mark.spark
 

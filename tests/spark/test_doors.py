@@ -144,4 +144,4 @@ def test_files_of_spark_at_other_doors(spark: Any, tmp_path: Path) -> None:
         ]
         run = CliRunner().invoke(app, [*command, "--output", "json"])
         lines = [json.loads(line) for line in run.stdout.splitlines()]
-        assert {(*r["args"], to_time(r["start"]), to_time(r["end"])) for r in lines} == expected(way), form
+        assert {(r["Card"], r["Total"], to_time(r["start"]), to_time(r["end"])) for r in lines} == expected(way), form

@@ -27,7 +27,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import etalis
-from etalis.temporal.event import Event, sort_key, to_plain
+from etalis.temporal.event import Event, sort_key
+from etalis.temporal.plain import to_plain
 
 HERE = Path(__file__).parent
 VICTIMS = ("driver", "executor", "worker")

@@ -53,7 +53,7 @@ def test_run_reads_standard_input(program: Path) -> None:
 
 def test_run_json_is_an_input_again(program: Path, events: Path, tmp_path: Path) -> None:
     lines = call("run", program, events, "--output", "json").stdout
-    assert json.loads(lines)["args"] == [2, 7]
+    assert json.loads(lines) == {"event": "pair", "X": 2, "Y": 7, "start": 1, "end": 3, "rule": "1"}
     following = tmp_path / "q.etalis"
     following.write_text("twice(Z) <- pair(X, Y) where Z is X * Y.")
     assert call("run", following, stdin=lines).stdout == "twice(14) [1, 3]\n"
@@ -72,7 +72,7 @@ def test_run_table_and_timeline(program: Path, events: Path) -> None:
 def test_run_stores_matches(program: Path, events: Path, tmp_path: Path) -> None:
     result = call("run", program, events, "--to", tmp_path / "out.csv")
     assert (result.exit_code, result.stdout) == (ExitCode.OK, "")
-    assert (tmp_path / "out.csv").read_text().splitlines() == ["event,start,end,a1,a2", "pair,1,3,2,7"]
+    assert (tmp_path / "out.csv").read_text().splitlines() == ["event,start,end,X,Y", "pair,1,3,2,7"]
 
 
 def test_run_sorts_if_asked(program: Path, tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_compare(program: Path, events: Path, tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (ExitCode.OK, "1 gained, 1 lost\n")
     assert result.stdout == "lost pair(1, 7) [0, 3]\ngained single(7) [3, 3]\n"
     first = json.loads(call("compare", program, new, events, "--json").stdout.splitlines()[0])
-    assert (first["change"], first["event"], first["args"]) == ("gained", "single", [7])
+    assert (first["change"], first["event"], first["Y"]) == ("gained", "single", 7)
 
 
 def test_compare_tells_what_went_wrong(program: Path, tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def test_a_run_goes_on_where_the_last_one_ended(program: Path, tmp_path: Path) -
     assert call(program, "-", *keep, stdin='["a", 1, 0]\nno\n').exit_code == ExitCode.OK
     assert out.read_text() == ""  # the absence is not reported: the stream is not over
     assert call(program, "-", *keep, stdin='["b", 2, 1]\nno\n["a", 3, 2]\n').exit_code == ExitCode.OK
-    assert [json.loads(line)["args"] for line in out.read_text().splitlines()] == [[1, 2]]
+    assert [(row["X"], row["Y"]) for row in map(json.loads, out.read_text().splitlines())] == [(1, 2)]
     assert len(letters_in(dead)) == 2
     assert call(program, "-", *keep, "--close", stdin="").exit_code == ExitCode.OK
     assert [json.loads(line)["event"] for line in out.read_text().splitlines()] == ["pair", "late"]

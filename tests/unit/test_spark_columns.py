@@ -244,11 +244,11 @@ def test_names_of_result_columns() -> None:
     text = ":- event(d(start: int, x: int)). d(X, Y) <- a(X, Y). e(X, x, X) <- a(X, _). f(X) <- a(_, X)."
     output = plan(text, Given({"ts": "int", "p": "int", "q": "string"}), shards=1).job.output
     assert [name for name, _ in output.columns] == [
-        "event", "start_2", "x", "arg2", "X_2", "f_X", "start", "end", "rule", "match_id",
+        "event", "start_2", "x", "a2", "X_2", "f_X", "start", "end", "rule", "match_id",
     ]  # fmt: skip
     assert [[field.column for field in fields] for _, fields in output.kinds] == [
         ["start_2", "x"],
-        ["x", "arg2", "X_2"],
+        ["x", "a2", "X_2"],
         ["f_X"],
     ]
 

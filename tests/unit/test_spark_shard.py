@@ -96,12 +96,12 @@ def test_forms() -> None:
     rows = [("a", 1, 3)]
     times, at = {"start": 1, "end": 1}, "@1000000..1000000"
     assert shard(text, FLAT, rows) == [
-        {"event": "d", "X": 3, "arg2": "f(3)", "Y": "1.5", "e_arg2": None, **times, "rule": "1",
+        {"event": "d", "X": 3, "a2": "f(3)", "Y": "1.5", "e_a2": None, **times, "rule": "1",
          "match_id": f"d(3, f(3), 1.5){at}"},
-        {"event": "e", "X": 3, "arg2": None, "Y": None, "e_arg2": "k", **times, "rule": "2",
+        {"event": "e", "X": 3, "a2": None, "Y": None, "e_a2": "k", **times, "rule": "2",
          "match_id": f"e(3, k){at}"},
     ]  # fmt: skip
-    one = {"X": 3, "arg2": "k", **times, "rule": "2", "match_id": f"e(3, k){at}"}
+    one = {"X": 3, "a2": "k", **times, "rule": "2", "match_id": f"e(3, k){at}"}
     assert shard(text, FLAT, rows, form=Form(select="e")) == [one]
     enveloped = shard(text, FLAT, rows, form=Form(envelope=True))
     assert [(r["event"], json.loads(r["args"])) for r in enveloped] == [

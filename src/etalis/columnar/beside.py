@@ -13,7 +13,7 @@ from etalis.columnar.batches import Input, Kind, listed
 from etalis.plan import algebra as p
 from etalis.runtime.network import Entry
 from etalis.runtime.state import Raw
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, new_event
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
@@ -79,7 +79,7 @@ class Beside:
                     else:
                         course.process(kind, values, start, end, state.number + 1, out)
                 finally:
-                    found += [(row, Event(raw)) for raw in out]
+                    found += [(row, new_event(Event, raw)) for raw in out]
         finally:
             rules.processors = whole
         return found
@@ -101,7 +101,7 @@ class Beside:
             self.engine._course.advance(time, out)
         finally:
             rules.processors = whole
-        return [Event(raw) for raw in out]
+        return [new_event(Event, raw) for raw in out]
 
 
 def _is_timed(head: p.Head) -> bool:

@@ -26,7 +26,7 @@ from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.course import too_many
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, new_event
 from etalis.temporal.event import Kind as EventKind
 
 Kind: TypeAlias = tuple[str, int]
@@ -211,7 +211,7 @@ class Recursion:
         words = zip(row[t.E_WORDS :].tolist(), self.types[kind], strict=False)
         args = [self.texts.value(word, type_) for word, type_ in words]
         made = EventKind(kind[0], kind[1], self.heads[int(row[t.E_RULE])].label)
-        return too_many(self.limit, Event((int(row[t.E_END]), int(row[t.E_START]), made, *args)))
+        return too_many(self.limit, new_event(Event, (int(row[t.E_END]), int(row[t.E_START]), made, *args)))
 
     def _result(self, first: int) -> dict[Kind, Made]:
         """Return the events that were made, by kind; their times stand in `events`, until the next batch is taken."""

@@ -33,7 +33,7 @@ from etalis.runtime.order import DeadLetter
 from etalis.runtime.program import Program
 from etalis.runtime.ruleset import RuleSet, Tick
 from etalis.runtime.state import NEVER, Reported
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, new_event
 from etalis.temporal.event import Kind as EventKind
 
 KindKey: TypeAlias = Kind
@@ -297,7 +297,10 @@ class ColumnRun:
         columns = [column.values() for column in made.columns]
         times = zip(made.turn.tolist(), made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
         for (turn, end, start, rule), *args in zip(times, *columns, strict=True):
-            yield (int(row_of(turn)), end, *_in_round(turn, start, kind)), Event((end, start, kinds[rule], *args))
+            yield (
+                (int(row_of(turn)), end, *_in_round(turn, start, kind)),
+                new_event(Event, (end, start, kinds[rule], *args)),
+            )
 
     def settle(self) -> list[Event]:
         """Let time pass as far as what has come allows; return what that settles."""

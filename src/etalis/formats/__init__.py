@@ -145,7 +145,7 @@ def feed(
     for item in known if as_given else in_order(known):
         try:
             match item:
-                case Row(event, _) if event.name in engine.program.implied:
+                case Row(event, _) if event.name in engine.program.implied or event.sign < 0:
                     yield from engine.run((event,))  # its attributes have been found by their names
                 case Row(event, _):
                     yield from engine.push(

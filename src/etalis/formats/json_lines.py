@@ -1,25 +1,30 @@
 """JSON lines: one event per line.
 
-Three shapes: `{"event": "a", "at": 1, "card": "c1", ...}` with declared attributes by name, `{"event": "a", "at": 1,
-"args": [..]}` (also what `Event.to_json` writes, so a result can be an input), and `["a", arg, ..., at]`.
-A compound term is `{"name": "f", "args": [..]}`.
+Three shapes: `{"event": "a", "card": "c1", "at": 1}` with attributes by name (also what `Event.to_json` writes, so a
+result can be an input: with `start` and `end`, and the `rule`, which is nothing to a reader), `{"event": "a", "at": 1,
+"args": [..]}`, and `["a", arg, ..., at]`. A compound term is `{"name": "f", "args": [..]}`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from etalis.errors import EtalisError
-from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_times
+from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_fields, find_times, without_added
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
 from etalis.language.attributes import convert, convert_one, declaration_text, find_surplus, place_event, refuse_order
 from etalis.language.spelling import suggest
-from etalis.logic.term import Struct, Value, to_value
-from etalis.temporal.event import Event
+from etalis.logic.term import Value
+from etalis.temporal.attribute_names import END, RULE, START
+from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds
+from etalis.temporal.plain import from_plain
+from etalis.temporal.record import are_places, drop_added, flatten
+
+Layout: TypeAlias = tuple[tuple[str, str, str], ...]  # the field, the name and the type of every attribute
 
 _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
@@ -52,6 +57,8 @@ def _event(text: str, records: Records, place: Place) -> Event:
 
 def _read_record(record: Any, records: Records, place: Place) -> Event:
     match record:
+        case Retraction():
+            return _taken_back(_read_record(record.reported, records, place), records.reading, place)
         case Event():
             placed = place_event(record, records.reading.schema.get(record.name, ()))
             return Event.make(record.name, placed, record.start_time, record.end_time)
@@ -91,12 +98,15 @@ class Records:
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
-        self.layouts: dict[tuple[str, frozenset[str]], tuple[tuple[str, str, str], ...]] = {}
+        self.layouts: dict[tuple[str, frozenset[str], bool], Layout] = {}
 
     def from_object(self, record: dict[str, Any], place: Place) -> Event:
         """Return the event of one object, which is used up."""
         name = _take_name(record, self.reading, place)
-        interval = _take_interval(record, self.reading, place)
+        interval, is_result = self._take_interval(record, place)
+        is_result = is_result and self._is_result(name, record)
+        sign = drop_added(record, self._attributes(name))[1] if is_result else 1
+        flatten(record, self._attributes(name))
         if isinstance(record.get("args"), list):
             _refuse_order(name, self.reading, place)
             args = record.pop("args")
@@ -104,43 +114,67 @@ class Records:
             _refuse_unknown(record, ("event", "at", "start", "end", "args"), name, place)
             values: Sequence[Value] = _in_order(name, args, self.reading, place)
         else:
-            layout = self._layout(name, record, place)
+            layout = self._layout(name, record, place, is_result)
             values = [_attribute(name, attribute, kind, record[field], place) for field, attribute, kind in layout]
             if name not in self.reading.schema:
                 for (field, _, _), value in zip(layout, values, strict=True):
                     self.reading.seen.note_value(name, field, value)
-        return Event.make(name, tuple(values), *interval)
+        event = Event.make(name, tuple(values), *interval)
+        return event if sign > 0 else _taken_back(event, self.reading, place)
 
-    def _layout(self, name: str, record: Mapping[str, Any], place: Place) -> tuple[tuple[str, str, str], ...]:
+    def _take_interval(self, record: dict[str, Any], place: Place) -> tuple[tuple[int, int], bool]:
+        """Take the times from a record; tell whether it may be a result, which has a start, an end and a rule."""
+        keys = find_times(record, self.reading.time)
+        if keys is None and not self.reading.needs_time:
+            return (ARRIVAL, ARRIVAL), False
+        if keys is None:
+            raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
+        moments = [time_of(record.pop(key), key, self.reading, place, find) for key in keys]
+        return interval_of(moments[0], moments[-1], place), keys == (START, END) and RULE in record
+
+    def _is_result(self, name: str, record: dict[str, Any]) -> bool:
+        """Tell whether the rule of a record is no attribute of its event."""
+        fields = list(record)
+        return without_added(self.reading.known.get(name, ()), fields, (START, END)) != fields
+
+    def _attributes(self, name: str) -> list[str]:
+        return [attribute for attribute, _ in self.reading.schema.get(name, ())]
+
+    def _layout(self, name: str, record: Mapping[str, Any], place: Place, is_result: bool) -> Layout:
         """Return the field, the name and the type of every attribute of an event."""
-        key = name, frozenset(record)
+        key = name, frozenset(record), is_result
         if key not in self.layouts:
-            self.layouts[key] = self._find_layout(name, record, place)
+            self.layouts[key] = self._find_layout(name, record, place, is_result)
         return self.layouts[key]
 
-    def _find_layout(self, name: str, record: Mapping[str, Any], place: Place) -> tuple[tuple[str, str, str], ...]:
+    def _find_layout(self, name: str, record: Mapping[str, Any], place: Place, is_result: bool) -> Layout:
         declared = self.reading.schema.get(name)
         if declared is not None:
-            names = [attribute for attribute, _ in declared]
-            surplus, slip = find_surplus(record, names)
+            names = self._attributes(name)
+            if names and len(record) == len(names) and are_places(record):
+                _refuse_order(name, self.reading, place)
+                return tuple((field, *each) for field, each in zip(record, declared, strict=True))
+            fields = {field: attribute for attribute, field in find_fields(names, record).items() if field is not None}
+            surplus, slip = find_surplus([fields.get(field, field) for field in record], names)
             if slip is not None:
                 hint = f"did you mean {slip[1]}?"
                 raise place.refuse("E406", f"{name} has no attribute {slip[0]}", hint, find(place, slip[0]))
             if surplus:
                 self.reading.note_ignored(name, surplus)
-            missing = [attribute for attribute in names if attribute not in record]
+            missing = [attribute for attribute in names if attribute not in fields.values()]
             if missing:
                 hint = "use null for an unknown value"
                 raise place.refuse("E406", f"attribute {missing[0]} of {name} is missing", hint)
-            return tuple((attribute, attribute, kind) for attribute, kind in declared)
+            found = {attribute: field for field, attribute in fields.items()}
+            return tuple((found[attribute], attribute, kind) for attribute, kind in declared)
         signatures = self.reading.known.get(name, ())
         if signatures:
             try:
-                _, fields = bind_one_of(signatures, list(record))
+                _, bound = bind_one_of(signatures, list(record))
             except UnboundError as error:
                 raise place.refuse("E406", error.message, error.hint) from None
-            return tuple((field, field, "term") for field in fields)
-        if not record or self.reading.known:  # of an event that no rule reads nothing is asked
+            return tuple((field, field, "term") for field in bound)
+        if is_result or are_places(record) or self.reading.known:  # of an event that no rule reads nothing is asked
             return tuple((field, field, "term") for field in record)
         fitting = declaration_text(name, [(field, "any") for field in record])
         hint = f'write "args": [...], or declare the event: {fitting}'
@@ -158,7 +192,7 @@ def _from_array(record: Sequence[Any], reading: Reading, place: Place) -> Event:
 def _in_order(name: str, args: Sequence[Any], reading: Reading, place: Place) -> tuple[Value, ...]:
     """Return attributes that are given by their places."""
     try:
-        return convert(name, reading.schema.get(name, ()), tuple(map(from_json, args)))
+        return convert(name, reading.schema.get(name, ()), tuple(map(from_plain, args)))
     except EtalisError as error:
         raise place.blame(error) from None
 
@@ -180,19 +214,16 @@ def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:
     return reading.event
 
 
-def _take_interval(record: dict[str, Any], reading: Reading, place: Place) -> tuple[int, int]:
-    keys = find_times(record, reading.time)
-    if keys is None and not reading.needs_time:
-        return ARRIVAL, ARRIVAL
-    if keys is None:
-        raise place.refuse("E404", "the line has no time", 'add "at": seconds, or "start" and "end"')
-    moments = [time_of(record.pop(key), key, reading, place, find) for key in keys]
-    return interval_of(moments[0], moments[-1], place)
+def _taken_back(event: Event, reading: Reading, place: Place) -> Event:
+    """Return that an event is taken back, where the program may hear of it."""
+    if reading.retracts:
+        return Retraction.of(event)
+    raise place.refuse("E312", f"{event.name} is taken back (sign -1)", "add `:- set_flag(revision_flag, on).`")
 
 
 def _attribute(event: str, attribute: str, kind: str, given: Any, place: Place) -> Value:
     try:
-        moment = to_seconds(parse_time(given, "s")) if kind == "time" and isinstance(given, str) else from_json(given)
+        moment = to_seconds(parse_time(given, "s")) if kind == "time" and isinstance(given, str) else from_plain(given)
         return convert_one(event, attribute, kind, moment)
     except EtalisError as error:
         raise place.blame(error, find(place, attribute)) from None
@@ -206,17 +237,6 @@ def _refuse_unknown(record: Mapping[str, Any], known: Sequence[str], event: str,
         if key not in known:
             hint = suggest(key, known, f"known: {', '.join(known)}")
             raise place.refuse("E406", f"{event} has no attribute {key}", hint, find(place, key))
-
-
-def from_json(x: Any) -> Any:
-    """Turn compound terms back into structures, at any depth."""
-    if isinstance(x, list):
-        return [from_json(item) for item in x]
-    if isinstance(x, dict):
-        if x.keys() == {"name", "args"} and isinstance(x["name"], str) and isinstance(x["args"], list) and x["args"]:
-            return Struct(x["name"], [to_value(from_json(item)) for item in x["args"]])
-        return {key: from_json(item) for key, item in x.items()}
-    return x
 
 
 def find(place: Place, key: str) -> tuple[int, int] | None:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes
 from etalis.language.spelling import suggest
 from etalis.logic.term import format_atom
+from etalis.temporal.attribute_names import END, RULE, START, name_columns
+from etalis.temporal.record import ADDED
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -92,15 +94,38 @@ def bind_one_of(signatures: Sequence[Signature], columns: Sequence[str]) -> tupl
 
 
 def _bind_declared(signature: Signature, wanted: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    by_name = _by_name(columns)
-    missing = [name for name in wanted if name.casefold() not in by_name]
+    found = find_fields(wanted, columns)
+    missing = [name for name, column in found.items() if column is None]
     if not missing:
-        return tuple(name if name in columns else by_name[name.casefold()] for name in wanted)
+        return tuple(column for column in found.values() if column is not None)
     all_missing = len(missing) == len(wanted) and not signature.by_name
     if all_missing and (len(columns) == len(wanted) or (are_numbered(columns) and len(columns) > len(wanted))):
         return tuple(columns[: len(wanted)])
     hint = suggest(missing[0], columns, f"the columns for attributes are {', '.join(columns) or 'none'}")
     raise UnboundError(f"no column for {', '.join(missing)} of {signature.kind[0]}", hint)
+
+
+def find_fields(wanted: Sequence[str], columns: Collection[str]) -> dict[str, str | None]:
+    """Return the column of each declared attribute: of its name, or the one that results have, or other capitals.
+
+    >>> find_fields(["card", "start", "x"], ["Card", "start_2"])
+    {'card': 'Card', 'start': 'start_2', 'x': None}
+    """
+    by_name = _by_name(columns)
+    found: dict[str, str | None] = {}
+    for name, column in zip(wanted, name_columns(tuple(wanted), len(wanted)), strict=True):
+        ways = (name, column, by_name.get(name.casefold()), by_name.get(column.casefold()))
+        found[name] = next((way for way in ways if way in columns), None)
+    return found
+
+
+def without_added(signatures: Iterable[Signature], columns: Sequence[str], times: Sequence[str]) -> list[str]:
+    """Leave out the columns that results have beside their attributes, unless an event has one of their names."""
+    if tuple(times) != (START, END) or RULE not in columns:
+        return list(columns)
+    used = {name.casefold() for s in signatures for name, _ in s.attributes or ()}
+    used |= {name.casefold() for s in signatures for names in s.variables for name in names}
+    return list(columns) if RULE in used else [c for c in columns if c not in ADDED or c in used]
 
 
 def _bind_undeclared(signature: Signature, columns: Sequence[str], types: Mapping[str, str]) -> tuple[str, ...]:

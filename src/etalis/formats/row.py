@@ -109,7 +109,8 @@ class Reading:
 
     `known` are the kinds of events of a program by their names; without it, whatever an undeclared event has is taken.
     Where rows need no time, those without one have ARRIVAL in its stead. Text is UTF-8, or what its byte order mark
-    tells, unless an `encoding` is given.
+    tells, unless an `encoding` is given. That an event is taken back is a row where the program
+    `retracts`.
     """
 
     schema: Schema = field(default_factory=dict)
@@ -119,6 +120,7 @@ class Reading:
     known: Mapping[str, tuple[Signature, ...]] = field(default_factory=dict)
     needs_time: bool = True
     encoding: str | None = None
+    retracts: bool = False
     seen: Seen = field(default_factory=Seen, compare=False)
     notes: Notes = field(default_factory=Notes, compare=False, repr=False)
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
-from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_event, find_times
+from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_event, find_times, without_added
 from etalis.formats.row import ARRIVAL, Place, Reading, interval_of, time_of
 from etalis.language.spelling import suggest
 from etalis.logic.term import Value
+from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.event import Event
 
 
@@ -99,8 +100,9 @@ class Table:
 
     def layout(self, name: str, place: Place) -> Layout:
         """Return the columns of an event's attributes, or refuse the row at a place."""
-        free = [self.columns[i] for i in self.attribute_columns]
         signatures = signatures_for(self.reading, name)
+        times = [self.columns[i] for i in self.time_columns]
+        free = without_added(signatures, [self.columns[i] for i in self.attribute_columns], times)
         if not signatures:
             return Layout(tuple(Attribute(name, i, self.columns[i], None) for i in self.attribute_columns), (), False)
         try:
@@ -110,7 +112,8 @@ class Table:
         places = [self.columns.index(column) for column in columns]
         types = signature.attributes or [(column, None) for column in columns]
         attributes = tuple(Attribute(name, i, a, t) for i, (a, t) in zip(places, types, strict=True))
-        return Layout(attributes, tuple(i for i in self.attribute_columns if i not in places), True)
+        surplus = tuple(i for i in map(self.columns.index, free) if i not in places)
+        return Layout(attributes, surplus, True)
 
 
 def signatures_for(reading: Reading, event: str) -> tuple[Signature, ...]:
@@ -165,9 +168,8 @@ def _time_columns(names: tuple[str, ...], reading: Reading, source: str) -> tupl
 
 
 def column_names(events: Sequence[Event]) -> list[str]:
-    """Name the columns of results: by their attributes if all are of one kind and have names, else `a1`, `a2`, ..."""
+    """Name the columns of results: by their attributes if all are of one kind, else `a1`, `a2`, ..."""
     kinds = {event.kind for event in events}
-    names = next(iter(kinds)).attributes if len(kinds) == 1 else ()
-    if names and not {"event", "start", "end"}.intersection(names):
-        return list(names)
-    return [f"a{i + 1}" for i in range(max((kind.arity for kind in kinds), default=0))]
+    if len(kinds) == 1:
+        return list(next(iter(kinds)).columns)
+    return list(name_columns((), max((kind.arity for kind in kinds), default=0)))

@@ -9,7 +9,7 @@ from typing import Any
 
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import HeadKind, Made, Raw
-from etalis.temporal.event import Event, Retraction
+from etalis.temporal.event import Event, Retraction, new_event
 
 
 class Changelog:
@@ -52,11 +52,11 @@ class Changelog:
 def _difference(was: list[Raw], made: list[Raw]) -> list[Event]:
     if not made or not was:
         one: type[Event] = Event if made else Retraction
-        return [one(raw) for raw in made or was if raw[2].live.reported is True or _is_reported(raw)]
+        return [new_event(one, raw) for raw in made or was if raw[2].live.reported is True or _is_reported(raw)]
     before = {raw[: 3 + raw[2].arity]: raw for raw in was if _is_reported(raw)}
     after = {raw[: 3 + raw[2].arity]: raw for raw in made if _is_reported(raw)}
-    gone = [Retraction(raw) for key, raw in before.items() if key not in after]
-    return [*gone, *(Event(raw) for key, raw in after.items() if key not in before)]
+    gone = [new_event(Retraction, raw) for key, raw in before.items() if key not in after]
+    return [*gone, *(new_event(Event, raw) for key, raw in after.items() if key not in before)]
 
 
 def _is_reported(raw: Raw) -> bool:
@@ -67,7 +67,7 @@ def _is_reported(raw: Raw) -> bool:
 
 def net(changes: list[Any]) -> list[Event]:
     """Leave out what one step both takes back and reports again."""
-    events = [Event(change) if change.__class__ is tuple else change for change in changes]
+    events = [new_event(Event, change) if change.__class__ is tuple else change for change in changes]
     come = {c for c in events if c.sign > 0}
     both = come & {c.reported for c in events if isinstance(c, Retraction)}
     return [c for c in events if (c.reported if isinstance(c, Retraction) else c) not in both]

@@ -27,8 +27,9 @@ class Difference:
         return f"{self.change} {self.match}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain Python data."""
-        return {"change": self.change, **self.match.to_dict()}
+        """Return it as plain Python data: the change, then the match; an attribute of that name is `change_2`."""
+        row = self.match.to_dict()
+        return {"change": self.change, **{"change_2" if name == "change" else name: row[name] for name in row}}
 
 
 def compare_matches(old: Iterable[Event], new: Iterable[Event]) -> list[Difference]:

@@ -16,7 +16,7 @@ from etalis.logic.measure import weigh
 from etalis.runtime.changes import Changes
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
-from etalis.temporal.event import Event, Kind, brief
+from etalis.temporal.event import Event, Kind, brief, new_event
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -86,7 +86,7 @@ class Course:
         out: list[Raw] = []
         self.made = 0
         self.settle(out)
-        return tuple([Event(raw) for raw in out])
+        return tuple([new_event(Event, raw) for raw in out])
 
     def occur(self, name: str, arity: int, raw: Raw) -> bool:
         """Offer one event to the rules; tell whether one reads it."""
@@ -180,7 +180,7 @@ class Course:
             return
         self.state.queue.clear()
         self.state.steps.clear()
-        raise too_many(limit, Event(last))
+        raise too_many(limit, new_event(Event, last))
 
     def reached(self) -> int | None:
         """Return the time reached while an event is processed, None else."""

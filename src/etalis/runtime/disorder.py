@@ -16,7 +16,7 @@ from etalis.runtime.order import DeadLetters, Held, HeldRow, Stamp, Values, Wate
 from etalis.runtime.retraction import Retractions
 from etalis.runtime.revision import Revision
 from etalis.runtime.state import NEVER, show_time
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, new_event
 from etalis.temporal.interval import show_moment
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Disorder:
         """Take an event that was held and is settled; return what it causes."""
         out: list[Any] = []
         self._take_released(row, out)
-        return tuple([Event(raw) for raw in out])
+        return tuple([new_event(Event, raw) for raw in out])
 
     def reach(self, end: int, stamp: Stamp | None, out: list[Any]) -> None:
         """Let time reach the moment of a correction, or of an event that is not taken, if that is later."""

@@ -42,17 +42,18 @@ from etalis.runtime.limits import Guard, Limits, guard_of, guarded_push, guarded
 from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.outlet import Callback, Outlet
 from etalis.runtime.report import Report, make_report, refuse_silence, refuse_unread
-from etalis.runtime.rim import to_instant
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import show_moment, to_seconds, to_time
+from etalis.temporal.rim import to_instant
 
 if TYPE_CHECKING:
     from etalis.language.flags import Settings
     from etalis.language.syntax import Rule
     from etalis.logic.rdf import RdfOptions
     from etalis.runtime.program import Program
+    from etalis.runtime.retraction import Retractions
     from etalis.runtime.snapshot import Restored
 
 T = TypeVar("T")
@@ -157,15 +158,17 @@ class Engine:
 
     # in
 
-    def push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
+    def push(self, name: str | Event, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Take one event and return the complex events it caused, in order.
 
-        `at` is a number of seconds, a datetime, or a pair (start, end) of these.
+        `at` is a number of seconds, a datetime, or a pair (start, end) of these. An `Event` brings all of it along.
         """
         return self._push(name, *args, at=at, **named)
 
-    def _push(self, name: str, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
+    def _push(self, name: str | Event, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         given = self._intake.event(name, args, named, at)
+        if name.__class__ is Retraction:
+            return self._take_back(*given)
         if self._outlet.busy:
             self._outlet.pending.append(given)
             return ()
@@ -182,7 +185,8 @@ class Engine:
     def run(self, rows: Iterable[Any]) -> Iterator[Event]:
         """Take many events, yield the complex events they cause.
 
-        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` and the attributes. One that
+        A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` (or `start` and `end`) and the
+        attributes, such as `Event.to_dict` makes. A `Retraction` takes an event back. One that
         cannot be read is a dead letter where the engine has `on_dead_letter`, otherwise an error. Where nobody takes
         the dead letters, how many there were is logged at the end.
         """
@@ -201,6 +205,8 @@ class Engine:
                 raise
             self._dead.add(*self._intake.outline(row), error.problems[0].message)
             return ()
+        if row.__class__ is not tuple and self._intake.takes_back(row):
+            take = self._take_back
         return (take or self._take)(*given)
 
     def detect(self, source: Any, **options: Any) -> Any:
@@ -270,10 +276,7 @@ class Engine:
     def _revise(
         self, what: Hashable, args: tuple[Any, ...], named: dict[str, Any], at: Any, to: Any
     ) -> tuple[Event, ...]:
-        retractions = None if self._disorder is None else self._disorder.retractions
-        if retractions is None:
-            hint = "add `:- set_flag(revision_flag, on).`"
-            raise EventError(Problem("E312", "events of this program cannot be taken back", hint=hint))
+        retractions = self._retractions("events of this program cannot be taken back")
         instead = None if to is None else self._intake.row(to)[:4]
         if instead is not None and self._horizon is not None and self._horizon.refuses(*instead):
             return ()
@@ -283,6 +286,26 @@ class Engine:
         else:
             name, values, start, end, _ = self._intake.event(str(what), args, named, at)
             retractions.take_back(name, values, start, end, out, instead)
+        return self._outlet.hand_out(out)
+
+    def _retractions(self, otherwise: str) -> Retractions:
+        retractions = None if self._disorder is None else self._disorder.retractions
+        if retractions is None:
+            raise EventError(Problem("E312", otherwise, hint="add `:- set_flag(revision_flag, on).`"))
+        return retractions
+
+    def _take_back(
+        self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None
+    ) -> tuple[Event, ...]:
+        """Take back an event that a row says did not occur; a dead letter, where that cannot be, if someone asks."""
+        del stamp
+        out: list[Any] = []
+        try:
+            self._retractions(f"{name} is taken back (sign -1)").take_back(name, values, start, end, out)
+        except EventError as error:
+            if not self._dead.are_handed_on:
+                raise
+            self._dead.add(name, values, start, end, error.problems[0].message)
         return self._outlet.hand_out(out)
 
     def idle(self, source: Hashable) -> tuple[Event, ...]:

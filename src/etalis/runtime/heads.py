@@ -14,13 +14,14 @@ from typing import Any
 from etalis.language import syntax as s
 from etalis.language.values import variables
 from etalis.plan.bindings import sure as firm
+from etalis.plan.naming import name_attributes
 from etalis.runtime.code import Code
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.network import PlannedRule
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State
 from etalis.runtime.terms import build
 from etalis.runtime.triggers import find_raised, find_reported
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, new_event
 
 Names = dict[str, str]
 
@@ -49,7 +50,7 @@ class Heads:
             event = rule.head.event
             key = (event.name, len(event.args))
             made = self.made.setdefault(key, Made())
-            names = self.attributes.get(key, ())
+            names = self.attributes.get(key) or name_attributes([event], {})[key]  # the one, of a rule that came later
             self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
         return self.kinds[rule.number]
 
@@ -118,7 +119,7 @@ class Heads:
 
     def _hand_out(self, code: Code, raws: list[str]) -> None:
         if code.direct is not None:
-            for line in code.direct([f"{code.constant(Event)}({raw})" for raw in raws]):
+            for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
                 code(line)
         elif len(raws) > 1:
             code(f"{code.constant(self.state.queue)}.extend(({', '.join(raws)}))")

@@ -10,8 +10,10 @@ from etalis.language.attributes import Notes, Signature, arrange, convert, find_
 from etalis.logic.scalars import show
 from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
-from etalis.runtime.rim import check_times, to_interval
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, Retraction
+from etalis.temporal.plain import from_plain
+from etalis.temporal.record import are_places, drop_added, flatten, is_added, known_as
+from etalis.temporal.rim import check_times, to_interval
 
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
 
@@ -27,8 +29,13 @@ class Intake:
         self.implied = implied
         self.notes = Notes()
 
-    def event(self, name: str, args: tuple[Any, ...], named: dict[str, Any], at: Any) -> Input:
+    def event(self, name: str | Event, args: tuple[Any, ...], named: dict[str, Any], at: Any) -> Input:
         """Read the arguments of `push`."""
+        if isinstance(name, Event):
+            if args or named or at is not None:
+                hint = "give the event alone, or a name, attributes and a time"
+                raise EventError(Problem("E306", f"{name.name} is an event already", hint=hint))
+            return self.row(name)
         name = _read_name(name)
         if at is None:
             at = self._read_clock(name)
@@ -51,12 +58,44 @@ class Intake:
                 if row[0] in self.implied:
                     raise refuse_order(row[0], self.signatures[row[0]])
                 return _read_name(row[0]), self.values(row[0], row[1:-1], {}), start, end, stamp
-            case {"event": str(name), "at": at, **named}:
-                stamp, start, end = _read_stamp(at)
-                fields = self._without_surplus(name, {str(key): value for key, value in named.items()})
-                return _read_name(name), self.values(name, (), fields), start, end, stamp
+            case {"event": str(), "at": _} | {"event": str(), "start": _, "end": _}:
+                return self._record(row)
         hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
         raise InputError(Problem("E306", f"not a row of events: {show(row)}", hint=hint))
+
+    def _record(self, row: Mapping[Any, Any]) -> Input:
+        """Read an event that is written as a dict: its attributes by name, or in their places."""
+        fields = {str(key): value for key, value in row.items()}
+        name = _read_name(fields.pop("event"))
+        known = [attribute for attribute, _ in self.signatures.get(name, ())]
+        is_result = False
+        if "at" in fields:
+            stamp, start, end = _read_stamp(fields.pop("at"))
+        else:
+            stamp, start, end = _read_stamp((fields.pop("start"), fields.pop("end")))
+            is_result = is_added(fields, known)
+            if is_result:
+                drop_added(fields, known)
+        flatten(fields, known)
+        args: tuple[Any, ...] = ()
+        given = fields.get("args")
+        if isinstance(given, list) and "args" not in known and len(fields) == 1:
+            args, fields = tuple(map(from_plain, given)), {}
+        elif are_places(fields) or (is_result and not known):
+            args, fields = tuple(map(from_plain, fields.values())), {}
+        if args and name in self.implied:
+            raise refuse_order(name, self.signatures[name])
+        named = {known_as(field, known): from_plain(value) for field, value in fields.items()}
+        return name, self.values(name, args, self._without_surplus(name, named)), start, end, stamp
+
+    def takes_back(self, row: Any) -> bool:
+        """Tell whether a row says that an event did not occur."""
+        match row:
+            case Retraction():
+                return True
+            case {"event": str(name), "start": _, "end": _, "sign": -1}:
+                return is_added(row, [attribute for attribute, _ in self.signatures.get(name, ())])
+        return False
 
     def outline(self, row: Any) -> tuple[str, tuple[Any, ...], int | None, int | None]:
         """Return name, attributes and times of a row that cannot be read, as far as they can be told."""
@@ -66,7 +105,7 @@ class Intake:
             case tuple() if row and isinstance(row[0], str):
                 name, args, at = row[0], row[1:-1], row[-1] if len(row) > 1 else None
             case {"event": str(name), **named}:
-                at = named.pop("at", None)
+                at = named.pop("at", (named.pop("start", None), named.pop("end", None)))
                 args = tuple(named.values())
             case _:
                 name, args, at = "", (row,), None

@@ -29,6 +29,7 @@ from etalis.logic.rdf import RdfOptions
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.explain import Explanation, explain_rules, write_text
+from etalis.plan.naming import name_attributes
 from etalis.plan.rules import plan_rules
 from etalis.runtime.asked import check_facts
 from etalis.runtime.comparison import Difference, compare_matches
@@ -187,8 +188,9 @@ class Program:
 
     @cached_property
     def attributes(self) -> dict[tuple[str, int], tuple[str, ...]]:
-        """Names of attributes, by kind of event: declared."""
-        return {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
+        """Names of attributes, by kind of event: declared, of those that rules make also as heads name them."""
+        declared = {kind: tuple(a for a, _ in d.attributes) for kind, d in declarations(self.tree).items()}
+        return {**declared, **name_attributes((rule.head for rule in self.rules), declared)}
 
     def settings_under(self, policy: str | None) -> Settings:
         """Return the settings, with another consumption policy if one is given; refuse one that does not exist."""

@@ -24,7 +24,7 @@ from etalis.runtime.snapshot_rules import load_rules, save_rules
 from etalis.runtime.snapshot_stores import form_of, pair_columns, pair_content, table_columns, table_content
 from etalis.runtime.state import Timer
 from etalis.runtime.tables import fifos_of, logs_of, tables_of
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, Kind, new_event
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
@@ -260,7 +260,7 @@ def _load_events(engine: Engine, book: Book) -> None:
             note.seen = set(seen)
     if engine._outlet.history is not None:
         engine._outlet.history.extend(
-            Event((end, start, Kind(name, arity, rule, attributes), *rest))
+            new_event(Event, (end, start, Kind(name, arity, rule, attributes), *rest))
             for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
         )
     if engine._guard is not None:

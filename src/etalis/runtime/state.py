@@ -9,7 +9,7 @@ from operator import lt
 from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
-from etalis.temporal.event import Event, Kind, sort_key
+from etalis.temporal.event import Event, Kind, new_event, sort_key
 from etalis.temporal.interval import EARLIEST, MICROSECONDS, show_moment
 
 NEVER = 1 << 200
@@ -259,7 +259,7 @@ def sort_round(batch: list[Raw]) -> None:
             return
     except TypeError:
         pass
-    batch.sort(key=lambda raw: sort_key(Event(raw)))
+    batch.sort(key=lambda raw: sort_key(new_event(Event, raw)))
 
 
 def show_time(time: int) -> str:

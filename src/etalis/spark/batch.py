@@ -18,7 +18,7 @@ from etalis.language.effects import find_unplanned
 from etalis.language.flags import Settings
 from etalis.language.printer import print_program
 from etalis.language.rules import attribute_variables, declarations, knowledge_changes
-from etalis.language.syntax import Const, Var
+from etalis.language.syntax import Const
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.keys import Kind, show
@@ -245,19 +245,14 @@ def _output(
 ) -> Output:
     """Choose the columns of the results."""
     scale = UNITS[unit]
-    kinds: dict[Kind, list[p.Head]] = {}
-    for head in heads:
-        kind = (head.event.name, len(head.event.args))
-        if program.is_reported(*kind) is not False:
-            kinds.setdefault(kind, []).append(head)
+    made = dict.fromkeys((head.event.name, len(head.event.args)) for head in heads)
+    kinds = [kind for kind in made if program.is_reported(*kind) is not False]
     if form.select is not None:
         kind = _selected(form.select, kinds)
-        return make_selected(kind, _names(kind, kinds[kind], program), types[kind], time, scale, atom)
+        return make_selected(kind, program.attributes[kind], types[kind], time, scale, atom)
     if form.envelope:
         return make_envelope(kinds, time, scale, atom)
-    return make_wide(
-        {kind: (_names(kind, mine, program), types[kind]) for kind, mine in kinds.items()}, time, scale, atom
-    )
+    return make_wide({kind: (program.attributes[kind], types[kind]) for kind in kinds}, time, scale, atom)
 
 
 def _selected(name: str, kinds: Collection[Kind]) -> Kind:
@@ -270,19 +265,6 @@ def _selected(name: str, kinds: Collection[Kind]) -> Kind:
     if len(found) > 1:
         raise refuse("E605", f"{name} can be {' or '.join(map(show, found))}", f"say select={show(found[0])!r}")
     return found[0]
-
-
-def _names(kind: Kind, heads: Sequence[p.Head], program: Program) -> list[str]:
-    """Name the attributes of a kind that heads make: as declared, else as the variables of the first that has one."""
-    declared = program.attributes.get(kind)
-    if declared:
-        return list(declared)
-    several = [head.event.args for head in heads]
-    names = []
-    for i in range(kind[1]):
-        named = [a[i].name for a in several if isinstance(a[i], Var) and not a[i].name.startswith("_")]  # type: ignore[union-attr]
-        names.append(named[0] if named else f"arg{i + 1}")
-    return names
 
 
 def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:

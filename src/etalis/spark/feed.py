@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from operator import length_hint
 from typing import Any
 
@@ -20,7 +20,7 @@ from etalis.logic.term import order_key
 from etalis.runtime.step_keys import input_key
 from etalis.tables.cells import cells_of, undeclared
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS
 
 CHUNK = 10_000
@@ -216,7 +216,8 @@ class _Pieces:
         values = [self._values(i, places, t) for i, t in zip(slots, types, strict=True)]
         if group % 2:
             return list(zip(self.names[codes].tolist(), *values, (end // MICROSECONDS).tolist(), strict=True))
-        return list(map(Event, zip(end.tolist(), start.tolist(), self.kinds[codes].tolist(), *values, strict=True)))
+        raws = zip(end.tolist(), start.tolist(), self.kinds[codes].tolist(), *values, strict=True)
+        return list(map(new_event, repeat(Event), raws))
 
     def _values(self, slot: int, places: Any, kind: str = "any") -> list[Any]:
         column = self.columns[slot]

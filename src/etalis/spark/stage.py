@@ -29,7 +29,7 @@ from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.tables.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
 from etalis.temporal.columns import to_micros
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, Kind, new_event
 
 Placed = tuple[bytes, int, Raw]  # key of the step, round, event
 
@@ -196,7 +196,7 @@ class Writer:
     def batches(self) -> Iterator[Any]:
         """Yield what there is."""
         found, self.found = self.found, []
-        results = encode([Event(raw) for _, _, raw in found if _is_reported(raw)], self.output)
+        results = encode([new_event(Event, raw) for _, _, raw in found if _is_reported(raw)], self.output)
         if results.num_rows:
             yield results if self.is_last else wire.write_results(results, self.schema)
         alike: dict[tuple[str, int], list[Derived]] = {}

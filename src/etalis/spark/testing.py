@@ -22,7 +22,6 @@ from pyarrow import parquet
 
 from etalis.cases import Case
 from etalis.errors import InputError, Problem, ProgramError
-from etalis.formats.json_lines import from_json
 from etalis.formats.row import parse_time
 from etalis.logic.term import Real, to_value
 from etalis.outcomes import Outcome, find_differences
@@ -35,6 +34,7 @@ from etalis.tables.parts import Kind
 from etalis.tables.schema import refuse
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.interval import LATEST
+from etalis.temporal.plain import from_plain
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program
@@ -114,7 +114,8 @@ def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
 
 
 def _table(kind: Kind, rows: Sequence[tuple[Any, ...]], program: Program) -> pa.Table:
-    declared = program.signatures.get(kind[0], ()) if kind in program.attributes else ()
+    declared = program.signatures.get(kind[0], ())
+    declared = declared if len(declared) == kind[1] else ()
     columns: dict[str, pa.Array] = {
         name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate((_START, _END, _RANK, _NUMBER))
     }
@@ -153,7 +154,7 @@ def _plain(value: Any) -> Any:
 
 
 def _to_event(row: Any, unit: str = "us") -> Event:
-    args = tuple(to_value(from_json(value)) for value in json.loads(row["args"]))
+    args = tuple(to_value(from_plain(value)) for value in json.loads(row["args"]))
     return Event.make(row["event"], args, parse_time(row["start"], unit), parse_time(row["end"], unit), row["rule"])
 
 

@@ -22,7 +22,7 @@ from etalis.runtime.relay import Derived
 from etalis.spark.feed import Rows
 from etalis.tables.output import Field, Output, attribute
 from etalis.tables.sorting import TAG
-from etalis.temporal.event import Event
+from etalis.temporal.event import Event, new_event
 
 STEP, ROUND, FROM, UNTIL = "_step", "_round", "_from", "_until"
 RESULT = "\2"  # the tag of a result
@@ -61,7 +61,7 @@ def result_columns(output: Output) -> dict[str, str]:
 
 def write_derived(several: Sequence[Derived], forward: Forward, schema: pa.Schema) -> pa.RecordBatch:
     """Return derived events of one kind as rows of a schema."""
-    raws = [Event(raw) for _, _, raw in several]
+    raws = [new_event(Event, raw) for _, _, raw in several]
     columns = {
         TAG: pa.repeat(pa.scalar(forward.tag, pa.string()), len(several)),
         STEP: pa.array([step.key for step, _, _ in several], _ARROW[STEP]),

@@ -19,13 +19,13 @@ from etalis.columnar.instances import Picked
 from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
-from etalis.formats.json_lines import from_json
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import in_one
 from etalis.tables.cells import cells_of
 from etalis.tables.json_cells import loads
 from etalis.tables.parts import JSON, Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
+from etalis.temporal.plain import from_plain
 
 _FLAT = frozenset({"int", "float", "string", "bool"})
 _NEGATIVE_ZERO = np.iinfo(np.int64).min  # as an integer of as many bits
@@ -115,7 +115,7 @@ def _terms(array: Any, kind: str, tag: str) -> Column:
 def _values(array: Any, _: str, tag: str) -> Column:
     """Read values written as JSON, each different one once; they have been converted already."""
     coded = array.dictionary_encode()
-    known = [convert_one(tag, "an attribute", "term", from_json(loads(text))) for text in coded.dictionary.to_pylist()]
+    known = [convert_one(tag, "an attribute", "term", from_plain(loads(text))) for text in coded.dictionary.to_pylist()]
     return from_values(["null" if code is None else known[code] for code in coded.indices.to_pylist()], "term")
 
 

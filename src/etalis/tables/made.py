@@ -33,7 +33,8 @@ from etalis.tables.output import (
     moments,
     term_text,
 )
-from etalis.temporal.event import Event, Kind, to_plain, to_text
+from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.plain import to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]
 Writer: TypeAlias = Callable[[Value], str | None]
@@ -55,7 +56,7 @@ def encode_made(kind: Named, made: Made, output: Output, labels: Sequence[str]) 
 
 def made_events(kind: Named, made: Made, labels: Sequence[str]) -> list[Event]:
     """Return derived events one by one."""
-    return [Event(raw) for raw in made_raws(kind, made, labels)]
+    return [new_event(Event, raw) for raw in made_raws(kind, made, labels)]
 
 
 def made_raws(kind: Named, made: Made, labels: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -21,8 +21,17 @@ from etalis.language.attributes import CONVERSIONS
 from etalis.logic.term import Struct, Value, format_atom, format_value
 from etalis.plan.lattice import NUMBER
 from etalis.tables.nested import arrow_type, to_cell
-from etalis.temporal.event import Event, Kind, to_plain, to_text
+from etalis.temporal.attribute_names import ATOM as ATOM
+from etalis.temporal.attribute_names import CONTRIBUTORS as CONTRIBUTORS
+from etalis.temporal.attribute_names import END as END
+from etalis.temporal.attribute_names import EVENT as EVENT
+from etalis.temporal.attribute_names import ID as ID
+from etalis.temporal.attribute_names import RESERVED, distinct, name_columns
+from etalis.temporal.attribute_names import RULE as RULE
+from etalis.temporal.attribute_names import START as START
+from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import to_microseconds
+from etalis.temporal.plain import to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]  # a kind of event
 
@@ -93,9 +102,7 @@ class Output:
         return ", ".join(quoted)
 
 
-START, END, RULE, EVENT, ARGS, ATOM, ID = "start", "end", "rule", "event", "args", "_atom", "match_id"
-CONTRIBUTORS = "contributors"
-_RESERVED = frozenset({START, END, RULE, EVENT, ATOM, ID, CONTRIBUTORS})
+ARGS = "args"
 
 
 def _closing(time: str, atom: bool) -> list[tuple[str, str]]:
@@ -112,7 +119,7 @@ def make_selected(
     kind: Named, names: Sequence[str], types: Sequence[str], time: str, unit: Fraction, atom: bool
 ) -> Output:
     """Return the form of one kind, with its attributes first."""
-    fields = tuple(Field(n, t) for n, t in zip(distinct(names, _RESERVED), types, strict=True))
+    fields = tuple(Field(n, t) for n, t in zip(name_columns(tuple(names), len(types)), types, strict=True))
     columns = [*((f.column, f.spark) for f in fields), *_closing(time, atom)]
     return Output(tuple(columns), ((kind, fields),), time, unit, atom=atom)
 
@@ -125,33 +132,15 @@ def make_wide(
     chosen: list[tuple[Named, tuple[Field, ...]]] = []
     for kind, (names, types) in kinds.items():
         fields = []
-        for name, attribute_type in zip(distinct(names, _RESERVED), types, strict=True):
+        for name, attribute_type in zip(name_columns(tuple(names), len(types)), types, strict=True):
             field = columns.setdefault(name.casefold(), Field(name, attribute_type))
             if field.type != attribute_type or field in fields:
-                apart = distinct([f"{kind[0]}_{name}"], _RESERVED | {f.column.casefold() for f in columns.values()})[0]
+                apart = distinct([f"{kind[0]}_{name}"], RESERVED | {f.column.casefold() for f in columns.values()})[0]
                 field = columns.setdefault(apart.casefold(), Field(apart, attribute_type))
             fields.append(field)
         chosen.append((kind, tuple(fields)))
     typed = [(f.column, f.spark) for f in columns.values()]
     return Output(((EVENT, "string"), *typed, *_closing(time, atom)), tuple(chosen), time, unit, atom=atom)
-
-
-def distinct(names: Sequence[str], taken: frozenset[str] | set[str]) -> list[str]:
-    """Number names that are taken or come again; Spark does not tell capitals apart.
-
-    >>> distinct(["X", "start", "x"], {"start"})
-    ['X', 'start_2', 'x_2']
-    """
-    used = set(taken)
-    found = []
-    for name in names:
-        number, chosen = 1, name
-        while chosen.casefold() in used:
-            number += 1
-            chosen = f"{name}_{number}"
-        used.add(chosen.casefold())
-        found.append(chosen)
-    return found
 
 
 def in_utc(output: Output) -> Output:
@@ -245,7 +234,7 @@ def _encode_rule(
         if name in places:
             place = places[name]
             columns.append(_column(events, cells[3 + place], fields[place], output.arrow(column_type)))
-        elif name in _RESERVED or output.envelope:
+        elif name in RESERVED or output.envelope:
             columns.append(made[name]())
         else:
             columns.append(pa.nulls(len(events), output.arrow(column_type)))

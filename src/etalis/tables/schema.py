@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
-from etalis.formats.roles import Signature, UnboundError, bind, find_event, find_times
+from etalis.formats.roles import Signature, UnboundError, bind, find_event, find_times, without_added
 from etalis.formats.row import UNITS
 from etalis.language.spelling import suggest
 from etalis.plan.keys import show
@@ -137,9 +137,9 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     free = {name: t for name, t in columns.items() if name not in taken}
     if given.event is not None or event is None:
         name = given.event or _only_event(given, known, options)
-        layouts: tuple[Layout, ...] = _named_layouts(name, given, free, known)
+        layouts: tuple[Layout, ...] = _named_layouts(name, given, free, known, times)
     else:
-        layouts = _tagged_layouts(given, free, known)
+        layouts = _tagged_layouts(given, free, known, times)
     time_types = tuple(base_of(columns[name]) for name in times)
     return Frame(
         event, times, time_types, order, None if order is None else _order_type(columns[order]), layouts, identity
@@ -217,14 +217,16 @@ def _only_event(given: Given, known: Sequence[Signature], options: Options) -> s
     raise refuse("E602", f"{given.label} has no column that names the event", hint)
 
 
-def _named_layouts(name: str, given: Given, free: Columns, known: Sequence[Signature]) -> tuple[Layout, ...]:
+def _named_layouts(
+    name: str, given: Given, free: Columns, known: Sequence[Signature], times: Sequence[str]
+) -> tuple[Layout, ...]:
     """Return the layout of a frame whose rows are all of one kind; none if no rule reads that kind."""
     found = [s for s in known if name in (s.kind[0], show(s.kind))]
     if not found:
         hint = suggest(name, {s.kind[0] for s in known}, f"its rules read {_listed(show(s.kind) for s in known)}")
         raise refuse("E604", f"no rule of the program reads the event {name}", hint)
     _one_arity(name, found, given)
-    return (_layout(name, found[0], given, free),)
+    return (_layout(name, found[0], given, free, times),)
 
 
 def _one_arity(name: str, found: Sequence[Signature], given: Given) -> None:
@@ -234,18 +236,20 @@ def _one_arity(name: str, found: Sequence[Signature], given: Given) -> None:
         raise refuse("E604", f"{name} in {given.label} can be {several}", hint)
 
 
-def _tagged_layouts(given: Given, free: Columns, known: Sequence[Signature]) -> tuple[Layout, ...]:
+def _tagged_layouts(
+    given: Given, free: Columns, known: Sequence[Signature], times: Sequence[str]
+) -> tuple[Layout, ...]:
     """Return the layouts of a frame whose rows name their event; what only rules make is not received."""
     received = [s for s in known if not s.made or s.attributes is not None]
     for signature in received:
         _one_arity(signature.kind[0], [s for s in received if s.kind[0] == signature.kind[0]], given)
-    return tuple(_layout(s.kind[0], s, given, free) for s in received)
+    return tuple(_layout(s.kind[0], s, given, free, times) for s in received)
 
 
-def _layout(tag: str, signature: Signature, given: Given, free: Columns) -> Layout:
+def _layout(tag: str, signature: Signature, given: Given, free: Columns, times: Sequence[str]) -> Layout:
     likely = {name: declarable(column_type) for name, column_type in free.items()}
     try:
-        columns = bind(signature, list(free), likely)
+        columns = bind(signature, without_added([signature], list(free), times), likely)
     except UnboundError as error:
         raise refuse("E602", f"{given.label}: {error.message}", error.hint) from None
     declared = tuple(None if t == "any" else t for _, t in signature.attributes or [("", None)] * len(columns))

@@ -2,24 +2,29 @@
 
 A tuple in disguise, laid out (end, start, kind, *arguments[, parts]), made in one allocation; plain comparison is the
 order in which language.md section 2 processes events (end, start, standard order of the atom) wherever the arguments
-are comparable. Outside it shows seconds and unpacks as (name, args, start, end).
+are comparable. Outside it shows seconds, unpacks as (name, args, start, end), and has its attributes as members. Inside
+it is made by `new_event`, past the constructor that users call.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, Self
 
+from etalis.errors import EventError, Problem
 from etalis.logic.measure import count_cells
-from etalis.logic.term import Real, Struct, Value, decimal_text, format_atom, format_value, order_key
-from etalis.temporal.interval import to_datetime, to_iso, to_seconds
+from etalis.logic.scalars import show
+from etalis.logic.term import Value, format_atom, format_value, order_key, to_value
+from etalis.temporal.attribute_names import name_columns
+from etalis.temporal.interval import MICROSECONDS, to_datetime, to_iso, to_seconds
+from etalis.temporal.plain import from_plain, to_plain, to_text
+from etalis.temporal.record import open_record
+from etalis.temporal.rim import to_interval
 
 _item = tuple.__getitem__
-_WRITABLE = 14_000  # bits of an integer that Python writes
-_SURROGATE = re.compile("[\ud800-\udfff]")
+new_event = tuple.__new__  # of a class of events and what stands in one
 _SHOWN_PARTS, _SHOWN_TEXT = 100, 300
 
 
@@ -33,6 +38,11 @@ class Kind:
         self.arity = arity
         self.rule = rule
         self.attributes = attributes
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the attributes are called in a table, a name for each."""
+        return name_columns(self.attributes, self.arity)
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Kind) and self.arity == other.arity and self.name == other.name)
@@ -52,6 +62,25 @@ class Event(tuple[Any, ...]):
 
     __slots__ = ()
 
+    def __new__(
+        cls, name: str, /, *args: Any, at: Any = None, start: Any = None, end: Any = None, **named: Any
+    ) -> Self:
+        """Build an event, its attributes by position or by name, `at` a time or from `start` to `end`.
+
+        Times are those that `push` takes: seconds, datetimes, text of ISO 8601, a pair (start, end).
+
+        >>> Event("withdrawal", "c1", 20.0, at=0), Event("trip", car="x", start=0, end="1970-01-01T00:00:05Z")
+        (withdrawal(c1, 20.0) [0, 0], trip(x) [0, 5])
+        """
+        if not isinstance(name, str):
+            raise EventError(Problem("E306", f"{show(name)} is not the name of an event", hint="a name is a text"))
+        if args and named:
+            hint = "give all attributes by position, or all by name"
+            raise EventError(Problem("E302", f"{name}: some attributes have names and some have none", hint=hint))
+        begin, stop = to_interval(_one_time(name, at, start, end))
+        values = [to_value(given) for given in args or named.values()]
+        return new_event(cls, (stop, begin, Kind(str.__str__(name), len(values), None, tuple(named)), *values))
+
     @staticmethod
     def make(
         name: str,
@@ -62,7 +91,21 @@ class Event(tuple[Any, ...]):
         parts: tuple[int, ...] = (),
     ) -> Event:
         """Build an event from microseconds."""
-        return Event((end, start, Kind(name, len(args), rule), *args, *((parts,) if parts else ())))
+        return new_event(Event, (end, start, Kind(name, len(args), rule), *args, *((parts,) if parts else ())))
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Event:
+        """Return the event that `to_dict` has written; attributes stand in the order of the dict.
+
+        >>> event = Event("w", card="c1", amount=2.0, at=7)
+        >>> Event.from_dict(event.to_dict()) == event
+        True
+        """
+        found = open_record(record)
+        start, end = to_interval(found.at)
+        values = [to_value(from_plain(given)) for given in found.values]
+        kind = Kind(found.name, len(values), found.rule, found.names)
+        return new_event(Event if found.sign > 0 else Retraction, (end, start, kind, *values))
 
     @property
     def kind(self) -> Kind:
@@ -105,6 +148,11 @@ class Event(tuple[Any, ...]):
         return to_datetime(self.end_time)
 
     @property
+    def duration(self) -> int | float:
+        """How long it lasts, in seconds."""
+        return to_seconds(self.end_time - self.start_time)
+
+    @property
     def rule(self) -> str | None:
         """Label or number of the rule that made it; None for an input."""
         return self.kind.rule
@@ -131,11 +179,68 @@ class Event(tuple[Any, ...]):
         name = format_atom(self.name)
         return f"{name}({', '.join(map(format_value, self.args))})" if self.args else name
 
+    @property
+    def attributes(self) -> dict[str, Value]:
+        """The attributes by the names that columns of results have."""
+        return dict(zip(self.kind.columns, self.args, strict=True))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return an attribute by its name; if there is none of this name, something else."""
+        place = self._place(name)
+        return default if place is None else self.args[place]
+
     def __getitem__(self, key: Any) -> Any:
-        """Return an attribute by its declared name, or one of (name, args, start, end) by position."""
-        if isinstance(key, str):
-            return self.args[self.kind.attributes.index(key)]
-        return tuple(iter(self))[key]
+        """Return an attribute by its name, or one of (name, args, start, end) by position."""
+        if not isinstance(key, str):
+            return tuple(iter(self))[key]
+        place = self._place(key)
+        if place is None:
+            raise KeyError(self._no_attribute(key))
+        return self.args[place]
+
+    def __getattr__(self, name: str) -> Any:
+        """Return an attribute of which the name, whatever its capitals, is no member of events."""
+        if not name.startswith("__"):
+            place = self._place(name)
+            alike = [i for i, known in enumerate(self.kind.columns) if known.casefold() == name.casefold()]
+            if place is None and len(alike) == 1:
+                place = alike[0]
+            if place is not None:
+                return self.args[place]
+        raise AttributeError(self._no_attribute(name))
+
+    count = property(lambda self: self.__getattr__("count"))  # a tuple's are no event's
+    index = property(lambda self: self.__getattr__("index"))
+
+    def _place(self, name: str) -> int | None:
+        """Return which attribute has a name: its own, or that of its column."""
+        for names in (self.kind.attributes, self.kind.columns):
+            if name in names:
+                return names.index(name)
+        return None
+
+    def _no_attribute(self, name: str) -> str:
+        known = self.kind.columns
+        near = get_close_matches(name.casefold(), [other.casefold() for other in known], n=1, cutoff=0.7)
+        hint = next((f": did you mean {other}? It" for other in known if other.casefold() in near), "; it")
+        return f"{self.name} has no attribute {name}{hint} has {', '.join(known) or 'no attributes'}"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.kind.columns]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.kind.columns)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kind = self.kind
+        plain = Kind(kind.name, kind.arity, kind.rule, kind.attributes)  # without what an engine keeps with it
+        return new_event, (type(self), (self.end_time, self.start_time, plain, *_item(self, slice(3, None))))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.name, self.args, self.start, self.end))
@@ -167,19 +272,23 @@ class Event(tuple[Any, ...]):
         return f"{sign}{self.atom} [{to_iso(self.start_time)}, {to_iso(self.end_time)}]"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return name, attributes, start, end and rule as plain Python data."""
-        names = self.kind.attributes
-        plain = [to_plain(a) for a in self.args]
+        """Return the event as plain data, flat: a row of the tables of results, with times in seconds.
+
+        >>> Event("w", card="c1", amount=2.5, at=7).to_dict()
+        {'event': 'w', 'card': 'c1', 'amount': 2.5, 'start': 7, 'end': 7, 'rule': None}
+        """
+        cells = [None if value == "null" else to_plain(value) for value in self.args]
         return {
             "event": self.name,
-            **({"args": plain} if not names else {"attributes": dict(zip(names, plain, strict=True))}),
-            "start": self.start,
-            "end": self.end,
+            **dict(zip(self.kind.columns, cells, strict=True)),
+            "start": _moment(self.start_time),
+            "end": _moment(self.end_time),
             "rule": self.rule,
             **({"sign": -1} if self.sign < 0 else {}),
         }
 
     def to_json(self) -> str:
+        """Return `to_dict` as one JSON object, which readers of JSON lines take back."""
         return to_text(self.to_dict())
 
 
@@ -192,10 +301,15 @@ class Retraction(Event):
     def sign(self) -> int:
         return -1
 
+    @staticmethod
+    def of(event: Event) -> Retraction:
+        """Return that an event did not occur."""
+        return new_event(Retraction, _item(event, slice(None)))
+
     @property
     def reported(self) -> Event:
         """The event that is taken back."""
-        return Event(_item(self, slice(None)))
+        return new_event(Event, _item(self, slice(None)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Retraction) and self._identity() == other._identity()
@@ -213,16 +327,6 @@ def sort_key(event: Event) -> tuple[Any, ...]:
     return (event.end_time, event.start_time, kind.arity, kind.name, tuple(map(order_key, event.args)))
 
 
-def to_text(plain: Any) -> str:
-    """Write plain data as JSON; half of a surrogate pair, which no encoding has, is escaped.
-
-    >>> print(to_text({"é": 1}), to_text("\\ud800"))
-    {"é": 1} "\\ud800"
-    """
-    text = json.dumps(plain, ensure_ascii=False)
-    return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(plain)
-
-
 def brief(event: Event) -> str:
     """Write an event for a message, one with large attributes by its kind and their size alone.
 
@@ -236,12 +340,19 @@ def brief(event: Event) -> str:
     return text if len(text) <= _SHOWN_TEXT else f"{text[:_SHOWN_TEXT]}..."
 
 
-def to_plain(value: Value) -> Any:
-    """Turn a value into JSON-ready data; a compound becomes {"name": ..., "args": [...]}, a vast integer its text."""
-    if isinstance(value, tuple):
-        return [to_plain(v) for v in value]
-    if isinstance(value, Struct):
-        return {"name": value.name, "args": [to_plain(v) for v in value.args]}
-    if isinstance(value, int) and value.bit_length() > _WRITABLE:
-        return decimal_text(value)
-    return float(value) if isinstance(value, Real) else value
+def _one_time(name: str, at: Any, start: Any, end: Any) -> Any:
+    """Return the one time that is given for an event."""
+    given = tuple(moment is not None for moment in (at, start, end))
+    if given == (True, False, False):
+        return at
+    if given == (False, True, True):
+        return start, end
+    hint = "give `at=`, or `start=` and `end=`"
+    found = "no time is given" if not any(given) else "not one time is given"
+    raise EventError(Problem("E303", f"{found} for {name}", hint=hint))
+
+
+def _moment(time: int) -> int | float | str:
+    """Return a time in seconds, as a date where no float is so exact."""
+    seconds = to_seconds(time)
+    return seconds if round(seconds * MICROSECONDS) == time else to_iso(time)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from etalis.cases import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
 from etalis.errors import EtalisError, InputError, Problem, ProgramWarning
 from etalis.outcomes import Outcome
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _placed(step: Step, declared: dict[str, list[str]]) -> Step:
         return step
     names = tuple(declared[step.name])
     kind = Kind(step.name, len(names), None, names)
-    return tuple.__new__(Event, (step.end_time, step.start_time, kind, *(step[name] for name in names)))
+    return new_event(Event, (step.end_time, step.start_time, kind, *(step[name] for name in names)))
 
 
 # event at a time

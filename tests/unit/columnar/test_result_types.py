@@ -134,8 +134,8 @@ def test_columns_without_a_type_of_the_language_come_back_as_they_came(
 def test_what_is_made_of_a_nested_value_is_text() -> None:
     table = pa.table({"at": [1], "x": [[1, 2]]})
     found = etalis.compile("d(X, f(X), Y) <- a(X) where Y = [X].").detect(table, time="at", event="a")
-    assert types_of(found, "X", "arg2", "Y") == [str(table["x"].type), "string", "string"]
-    assert found.select(["X", "arg2", "Y"]).to_pylist() == [{"X": [1, 2], "arg2": "f([1,2])", "Y": "[[1,2]]"}]
+    assert types_of(found, "X", "a2", "Y") == [str(table["x"].type), "string", "string"]
+    assert found.select(["X", "a2", "Y"]).to_pylist() == [{"X": [1, 2], "a2": "f([1,2])", "Y": "[[1,2]]"}]
 
 
 def test_two_nested_types_are_text() -> None:

@@ -29,7 +29,7 @@ def test_an_event_shows_what_it_is() -> None:
     assert repr(event) == "d(1, 'x y') [1, 2.5]"
     name, args, start, end = event
     assert (name, args, start, end) == ("d", (1, "x y"), 1, 2.5)
-    assert json.loads(event.to_json()) == {"event": "d", "args": [1, "x y"], "start": 1, "end": 2.5, "rule": "pair"}
+    assert json.loads(event.to_json()) == {"event": "d", "X": 1, "Y": "x y", "start": 1, "end": 2.5, "rule": "pair"}
     assert event == Event.make("d", (1, "x y"), 1_000_000, 2_500_000)
     assert len({event, Event.make("d", (1, "x y"), 1_000_000, 2_500_000)}) == 1
 
