@@ -6,11 +6,13 @@ numbered names too. Two rules of one shape give the same text, so that fifty tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from types import CodeType
+from types import CellType, CodeType, FunctionType
 from typing import Any
+
+GENERATED = "<etalis plan>"  # the file that generated code says it comes from
 
 
 class Code:
@@ -26,6 +28,7 @@ class Code:
         self.probes = 0
         self.direct: Callable[[list[str]], list[str]] | None = None
         self.long_running = False
+        self.shared: dict[str, CellType] = {}
 
     def __call__(self, line: str) -> None:
         """Add a line at the current depth."""
@@ -57,18 +60,33 @@ class Code:
         return f"{stem}{self.fresh_names}"
 
     def source(self) -> str:
-        """Return the text of the factory that makes the function; one that runs long has its objects as locals."""
+        """Return the text of the factory that makes the function; one that runs long has its objects as locals.
+
+        What functions share is a variable of the factory, so that it is read and written without an attribute.
+        """
         outer = ", ".join(f"k{i}" for i in range(len(self.objects)))
-        body = "\n".join(self.lines) or "        pass"
-        parameters = ", ".join(self.parameters)
-        if not self.long_running:
-            return f"def make({outer}):\n    def f({parameters}):\n{body}\n    return f\n"
-        inner = f"    def g({parameters}, {outer}):\n{body}\n    def f({parameters}):\n"
-        return f"def make({outer}):\n{inner}        return g({parameters}, {outer})\n    return f\n"
+        body = "".join(f"        nonlocal {name}\n" for name in self.shared) + ("\n".join(self.lines) or "        pass")
+        before = "".join(f"    {name} = None\n" for name in self.shared)
+        own = [f"k{i}=k{i}" for i in range(len(self.objects))] if self.long_running else []
+        parameters = ", ".join([*self.parameters, *own])
+        return f"def make({outer}):\n{before}    def f({parameters}):\n{body}\n    return f\n"
 
     def function(self) -> Callable[..., Any]:
         """Compile the function and bind its objects."""
-        return make_function(self.source(), self.objects)
+        return _sharing(make_function(self.source(), self.objects), self.shared)
+
+
+def _sharing(function: Callable[..., Any], shared: Mapping[str, CellType]) -> Callable[..., Any]:
+    """Return a function with variables that are those of others, too."""
+    if not shared or not isinstance(function, FunctionType):
+        return function
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    closure = tuple(shared.get(name, cell) for name, cell in cells)
+    made = FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, closure
+    )  # fmt: skip
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 def make_function(source: str, objects: list[Any]) -> Callable[..., Any]:
@@ -81,7 +99,7 @@ def make_function(source: str, objects: list[Any]) -> Callable[..., Any]:
 
 @lru_cache(maxsize=2048)
 def _compiled(source: str) -> CodeType:
-    return compile(source, "<etalis plan>", "exec")
+    return compile(source, GENERATED, "exec")
 
 
 def tuple_of(items: Sequence[str]) -> str:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 
 from etalis.errors import ConditionError, EtalisError, EventError, InputError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
@@ -34,6 +34,7 @@ from etalis.runtime.course import Course
 from etalis.runtime.disorder import Disorder
 from etalis.runtime.evidence import Evidence
 from etalis.runtime.failures import Failures
+from etalis.runtime.gate import alone
 from etalis.runtime.holding import HoldingWriter
 from etalis.runtime.inspection import Waiting, inspect
 from etalis.runtime.intake import Intake
@@ -165,6 +166,7 @@ class Engine:
         """
         return self._push(name, *args, at=at, **named)
 
+    @alone
     def _push(self, name: str | Event, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         given = self._intake.event(name, args, named, at)
         if name.__class__ is Retraction:
@@ -196,6 +198,7 @@ class Engine:
         for row in rows:
             yield from self._take_row(row)
 
+    @alone
     def _take_row(self, row: Any, take: Callable[..., tuple[Event, ...]] | None = None) -> tuple[Event, ...]:
         """Read a row, and take it; one that cannot be read is a dead letter where someone asks for these."""
         try:
@@ -209,6 +212,7 @@ class Engine:
             take = self._take_back
         return (take or self._take)(*given)
 
+    @alone
     def detect(self, source: Any, **options: Any) -> Any:
         """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
 
@@ -219,10 +223,12 @@ class Engine:
         # Tables stand above the runtime, so they are found by name when they are asked for.
         return import_module("etalis.detect").detect_on(self, source, **options)
 
+    @alone
     def advance(self, *, to: Any) -> tuple[Event, ...]:
         """Say that nothing more will end at or before `to`; return what that settles."""
         return self._advance(to_instant(to))
 
+    @alone
     def close(self) -> tuple[Event, ...]:
         """End the stream: all deadlines pass, and nothing more is taken; if strict, refuse rules that never fired."""
         self._close_entries()
@@ -230,6 +236,15 @@ class Engine:
         if self._strict:
             refuse_silence(self, found)
         return found
+
+    def __enter__(self) -> Self:
+        """Return the engine: the end of the block is the end of the stream."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        """Close the stream, unless it broke off; what that settles goes to callbacks."""
+        if kind is None and self._state.floor < NEVER:
+            self.close()
 
     def _advance(self, time: int) -> tuple[Event, ...]:
         out: list[Any] = []
@@ -265,10 +280,12 @@ class Engine:
             raise no_clock()
         return to_seconds(self._state.now)
 
+    @alone
     def retract(self, what: Hashable, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
         """Take an event back, by its id, or by its name, attributes and time; return what changes."""
         return self._revise(what, args, named, at, None)
 
+    @alone
     def correct(self, what: Hashable, /, *args: Any, at: Any = None, to: Any, **named: Any) -> tuple[Event, ...]:
         """Put an event in the stead of another, in one step; `to` is a row such as (name, *attributes, at)."""
         return self._revise(what, args, named, at, to)
@@ -308,6 +325,7 @@ class Engine:
             self._dead.add(name, values, start, end, error.problems[0].message)
         return self._outlet.hand_out(out)
 
+    @alone
     def idle(self, source: Hashable) -> tuple[Event, ...]:
         """Say that a source sends nothing for now, so that the watermark need not wait for it."""
         out: list[Any] = []
@@ -447,6 +465,7 @@ class Engine:
 
     # knowledge
 
+    @alone
     def query(self, goal: str, *, at: Any = None) -> list[dict[str, Any]]:
         """Return all solutions of a goal over the knowledge as it is now: the values of its variables.
 
@@ -456,6 +475,7 @@ class Engine:
         solver = self._rules.solver
         return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), self._state.now)
 
+    @alone
     def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:
         """Put the rows of a source in the place of a relation; return how many.
 
@@ -465,6 +485,7 @@ class Engine:
         self._change(Change("replace", name, rows), at)
         return len(rows.rows)
 
+    @alone
     def reload_rdf(self, source: Any, *, at: Any = None, **options: Unpack[RdfOptions]) -> int:
         """Put RDF in the place of all that `load_rdf` loaded, `at` as for `reload`; return how many triples.
 
@@ -475,10 +496,12 @@ class Engine:
             self._change(change, at)
         return len(changes[0].rows.rows)
 
+    @alone
     def assert_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
         """Make a fact known, for later events or, with `at`, for matches that end at a moment to come or later."""
         self._change(Change("assert", name, self._fact(name, args)), at)
 
+    @alone
     def retract_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
         """Take a fact away, for later events or, with `at`, for matches that end at a moment to come or later."""
         self._change(Change("retract", name, self._fact(name, args)), at)
@@ -493,10 +516,12 @@ class Engine:
 
     # rules
 
+    @alone
     def insert_rule(self, rule: str | Rule) -> str:
         """Add a rule, effective for later events; return its label."""
         return self._turn(lambda: self._rules.insert(rule))
 
+    @alone
     def delete_rule(self, rule: str | Rule) -> int:
         """Remove rules by label or by text; return how many went."""
         return self._turn(lambda: self._rules.delete(rule))
@@ -508,6 +533,7 @@ class Engine:
         self.open_entries()
         return found
 
+    @alone
     def set_property(self, label: str, name: str, value: Any) -> int:
         """Give the rules of a label a property, effective for later events; return how many rules there are.
 
@@ -515,18 +541,22 @@ class Engine:
         """
         return self._turn(lambda: self._rules.set_property(label, Property(name, Const(to_value(value)))))
 
+    @alone
     def delete_property(self, label: str, name: str) -> int:
         """Take a property from the rules of a label, effective for later events; return how many rules there are."""
         return self._turn(lambda: self._rules.delete_property(label, name))
 
+    @alone
     def reset(self) -> None:
         """Drop all that waits: instances, absences, alarms, events for later. Rules, knowledge and time stay."""
         self._turn(self._rules.reset, empties=True)
 
+    @alone
     def spy(self, event: str) -> None:
         """Write every event of a kind, `name/arity`, to the output: received, raised or derived."""
         self._spy(event, True)
 
+    @alone
     def unspy(self, event: str) -> None:
         """Write the events of a kind no more."""
         self._spy(event, False)
@@ -538,10 +568,12 @@ class Engine:
         self._rules.spy((name, int(arity)), on)
         self.open_entries()
 
+    @alone
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""
         return self._rules.waiting()
 
+    @alone
     def state(self) -> tuple[Waiting, ...]:
         """Say what the engine holds on to: per rule and operator how many instances, how many bytes, how old."""
         return inspect(self._rules, self._disorder)
@@ -569,6 +601,7 @@ class Engine:
 
     # snapshots
 
+    @alone
     def snapshot(self, *, since: bytes | Sequence[bytes] | None = None) -> bytes:
         """Return all that the engine knows, from which `Program.restore` makes an engine that goes on from here.
 

@@ -15,6 +15,7 @@ from etalis.language.attributes import convert_one
 from etalis.logic.term import to_value
 from etalis.plan import algebra as p
 from etalis.runtime.code import Code
+from etalis.runtime.gate import Turns, entered
 from etalis.runtime.network import Entry
 from etalis.runtime.state import NEVER
 from etalis.temporal.interval import LATEST, MICROSECONDS
@@ -76,22 +77,30 @@ class EntryWriter:
         state = code.constant(self.state)
         with code.block("if type(at) is int and not named:"):
             code(f"t = at * {MICROSECONDS}")
-            self._in_order(code, f"{state}.seconds")
-            for number, kind in enumerate(self.hot):
-                with code.block(
-                    f"{'el' if number else ''}if name == {code.constant(kind[0])}{self.count(code, kind[1], places)}:"
-                ):
-                    self.convert(code, kind, places[: kind[1]])
-                    code(f"{state}.seconds = at")
-                    if log is not None:
-                        log(code, kind, places[: kind[1]], "t")
-                    if not self.offer(code, kind, places[: kind[1]], lambda events: [f"return {_tuple(events)}"]):
-                        with code.block(f"if {code.constant(self.state.queue)}:"):
-                            code(f"return {code.constant(settle)}()")
-                    code("return ()")
-            code.depth -= 1
+            with entered(code, self.state, calls_out=self.calls_out):
+                self._in_order(code, f"{state}.seconds")
+                for number, kind in enumerate(self.hot):
+                    given = self.count(code, kind[1], places)
+                    with code.block(f"{'el' if number else ''}if name == {code.constant(kind[0])}{given}:"):
+                        self._push_kind(code, kind, places[: kind[1]], settle, log)
+                code.depth -= 1
         self.pass_on(code, places, general)
         return self.compiler.finish(code, "push")
+
+    def _push_kind(self, code: Code, kind: Kind, places: list[str], settle: Callable[[], Any], log: Log | None) -> None:
+        self.convert(code, kind, places)
+        code(f"{code.constant(self.state)}.seconds = at")
+        if log is not None:
+            log(code, kind, places, "t")
+        if not self.offer(code, kind, places, lambda events: [f"return {_tuple(events)}"]):
+            with code.block(f"if {code.constant(self.state.queue)}:"):
+                code(f"return {code.constant(settle)}()")
+        code("return ()")
+
+    @property
+    def calls_out(self) -> bool:
+        """Whether code of the host may run while an event is processed."""
+        return self.rules.watched or bool(self.rules.program.effects)
 
     def push_code(self, places: list[str]) -> Code:
         """Return the beginning of a `push` with parameters for attributes."""
@@ -121,10 +130,19 @@ class EntryWriter:
         code = Code(["rows"])
         code.long_running = True
         code("rows = iter(rows)")
-        state = code.constant(self.state)
+        state, clock = code.constant(self.state), self._clock(code)
+        turns = Turns(code, self.state)
+        with turns.taken():
+            code(f"{clock} = {state}.seconds")
+            self._run_rows(code, turns, general, settle, go_on, log)
+        return self.compiler.finish(code, "run")
+
+    def _run_rows(
+        self, code: Code, turns: Turns, general: Callable[[Any], Any], settle: Callable[[], Any], go_on: GoOn,
+        log: Log | None,
+    ) -> None:  # fmt: skip
+        state, clock = code.constant(self.state), self._clock(code)
         arities = {arity for _, arity in self.hot}
-        clock = self._clock(code)
-        code(f"{clock} = {state}.seconds")
         with code.block("try:"), code.block("for row in rows:"):
             for number, arity in enumerate(sorted(arities)):
                 with code.block(f"{'el' if number else ''}if type(row) is tuple and len(row) == {arity + 2}:"):
@@ -135,39 +153,39 @@ class EntryWriter:
                         kinds = [kind for kind in self.hot if kind[1] == arity]
                         for place, kind in enumerate(kinds):
                             with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
-                                self._run_kind(code, kind, general, settle, go_on, log)
+                                self._run_kind(code, turns, kind, general, settle, go_on, log)
                         code.depth -= 1
-            self._take_slowly(code, general, go_on)
+            self._take_slowly(code, turns, general, go_on)
         with code.block("finally:"), code.block(f"if {state}.seconds < {clock} < {code.constant(NEVER)}:"):
             code(f"{state}.seconds = {clock}")
-        return self.compiler.finish(code, "run")
 
-    def _take_slowly(self, code: Code, general: Callable[[Any], Any], go_on: GoOn) -> None:
+    def _take_slowly(self, code: Code, turns: Turns, general: Callable[[Any], Any], go_on: GoOn) -> None:
         """Write that a row goes the general way."""
         state, clock = code.constant(self.state), self._clock(code)
         code(f"{state}.seconds = {clock}")
-        code(f"yield from {code.constant(general)}(row)")
+        for line in turns.hand_out_all(f"{code.constant(general)}(row)"):
+            code(line)
         code(f"{clock} = {state}.seconds")
-        for line in self._go_on(code, go_on):
+        for line in self._go_on(code, turns, go_on):
             code(line)
 
     def _clock(self, code: Code) -> str:
         """Return where `run` keeps its clock: in the state, if someone may look while an event is being processed."""
         return f"{code.constant(self.state)}.seconds" if self.rules.watched else "seconds"
 
-    def _go_on(self, code: Code, go_on: GoOn) -> list[str]:
+    def _go_on(self, code: Code, turns: Turns, go_on: GoOn) -> list[str]:
         """Return the lines that leave what is left of the rows to others, if they must."""
         is_over, rest = map(code.constant, go_on)
-        return [f"if {is_over}:", f"    yield from {rest}(rows)", "    return"]
+        return [f"if {is_over}:", *(f"    {line}" for line in turns.pass_on(f"{rest}(rows)"))]
 
     def _run_kind(
-        self, code: Code, kind: Kind, slow: Callable[[Any], Any], settle: Callable[[], Any], go_on: GoOn,
+        self, code: Code, turns: Turns, kind: Kind, slow: Callable[[Any], Any], settle: Callable[[], Any], go_on: GoOn,
         log: Log | None,
     ) -> None:  # fmt: skip
         state, clock = code.constant(self.state), self._clock(code)
 
         def general() -> None:
-            self._take_slowly(code, slow, go_on)
+            self._take_slowly(code, turns, slow, go_on)
             code("continue")
 
         parameters = [f"x{i}" for i in range(kind[1])]
@@ -178,16 +196,17 @@ class EntryWriter:
             log(code, kind, parameters, "t")
 
         def hand_out(events: list[str]) -> list[str]:
-            lines = [f"{state}.seconds = {clock}", *(f"yield {e}" for e in events), f"{clock} = {state}.seconds"]
-            return [*lines, *self._go_on(code, go_on)] if events else lines
+            lines = [f"{state}.seconds = {clock}", *turns.hand_out(events), f"{clock} = {state}.seconds"]
+            return [*lines, *self._go_on(code, turns, go_on)] if events else lines
 
         if not self.offer(code, kind, parameters, hand_out):
             with code.block(f"if {code.constant(self.state.queue)}:"):
                 for line in hand_out([]):
                     code(line)
-                code(f"yield from {code.constant(settle)}()")
+                for line in turns.hand_out_all(f"{code.constant(settle)}()"):
+                    code(line)
                 code(f"{clock} = {state}.seconds")
-                for line in self._go_on(code, go_on):
+                for line in self._go_on(code, turns, go_on):
                     code(line)
         code("continue")
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.runtime.code import Code
 from etalis.runtime.entry import EntryWriter, Kind
+from etalis.runtime.gate import Turns, entered
 from etalis.runtime.order import PLAIN, HeldRow
 from etalis.runtime.state import NEVER
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS
@@ -29,13 +30,16 @@ class Way:
     """How generated code hands out events: its own, all that a function returns, and that there are no more."""
 
     own: Callable[[list[str]], list[str]]
-    all_of: str
+    all_of: Callable[[str], list[str]]
     done: str
 
 
-RETURNED = Way(lambda events: [f"return ({''.join(e + ', ' for e in events)})"], "return {}", "return ()")
-YIELDED = Way(lambda events: [f"yield {event}" for event in events], "yield from {}", "continue")
-GATHERED = Way(lambda events: [f"out.append({event})" for event in events], "out.extend({})", "continue")
+RETURNED = Way(
+    lambda events: [f"return ({''.join(e + ', ' for e in events)})"], lambda several: [f"return {several}"], "return ()"
+)
+GATHERED = Way(
+    lambda events: [f"out.append({event})" for event in events], lambda several: [f"out.extend({several})"], "continue"
+)
 
 
 class HoldingWriter:
@@ -55,8 +59,9 @@ class HoldingWriter:
         """Write `push(name, *attributes, at, **named)`; `general` takes what is not plain."""
         places = _places(self.arities[0])
         code = self.entries.push_code(places)
-        otherwise = partial(self.entries.pass_on, code, places, general)
-        with code.block("if type(at) is int and not named:"):
+        otherwise = partial(code, "break")  # out of what is done once at most
+        state, calls_out = self.entries.state, self.entries.calls_out
+        with code.block("while type(at) is int and not named:"), entered(code, state, calls_out=calls_out):
             for number, arity in enumerate(self.arities):
                 with code.block(f"{'el' if number else ''}if True{self.entries.count(code, arity, places)}:"):
                     self._read(code, arity, otherwise)
@@ -67,7 +72,7 @@ class HoldingWriter:
                 code(f"return {code.constant(self._release_many())}(r)")
             code(f"row = {code.constant(self.rows.popleft)}()")
             self._let_go(code, RETURNED)
-        otherwise()
+        self.entries.pass_on(code, places, general)
         return self.entries.compiler.finish(code, "push")
 
     def run(self, general: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -75,12 +80,15 @@ class HoldingWriter:
         code = Code(["rows"])
         code.long_running = True
         held = code.constant(self.rows)
+        turns = Turns(code, self.entries.state)
+        yielded = Way(turns.hand_out, turns.hand_out_all, "continue")
 
         def otherwise() -> None:
-            code(f"yield from {code.constant(general)}(given)")
+            for line in turns.hand_out_all(f"{code.constant(general)}(given)"):
+                code(line)
             code("continue")
 
-        with code.block("for given in rows:"):
+        with turns.taken(), code.block("for given in rows:"):
             for number, arity in enumerate(self.arities):
                 with code.block(f"{'el' if number else ''}if type(given) is tuple and len(given) == {arity + 2}:"):
                     code(f"({', '.join(['name', *_places(arity), 'at'])}) = given")
@@ -89,10 +97,10 @@ class HoldingWriter:
                     self._read(code, arity, otherwise)
             with code.block("else:"):
                 otherwise()
-            self._hold(code, YIELDED, otherwise)
+            self._hold(code, yielded, otherwise)
             with code.block(f"while {held} and (row := {held}[0])[0] <= r:"):
                 code(f"{code.constant(self.rows.popleft)}()")
-                self._let_go(code, YIELDED)
+                self._let_go(code, yielded)
         return self.entries.compiler.finish(code, "run")
 
     def _read(self, code: Code, arity: int, otherwise: Callable[[], None]) -> None:
@@ -152,13 +160,15 @@ class HoldingWriter:
                 for place, kind in enumerate(self._kinds(arity)):
                     with code.block(f"{'el' if place else ''}if name == {code.constant(kind[0])}:"):
                         self._offer(code, kind, way)
-        code(way.all_of.format(f"{code.constant(self.disorder.release)}(row)"))
+        for line in way.all_of(f"{code.constant(self.disorder.release)}(row)"):
+            code(line)
 
     def _offer(self, code: Code, kind: Kind, way: Way) -> None:
         code(f"{code.constant(self.entries.state)}.reached = t")
         if not self.entries.offer(code, kind, _places(kind[1]), way.own):
             with code.block(f"if {code.constant(self.entries.state.queue)}:"):
-                code(way.all_of.format(f"{code.constant(self.settle)}()"))
+                for line in way.all_of(f"{code.constant(self.settle)}()"):
+                    code(line)
         code(way.done)
 
     def _release_many(self) -> Callable[[int], tuple[Event, ...]]:

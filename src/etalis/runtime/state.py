@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
 from operator import lt
+from types import CellType
 from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
@@ -72,6 +73,7 @@ class State:
         "current",
         "due",
         "floor",
+        "inside",
         "number",
         "parts",
         "queue",
@@ -88,6 +90,7 @@ class State:
         self.reached = BEGINNING
         self.seconds = BEFORE
         self.floor = BEGINNING
+        self.inside = CellType(0)  # the thread that is in the engine (gate.py)
         self.number = 0
         self.current = 0
         self.parts: tuple[int, ...] = ()
