@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.goals import COMPARISONS, Call
+from etalis.language.goals import COMPARISONS, Call, Names, calls
 from etalis.language.outline import Outline
 from etalis.language.spelling import suggest
-from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
-from etalis.language.traversal import arguments
+from etalis.language.syntax import Compound, Condition, Const, ListTerm, Term, Var
+from etalis.language.traversal import arguments, names, postorder, variables
 from etalis.language.wording import kind, written
 from etalis.logic.functions import BINARY, CONSTANTS, UNARY
 from etalis.temporal.aggregate import FOLDS
@@ -46,26 +46,42 @@ def is_expression(term: Term, *, pairs: bool) -> bool:
 
 def check_computation(outline: Outline) -> Iterator[Problem]:
     """Yield comparisons of terms that look computed, and computations that cannot be."""
-    for call, role in outline.called:
+    for call, bound in _calls(outline):
         if len(call.args) != 2:
             continue
         if call.name in _COMPUTING:
-            yield from _uncomputed(call, role in _CONDITIONS)
+            yield from _uncomputed(call, bound)
         elif call.indicator in COMPARISONS:
             yield from _not_numbers(call, call.args)
         elif call.name == "is":
             yield from _not_numbers(call, call.args[1:])
 
 
-def _uncomputed(call: Call, is_condition: bool) -> Iterator[Problem]:
+def _calls(outline: Outline) -> Iterator[tuple[Call, Names]]:
+    """Yield every call with the variables that may have a value in a condition; elsewhere that is not known."""
+    for rule in outline.rules:
+        for node in postorder(rule.pattern):
+            if isinstance(node, Condition):
+                bound = outline.bound[id(node.pattern)].perhaps
+                yield from ((call, bound) for call in calls(node.goal))
+    yield from ((call, frozenset()) for call, role in outline.called if role not in _CONDITIONS)
+
+
+def _uncomputed(call: Call, bound: Names) -> Iterator[Problem]:
     a, b = call.args
-    sides = [side for side in call.args if is_expression(side, pairs=is_condition) or _is_comparison(side)]
+    sides = [side for side in call.args if _looks_computed(side, bound) or _is_comparison(side)]
     if not sides:
         yield from _exact_number(call)
         yield from _never_equal(call)
     elif not (isinstance(a, Compound) and isinstance(b, Compound) and (a.name, len(a.args)) == (b.name, len(b.args))):
         message = f"`{call.name}` computes nothing: {written(sides[0])} stays the term that it is"
         yield Problem("W218", message, call.span, _how_to_compute(call))
+
+
+def _looks_computed(side: Term, bound: Names) -> bool:
+    """Tell whether a side looks like an expression; a pair of variables only where both have values to compute with."""
+    found = names(variables(side))
+    return is_expression(side, pairs=bool(found) and found <= bound)
 
 
 def _how_to_compute(call: Call) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
+from etalis.language.attributes import TYPES
 from etalis.language.computation import aggregated, is_expression
 from etalis.language.goals import COMPARISONS
 from etalis.language.outline import Outline
@@ -44,7 +45,9 @@ def _in_pattern(event: EventPattern, arg: Term) -> Iterator[Problem]:
         case Compound(name="{}", span=span):
             hint = f"attributes are given by name without braces: {event.name}(x: X)"
             yield Problem("W217", f"{written(arg)} in {event.name} is a term, which matches itself alone", span, hint)
-        case Compound(name=":", args=(Var(name=variable), _), span=span) if not _is_bracketed(arg):
+        case Compound(name=":", args=(Var(name=variable), Const(value=str() as type_name)), span=span) if (
+            type_name in TYPES
+        ):
             hint = f"write {variable} alone; types are declared: :- event({event.name}(x: int))."
             yield Problem("W217", f"{written(arg)} in {event.name} is a term, which matches itself alone", span, hint)
         case Compound(name=name, args=(left, right)) if not _is_bracketed(arg):
@@ -84,7 +87,7 @@ def _in_head(arg: Term) -> Iterator[Problem]:
     if len(arg.args) == 1 and arg.name in FOLDS:
         hint = f"aggregate in the pattern: {aggregated(arg.name)}, and write Result in the head"
         yield Problem("W217", f"{written(arg)} is not computed in a head: it is a term", arg.span, hint)
-    elif arg.name == ":" and isinstance(arg.args[0], Var):
+    elif arg.name == ":" and isinstance(arg.args[0], Var) and written(arg.args[-1]) in TYPES:
         hint = f"write {arg.args[0].name} alone; types are declared: :- event(name(x: int))."
         yield Problem("W217", f"{written(arg)} in a head is a term", arg.span, hint)
     elif is_expression(arg, pairs=False) or (len(arg.args) == 2 and arg.name in _COMPARISONS | _ASSIGNMENTS):

@@ -111,7 +111,8 @@ _PREDICATES = frozenset(
 def check_words(outline: Outline) -> Iterator[Problem]:
     """Yield events, goals and facts that are probably meant as something else."""
     names = {name for name, _ in outline.known}
-    facts = frozenset(filter(None, (indicator(strip_wrappers(clause.head)) for clause in outline.clauses)))
+    heads = {indicator(strip_wrappers(clause.head)) for clause in outline.clauses}
+    facts = frozenset(key for key in heads if key is not None and key not in outline.asked)
     for event in outline.used:
         if (event.name, len(event.args)) not in outline.made:
             yield from _as_event(event, names, facts)
@@ -225,13 +226,15 @@ def _as_fact(clause: Clause, outline: Outline) -> Iterator[Problem]:
     key = indicator(strip_wrappers(clause.head))
     if clause.body is not None or key is None:
         return
+    if key in outline.asked:
+        return
     if key in _DIRECTIVES:
         message = f"{written(clause.head)} is a fact, which sets nothing"
         yield Problem("W224", message, clause.span, f"a directive begins with :- , as in :- {written(clause.head)}.")
-    elif key not in outline.asked and (near := find_similar(key[0], _SPECIAL)) is not None and key[1] == _SPECIAL[near]:
+    elif (near := find_similar(key[0], _SPECIAL)) is not None and key[1] == _SPECIAL[near]:
         message = f"{written(clause.head)} is a fact that nothing asks for"
         yield Problem("W224", message, clause.span, f"did you mean {near}?")
-    elif key == ("policy", 1) and isinstance(clause.head, Compound) and key not in outline.asked:
+    elif key == ("policy", 1) and isinstance(clause.head, Compound):
         argument = clause.head.args[0]
         if isinstance(argument, Const) and argument.value in POLICIES:
             hint = f"write :- set_flag(event_consumption_policy, {argument.value})."
