@@ -124,8 +124,11 @@ def check_words(outline: Outline) -> Iterator[Problem]:
             yield Problem("W223", message, call.span, FOREIGN_GOALS[call.indicator])
         elif call.name in ("member", "memberchk") and len(call.args) == 2:
             yield from _no_list(call.args, role)
-    for clause in outline.clauses:
-        yield from _as_fact(clause, outline)
+    seen: set[str] = set()
+    for problem in (found for clause in outline.clauses for found in _as_fact(clause, outline)):
+        if problem.hint not in seen:  # a stream in the place of a program is told of once
+            seen.add(problem.hint or "")
+            yield problem
 
 
 def _as_event(event: EventPattern, names: set[str], facts: frozenset[Indicator]) -> Iterator[Problem]:
@@ -222,13 +225,26 @@ def _no_list(args: tuple[Term, ...], role: str) -> Iterator[Problem]:
             yield Problem("W223", "member looks for its first argument in its second", element.span, hint)
 
 
+def _is_declaration(fact: Term) -> bool:
+    """Tell whether `event(E)` names attributes, with or without their types."""
+    match fact:
+        case Compound(args=(Compound(args=args),)):
+            return all(isinstance(arg, Compound) and arg.name == ":" for arg in args)
+        case _:
+            return False
+
+
 def _as_fact(clause: Clause, outline: Outline) -> Iterator[Problem]:
     key = indicator(strip_wrappers(clause.head))
     if clause.body is not None or key is None:
         return
     if key in outline.asked:
         return
-    if key in _DIRECTIVES:
+    if key == ("event", 1) and not _is_declaration(clause.head):
+        message = f"{written(clause.head)} is a fact, and makes no event"
+        hint = "events come from a stream: `etalis run PROGRAM EVENTS` reads them from a file, engine.push takes one"
+        yield Problem("W224", message, clause.span, hint)
+    elif key in _DIRECTIVES:
         message = f"{written(clause.head)} is a fact, which sets nothing"
         yield Problem("W224", message, clause.span, f"a directive begins with :- , as in :- {written(clause.head)}.")
     elif (near := find_similar(key[0], _SPECIAL)) is not None and key[1] == _SPECIAL[near]:

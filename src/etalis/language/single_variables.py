@@ -16,7 +16,10 @@ from etalis.language.safety import ACTION_HEAD
 from etalis.language.spelling import find_similar
 from etalis.language.syntax import Clause, Condition, Rule, Var
 from etalis.language.traversal import names, pattern_variables, postorder, variables
+from etalis.language.wording import listing, source_text
 
+MOST_COMPARED = 100
+MANY, MOST_SHOWN = 3, 6  # variables of a rule that are told of together, and those that are named then
 CODES = frozenset({"W203", "W215", "W216"})
 _VALUES = {"true": "true", "false": "false", "none": "null", "null": "null", "nil": "null", "undefined": "null"}
 
@@ -52,11 +55,27 @@ def _made(rule: Rule) -> Iterator[Var]:
 
 def _single(found: list[Var], asked: Collection[Span | None] = ()) -> Iterator[Problem]:
     times = Counter(v.name for v in found)
-    for place, v in enumerate(found):
+    known = [name for name, n in times.items() if n > 1 and name[0] != "_"][:MOST_COMPARED]
+    several: list[Problem] = []
+    for v in found:
         if times[v.name] == 1 and not v.name.startswith("_"):
-            before = {other.name for other in found[:place]}
-            others = [n for n in times if n[0] != "_" and n != v.name and (times[n] > 1 or n in before)]
-            yield _problem(v, others, is_asked=v.span in asked)
+            problem = _problem(v, known, is_asked=v.span in asked)
+            known = [*known, v.name] if len(known) < MOST_COMPARED else known
+            if problem.code == "W215" and v.span not in asked:
+                several.append(problem)
+            else:
+                yield problem
+    yield from several if len(several) < MANY else _together(several)
+
+
+def _together(several: list[Problem]) -> Iterator[Problem]:
+    """Yield one problem for many variables of a rule."""
+    shown = [source_text(problem.span) for problem in several if problem.span is not None]
+    more = f" and {len(several) - MOST_SHOWN} more" if len(several) > MOST_SHOWN else ""
+    listed = f"{', '.join(shown[:MOST_SHOWN])}{more}" if more else listing(shown)
+    message = f"the variables {listed} occur once each, so they stand for any value"
+    hint = f"write _ for values that do not matter, or _{shown[0]}; constants are written in small letters or quotes"
+    yield Problem("W215", message, several[0].span, hint)
 
 
 def _problem(v: Var, others: list[str], *, is_asked: bool) -> Problem:

@@ -67,6 +67,22 @@ def test_one_mistake_is_told_once(program: str, codes: list[str]) -> None:
     assert [text[:4] for text in brief(program, also="W215")] == codes
 
 
+def test_many_variables_of_a_rule_are_told_of_together() -> None:
+    assert brief("d(A) <- s(A, B1, C1) seq s(A, D1, E1).", also="W215") == [
+        "W215 the variables B1, C1, D1 and E1 occur once each, so they stand for any value"
+    ]
+    wide = ", ".join(f"Column{chr(65 + i)}{i}" for i in range(9))
+    assert brief(f"d(A) <- s(A, {wide}).", also="W215")[0].endswith(
+        "ColumnF5 and 3 more occur once each, so they stand for any value"
+    )
+
+
+def test_a_stream_in_the_place_of_a_program_is_told_of_once() -> None:
+    found = findings("event(login(bob)). event(login(eve)). d(X) <- login(X).")
+    assert len(found) == 1
+    assert "events come from a stream" in found[0]
+
+
 def test_of_two_spellings_the_later_one_is_doubted() -> None:
     assert brief("d <- login(User) seq fail(Usr).", also="W215") == [
         "W215 the variable User occurs once, so it stands for any value",
