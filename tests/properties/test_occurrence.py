@@ -21,6 +21,7 @@ from etalis.language.printer import print_program
 from etalis.language.traversal import postorder, rewrite
 from etalis.logic.term import real
 from etalis.temporal.event import Event
+from properties.examples import by_day
 from properties.programs import policies, programs, streams
 
 pytestmark = pytest.mark.property
@@ -45,6 +46,7 @@ def meaning(program: s.Program, stream: list[Event]) -> list[Event]:
         raise
 
 
+@by_day(4)
 @given(programs(), streams(), policies())
 def test_what_occurs_lies_within_its_extent(tree: s.Program, stream: list[Event], policy: str) -> None:
     program = read_again(tree, policy)
@@ -60,6 +62,7 @@ def test_what_occurs_lies_within_its_extent(tree: s.Program, stream: list[Event]
         assert all(low <= time <= high for (low, high), time in zip(bounds, times, strict=True)), (event, extent)
 
 
+@by_day(4)
 @given(programs(), streams(), policies())
 def test_a_rule_that_never_fires_is_not_missed(tree: s.Program, stream: list[Event], policy: str) -> None:
     """Rules without an extent can be left out."""
@@ -77,6 +80,7 @@ def test_a_rule_that_never_fires_is_not_missed(tree: s.Program, stream: list[Eve
     assert sorted(map(repr, of_rest)) == sorted(map(repr, meaning(without, stream)))
 
 
+@by_day(4)
 @given(programs(), streams(), policies())
 def test_what_changes_nothing_can_be_left_out(tree: s.Program, stream: list[Event], policy: str) -> None:
     program = read_again(tree, policy)
@@ -120,6 +124,7 @@ VALUES = {
 TYPES = st.sampled_from([*VALUES, "any"])
 
 
+@by_day(4)
 @given(st.lists(GOALS, min_size=1, max_size=3), TYPES, TYPES)
 def test_conditions_that_never_or_always_hold(goals: list[str], x: str, y: str) -> None:
     text = f":- event(a(x: {x}, y: {y})). d(X, Y) <- a(X, Y) where ({', '.join(goals)})."

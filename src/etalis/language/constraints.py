@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from math import floor, inf
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from etalis.errors import Problem
+from etalis.language.blocking import core_of
 from etalis.language.goals import conjuncts
 from etalis.language.outline import Outline
 from etalis.language.signatures import compatible, fits, variable_types
@@ -25,6 +25,7 @@ from etalis.language.syntax import (
     Compound,
     Condition,
     Const,
+    Last,
     Negation,
     NotWithin,
     Or,
@@ -33,46 +34,12 @@ from etalis.language.syntax import (
     Term,
     Var,
 )
-from etalis.language.traversal import fold, names, postorder, variables
+from etalis.language.traversal import fold, names, postorder, subterms, variables
+from etalis.language.value_range import Known, number, same_value
 from etalis.language.wording import written
-from etalis.logic.functions import CONSTANTS
-from etalis.logic.term import Value
+from etalis.logic.functions import BINARY, CONSTANTS, UNARY
 
 NEVER_HOLDS = "W231"
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a variable: its type, one value, or bounds; an open bound is not itself a value."""
-
-    type: str | None = None
-    value: Const | None = None
-    low: float = -inf
-    high: float = inf
-    low_open: bool = False
-    high_open: bool = False
-
-    def above(self, bound: float, *, is_open: bool) -> Known:
-        if (bound, is_open) <= (self.low, self.low_open):
-            return self
-        return replace(self, low=bound, low_open=is_open)
-
-    def below(self, bound: float, *, is_open: bool) -> Known:
-        if (-bound, is_open) <= (-self.high, self.high_open):
-            return self
-        return replace(self, high=bound, high_open=is_open)
-
-    def has_values(self) -> bool:
-        """Tell whether there is a number within the bounds, of the type."""
-        if self.type == "int" and self.low > -inf and self.high < inf:
-            least = floor(self.low) + 1 if self.low_open or self.low != floor(self.low) else self.low
-            return least < self.high or (least == self.high and not self.high_open)
-        return self.low < self.high or (self.low == self.high and not (self.low_open or self.high_open))
-
-    def excludes(self, value: float) -> bool:
-        """Tell whether a number is out of bounds."""
-        too_low = value < self.low or (value == self.low and self.low_open)
-        return too_low or value > self.high or (value == self.high and self.high_open)
 
 
 State: TypeAlias = dict[str, Known]
@@ -108,15 +75,18 @@ def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Pr
                 return {}
             case Negation() | NotWithin() | Binary(right=Aggregate()):
                 known = parts[0]
-            case Aggregate(kind=kind, value=value, result=result):
+            case Aggregate(value=value):
                 hidden = frozenset() if value is None else names(variables(value))
                 known = {name: each for name, each in parts[0].items() if name not in hidden}
-                if isinstance(result, Var) and kind in _FOLD_TYPES:
-                    known[result.name] = Known(_FOLD_TYPES[kind])
+                known |= _result(node, opened=False)
             case _:
                 known = _merge(parts)
-        if isinstance(node, Binary) and isinstance(node.right, Aggregate):
-            known = {**known, **_result(node.right)}
+        if isinstance(node, Binary):
+            if isinstance(node.right, Aggregate):
+                known = known | _result(node.right, opened=True)
+            found.extend((node, problem) for problem in _excluded(node, parts, known))
+        if isinstance(node, Last):
+            known = _limited(node, known)
         if isinstance(node, Condition):
             bound = outline.bound[id(node.pattern)].always
             state = _State({**_declared(types.get(id(node.pattern), {})), **known}, bound)
@@ -128,11 +98,33 @@ def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Pr
     yield from found
 
 
-def _result(fold_node: Aggregate) -> State:
-    """Return what is known of an aggregate's result, at its opener too."""
-    if isinstance(fold_node.result, Var) and fold_node.kind in _FOLD_TYPES:
-        return {fold_node.result.name: Known(_FOLD_TYPES[fold_node.kind])}
-    return {}
+def _result(aggregate: Aggregate, *, opened: bool) -> State:
+    """Return what is known of an aggregate's result; at its opener a count is 0."""
+    kind, result = aggregate.kind, aggregate.result
+    if not isinstance(result, Var) or kind not in _FOLD_TYPES:
+        return {}
+    known = Known(_FOLD_TYPES[kind])
+    return {result.name: known if kind == "avg" else known.above(0 if opened else 1, is_open=False)}
+
+
+def _limited(node: Last, known: State) -> State:
+    """Return that no more are counted than there are elements."""
+    aggregate = core_of(node)
+    if isinstance(aggregate, Aggregate) and aggregate.kind in ("count", "distinct"):
+        for name in names(variables(aggregate.result)) & known.keys():
+            known = known | {name: known[name].below(node.count, is_open=False)}
+    return known
+
+
+def _excluded(node: Binary, parts: tuple[State, ...], known: State) -> Iterator[Problem]:
+    """Yield the finding that what one side says of a shared variable leaves nothing for the other."""
+    for name in parts[0].keys() & parts[1].keys() & known.keys():
+        a, b, both = parts[0][name], parts[1][name], known[name]
+        values = [side.value for side in (a, b) if side.value is not None]
+        differ = len(values) == 2 and not same_value(values[0].value, values[1].value)
+        if differ or (a.has_values() and b.has_values() and not both.has_values()):
+            message = f"{name} is the same on both sides of `{node.operator}`, and their conditions exclude each other"
+            yield Problem(NEVER_HOLDS, message, node.span, "use two variables, or correct a condition")
 
 
 def _merge(parts: tuple[State, ...]) -> State:
@@ -182,29 +174,38 @@ class _State:
                 itself = f"{x} is compared with itself"
                 yield _always(goal, itself) if name in _REFLEXIVE else _never(goal, itself)
             case Const(value=int() | float() as x), Const(value=int() | float() as y):
-                holds = _COMPARE[name](_number(x), _number(y))
+                holds = _COMPARE[name](number(x), number(y))
                 yield _always(goal) if holds else _never(goal, "it compares two constants")
             case Var(), Const(value=int() | float() as bound):
-                yield from self._limit(goal, left.name, name, _number(bound))
+                yield from self._limit(goal, left.name, name, number(bound))
             case Const(value=int() | float() as bound), Var():
-                yield from self._limit(goal, right.name, _MIRROR[name], _number(bound))
+                yield from self._limit(goal, right.name, _MIRROR[name], number(bound))
 
     def _texts(self, side: Term, other: Term, name: str) -> Iterator[Problem]:
         """Yield the finding that something compared by value can only be a text."""
         match side:
             case Const(value=str() as text) if text not in CONSTANTS:
-                yield _text_compared(side, text, other, name)
+                is_time = isinstance(other, Var) and self.known.get(other.name, _UNKNOWN).type == "time"
+                yield _text_compared(side, text, other, name, is_time=is_time)
             case _:
                 yield from self._computed(side)
 
     def _computed(self, term: Term) -> Iterator[Problem]:
-        """Yield the finding that a text is computed with."""
+        """Yield the finding that something is computed with that is no number."""
+        for part in subterms(term):
+            if isinstance(part, Compound) and part.name not in (BINARY if len(part.args) == 2 else UNARY):
+                called = f"{part.name}({', '.join([*map(written, part.args), 'N'])})"
+                message = (
+                    f"{written(part)} is no number: {part.name} is not a function, so this is an error at every match"
+                )
+                yield Problem(NEVER_HOLDS, message, part.span, f"call it as a goal before: {called}")
+                return
         for v in variables(term):
             kind = self.known.get(v.name, _UNKNOWN).type
             if kind in ("string", "bool"):
                 message = f"{v.name} is declared {kind}, so computing with it is an error at every match"
                 hint = (
-                    f"declare it int or float, compare texts with @< or @>, or write atom_number({v.name}, N) before it"
+                    f"declare it int or float, compare texts with @< or @>, or write atomnumber({v.name}, N) before it"
                     if kind == "string"
                     else f"write {v.name} = true"
                 )
@@ -224,8 +225,8 @@ class _State:
                 yield _never(goal, f"{variable} is {written(old.value or Const(value))}")
         elif value is not None and not isinstance(value, int | float):
             return
-        elif not new.has_values() or (value is not None and new.excludes(_number(value))):
-            yield _never(goal, f"other conditions on {variable} exclude it")
+        elif not new.has_values() or (value is not None and new.excludes(number(value))):
+            yield _never(goal, f"{variable} is {old}")
             return
         self.known[variable] = new
 
@@ -250,10 +251,10 @@ class _State:
         if v.name in self.bound and known.type is not None and not fits(known.type, c):
             value = f"{v.name} {_BY_VALUE[equal]} {written(c)}"
             yield self._differ(goal, equal, f"{v.name} is {known.type}, {written(c)} is not", value, c)
-        elif equal and known.value is not None and not _same(known.value.value, c.value):
+        elif equal and known.value is not None and not same_value(known.value.value, c.value):
             yield _never(goal, f"{v.name} is {written(known.value)} by another condition")
-        elif equal and isinstance(c.value, int | float) and known.excludes(_number(c.value)):
-            yield _never(goal, f"other conditions on {v.name} exclude it")
+        elif equal and isinstance(c.value, int | float) and known.excludes(number(c.value)):
+            yield _never(goal, f"{v.name} is {known}")
         elif equal:
             self.known[v.name] = replace(known, value=c)
 
@@ -282,20 +283,13 @@ class _State:
                 yield _never(goal, f"{x} has a value already, which is not one more or less than itself", hint)
 
 
-def _number(value: float) -> float:
-    """Return a number that equals numbers of its value: 1.0 and 1 are two values, of equal size."""
-    return float(value) if isinstance(value, float) else value
-
-
-def _same(x: Value, y: Value) -> bool:
-    return type(x) is type(y) and bool(x == y)
-
-
-def _text_compared(term: Term, text: str, other: Term, name: str) -> Problem:
+def _text_compared(term: Term, text: str, other: Term, name: str, *, is_time: bool) -> Problem:
     shown = written(term)
     message = f"{shown} is a text, and {name} compares numbers: an error at every match"
     if text.lstrip("-").replace(".", "", 1).isdigit():
         return Problem(NEVER_HOLDS, message, term.span, f"write {text} without quotes")
+    if is_time:
+        return Problem(NEVER_HOLDS, message, term.span, "a time is a number: write its seconds since 1970")
     by_order = {"<": "@<", ">": "@>", "=<": "@=<", ">=": "@>=", "=:=": "==", "=\\=": "\\=="}[name]
     return Problem(
         NEVER_HOLDS, message, term.span, f"compare texts with {by_order}: {written(other)} {by_order} {shown}"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from math import inf
 
 from etalis.errors import Problem, Span
+from etalis.language.blocking import core_of
 from etalis.language.extent import ANYWHERE, Extent, at_least
 from etalis.language.flags import PROPERTIES
 from etalis.language.goals import Indicator
@@ -135,7 +136,9 @@ def _always_blocked(node: Negation, part: EventPattern) -> Problem:
     message = (
         f"this never occurs: its own part {pattern_text(part)} lies {where}, where `{node.operator}` forbids {absent}"
     )
-    if node.operator == "cnot":
+    if node.operator == "cnot" and isinstance(core_of(node.pattern), Repeat):
+        hint = "leave `cnot` out: a repetition allows no other of its events between them already"
+    elif node.operator == "cnot":
         hint = (
             "put `cnot` on each pair, ((a seq b) cnot c) seq d, or use `ntimes` for events with no other between them"
         )

@@ -78,7 +78,8 @@ def _never_blocks(
             message = f"`fnot` never forbids anything: {longer}, and the window is {seconds(window)}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or widen the window")
         case Isolated() | Negation(operator="cnot"):
-            if _single(node.pattern, occurrence, stretched):
+            instant = left.length[1] == 0 and isinstance(core_of(node.pattern), EventPattern)
+            if instant or _single(node.pattern, occurrence, stretched):
                 yield _nothing_inside(node)
             elif least + 2 > min(left.length[1], inf if window is None else window):
                 word = "iso" if isinstance(node, Isolated) else "cnot"
