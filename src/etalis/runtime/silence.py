@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from etalis.runtime.ruleset import RuleSet
 
 _SAMPLE = 1000
+_EQUAL = "one must end before the other starts: equal times are not in sequence"
 _NOUNS = {"int": "a number", "float": "a number", "string": "a text"}
 
 
@@ -167,7 +168,7 @@ class Search:
                 return Why(text, f"never {term_text(least)} of {_text(node.element)}{_asked(node.tests)}", _hint(node))
             case _:
                 text = _text(node)
-                return Why(text, f"{text} came, but never{_asked(p.tests(node))}", _hint(node))
+                return Why(text, f"{text} came, but never with all of{_asked(p.tests(node), ':')}", _hint(node))
 
     def _filter(self, child: p.Node, tests: tuple[p.Test, ...]) -> Why:
         goals = [term_text(test.goal) for test in tests if isinstance(test, p.Goal)]
@@ -175,7 +176,7 @@ class Search:
             noun, which = ("condition", goals[0]) if len(goals) == 1 else ("conditions", " and ".join(goals))
             hint = "print what it is asked about, or ask engine.query(...): '1', 1 and 1.0 are three values"
             return Why(which, f"{_text(child)} came, but the {noun} {which} never held", hint)
-        return Why(_text(child), f"{_text(child)} came, but never{_asked(tests)}", _window_hint(tests))
+        return Why(_text(child), f"{_text(child)} came, but never with all of{_asked(tests, ':')}", _window_hint(tests))
 
     def _join(self, entry: Entry, node: p.Join) -> Why:
         text = f"{_text(node.left)} {node.relation.name} {_text(node.right)}"
@@ -198,10 +199,8 @@ class Search:
             return (
                 f"the last {_text(node.left)} ended at {last}, time has reached {reached}; {_window_hint(node.tests)}"
             )
-        goals = [term_text(test.goal) for test in node.tests if isinstance(test, p.Goal)]
-        if goals and (ends or window is None):
-            return f"leave out the condition {goals[0]} to see which pairs there are"
-        return _hint(node)
+        told = _condition_hint(node.tests) if ends or window is None else None
+        return told or _hint(node) or (_EQUAL if node.relation.sequential else None)
 
     def _apart(self, entry: Entry, node: p.Join, keys: list[str]) -> tuple[str, str] | None:
         """Say that values never meet, if that can be told: of different types, or none of one side on the other."""
@@ -282,17 +281,20 @@ def _relation(node: p.Join) -> str:
     return f"with {relation_test(node.relation)}" if node.relation.comparisons else "together"
 
 
-def _asked(tests: tuple[p.Test, ...]) -> str:
+def _asked(tests: tuple[p.Test, ...], before: str = ",") -> str:
     told = [test_text(test) for test in tests if not isinstance(test, p.Action)]
-    return "".join(f", {text}" for text in told)
+    return f"{before} {', '.join(told)}" if told else ""
 
 
 def _hint(node: p.Node) -> str | None:
-    return _window_hint(p.tests(node)) or (
-        "under the policy `recent` only the newest waits; policy='unrestricted' pairs all"
-        if isinstance(node, p.Join) and node.policy.keep == "newest"
-        else None
-    )
+    if isinstance(node, p.Join) and node.policy.keep == "newest" and window_of(node.tests) is None:
+        return "under the policy `recent` only the newest waits; policy='unrestricted' pairs all"
+    return _window_hint(p.tests(node)) if isinstance(node, p.Join) else _condition_hint(p.tests(node))
+
+
+def _condition_hint(tests: tuple[p.Test, ...]) -> str | None:
+    goal = next((term_text(test.goal) for test in tests if isinstance(test, p.Goal)), None)
+    return None if goal is None else f"leave out the condition {goal} to see what there is"
 
 
 def _window_hint(tests: tuple[p.Test, ...]) -> str | None:

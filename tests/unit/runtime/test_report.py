@@ -63,7 +63,7 @@ def test_a_run_that_went_well_has_nothing_to_say() -> None:
         (
             "d(N) <- aggregate(count, a(X), N) within 5 where N > 3.",
             [("a", 1, 1)],
-            "a/1 came, but never, within 5, where N > 3",
+            "a/1 came, but never with all of: within 5, where N > 3",
         ),
         ("d <- 100.", [("a", 1)], "time has not reached 100"),
     ],
@@ -86,7 +86,9 @@ def test_hints_name_the_remedy() -> None:
     assert "(the last a/0 ended at 1000, time has reached 61000; within 10 is in seconds: are times, too?" in window
     assert "unit= (--unit) says in what they are counted" in window
     (condition,) = told("d(X) <- (a seq b(X)) within 10 where X > 5.", ("a", 1), ("b", 1, 2))
-    assert "leave out the condition X > 5 to see which pairs there are" in condition
+    assert "leave out the condition X > 5 to see what there is" in condition
+    (equal,) = told("d <- a seq b.", ("a", 1), ("b", 1), policy="unrestricted")
+    assert "equal times are not in sequence" in equal
     failed, silent = told("d(X) <- a(X) where X > 1.", ("a", "x", 1))
     assert "(declare the types of attributes (`:- event(...)`), or test first" in failed
     assert "(conditions of it failed with errors, which are told as well)" in silent
