@@ -42,10 +42,10 @@ from etalis.temporal.relation import RELATIONS, Relation
 LONGEST = 40
 UNRESTRICTED = POLICIES["unrestricted"]
 WITHIN = (
-    "add `within Seconds` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
+    "add `within Duration` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
 )
 WITHIN_NEGATED = (
-    "add `within Seconds` to the negated pattern, inside its brackets: a window around it does not reach it"
+    "add `within Duration` to the negated pattern, inside its brackets: a window around it does not reach it"
 )
 MOST_SHOWN = 3
 

@@ -117,7 +117,7 @@ def _facts(outline: Outline) -> Iterator[Problem]:
             yield Problem("W236", message, call.span, hint)
         elif key not in taken:
             message = f"{kind(*key)} grows for ever: facts are added here at every match, and never taken away"
-            hint = f"take them away with retractall({key[0]}(...)), or look back with `a(X) fnot a(X) within Seconds`"
+            hint = f"take them away with retractall({key[0]}(...)), or look back with `a(X) fnot a(X) within Duration`"
             yield Problem("W235", message, call.span, hint)
 
 

@@ -118,7 +118,7 @@ def _last_problems(node: Last) -> Iterator[Problem]:
             "an aggregate after an opener counts from the opener on; leave `last` or the opener out" if opened else None
         )
         message = "`last` belongs to an aggregate: aggregate(K, Pattern, R) last N"
-        yield Problem("E213", message, node.span, hint or "for a limit in time write `within Seconds`")
+        yield Problem("E213", message, node.span, hint or "for a limit in time write `within Duration`")
 
 
 def _repeat_problems(node: Repeat, left: Names) -> Iterator[Problem]:

@@ -108,7 +108,7 @@ def _nothing_inside(node: Negation | Isolated) -> Problem:
         return Problem(
             "W229", f"`iso` changes nothing: {why}", node.span, "write the whole pattern inside: iso(a seq b)"
         )
-    after = f"{event} seq (not {pattern_text(node.absent)} within Seconds)".replace("`", "")
+    after = f"{event} seq (not {pattern_text(node.absent)} within Duration)".replace("`", "")
     hint = f"for none afterwards write `{after}`, for none before `fnot`, for none between two `(a seq b) cnot c`"
     return Problem("W229", f"`cnot` never forbids anything: {why}", node.span, hint)
 

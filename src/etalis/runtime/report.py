@@ -114,7 +114,8 @@ class Report:
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The findings, as warnings."""
-        found = [*_tell_unread(self.unread), *(each.problem for each in (*self.failed, *self.refused))]
+        others: tuple[Failed | Refused, ...] = (*self.failed, *self.refused)
+        found = [*_tell_unread(self.unread), *(each.problem for each in others)]
         if self.is_empty:
             hint = "check the source, and by which column or option rows name their event (event=, --event)"
             return (*found, Problem("W334", "no event came that a rule reads", hint=hint))

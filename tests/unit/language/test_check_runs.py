@@ -127,7 +127,7 @@ def test_state_without_bound() -> None:
         "until used, which may never happen\n"
         "    1 | d(X) <- a(X) seq b(X) seq c(X).\n"
         "        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^\n"
-        "  hint: add `within Seconds` to the pattern, or bound all rules: "
+        "  hint: add `within Duration` to the pattern, or bound all rules: "
         "set_flag(garbage_control, general) and garbage_window"
     )
 

@@ -25,7 +25,7 @@ def test_at_the_hard_limit_the_event_is_not_taken_and_the_engine_goes_on() -> No
     for _ in range(2):
         with pytest.raises(LimitError, match=r"E321.*hold.* 3 instances, the hard_limit is 3") as caught:
             engine.push("b", 1, at=9)
-        assert "add `within Seconds`" in str(caught.value)
+        assert "add `within Duration`" in str(caught.value)
     assert engine.now == 2
     engine.delete_rule("match")
     engine.insert_rule(MATCH)
