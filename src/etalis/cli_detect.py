@@ -115,6 +115,8 @@ class Watch:
 
 def open_engine(program: Program, state: Path | None, policy: str | None, options: Mapping[str, Any]) -> Engine:
     """Return an engine that goes on from a snapshot, a fresh one where there is none yet."""
+    if state is not None and not state.parent.is_dir():
+        raise InputError(Problem("E401", f"cannot write {state}: no such folder", hint=f"make {state.parent} first"))
     if state is None or not state.exists():
         return program.engine(policy=policy, **options)
     if policy is not None:

@@ -418,3 +418,9 @@ def test_names_that_nothing_answers_to_are_refused(fraud: Path, tmp_path: Path) 
     rows = events(tmp_path, ["login", "c1", 1])
     assert "event='zzz' is neither a column nor an event" in call(fraud, rows, "--event", "zzz").stderr
     assert "error E336: facts vip/1 are asked for by no goal" in call(fraud, rows, "--facts", f"vip(0)={rows}").stderr
+
+
+def test_a_state_that_could_not_be_stored_is_refused_before_the_run(fraud: Path, tmp_path: Path) -> None:
+    result = call(fraud, events(tmp_path, ["login", "c1", 1]), "--state", tmp_path / "none" / "state")
+    assert (result.exit_code, result.stdout) == (ExitCode.INPUT, "")
+    assert "no such folder" in result.stderr
