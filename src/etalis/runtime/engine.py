@@ -157,6 +157,16 @@ class Engine:
         self.__dict__.pop("push", None)
         self.__dict__.pop("_take_rows", None)
 
+    def __repr__(self) -> str:
+        from etalis.runtime.showing import describe_engine  # of use where a person looks alone
+
+        return describe_engine(self)
+
+    def _repr_html_(self) -> str:
+        from etalis.runtime.showing import show_engine
+
+        return show_engine(self)
+
     # in
 
     def push(self, name: str | Event, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:

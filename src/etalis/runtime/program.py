@@ -133,6 +133,16 @@ class Program:
         self._told: set[Problem] = set()  # one for all copies
         self._plans: dict[tuple[Settings, bool], tuple[p.Head, ...]] = {}
 
+    def __repr__(self) -> str:
+        from etalis.runtime.showing import describe_program  # of use where a person looks alone
+
+        return describe_program(self)
+
+    def _repr_html_(self) -> str:
+        from etalis.runtime.showing import show_program
+
+        return show_program(self)
+
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The warnings, without those that added knowledge answers."""

@@ -18,7 +18,7 @@ from etalis.logic.measure import count_cells
 from etalis.logic.scalars import show
 from etalis.logic.term import Value, format_atom, format_value, order_key, to_value
 from etalis.temporal.attribute_names import name_columns
-from etalis.temporal.interval import MICROSECONDS, to_datetime, to_iso, to_seconds
+from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
 from etalis.temporal.plain import from_plain, to_plain, to_text
 from etalis.temporal.record import open_record
 from etalis.temporal.rim import to_interval
@@ -242,6 +242,15 @@ class Event(tuple[Any, ...]):
     def __deepcopy__(self, memo: Any) -> Self:
         return self
 
+    def _repr_html_(self) -> str:
+        """Return the event as a table of one row, for notebooks."""
+        from etalis.temporal.html import write_table  # of use in notebooks alone
+
+        times = {"start": self.start, "end": self.end, "rule": self.rule or ""}
+        cells = dict(zip(self.kind.columns, map(format_value, self.args), strict=True))
+        sign = "-" if self.sign < 0 else ""
+        return write_table([{"event": f"{sign}{self.name}", **cells, **times}])
+
     def __iter__(self) -> Iterator[Any]:
         return iter((self.name, self.args, self.start, self.end))
 
@@ -266,8 +275,8 @@ class Event(tuple[Any, ...]):
         >>> f"{Event.make('a', (1,), 0, 2_500_000):iso}"
         'a(1) [1970-01-01T00:00:00Z, 1970-01-01T00:00:02.500000Z]'
         """
-        if spec != "iso":
-            return format(str(self), spec)
+        if spec != "iso" or not EARLIEST <= self.start_time <= self.end_time <= LATEST:
+            return format(str(self), "" if spec == "iso" else spec)
         sign = "-" if self.sign < 0 else ""
         return f"{sign}{self.atom} [{to_iso(self.start_time)}, {to_iso(self.end_time)}]"
 
@@ -353,6 +362,6 @@ def _one_time(name: str, at: Any, start: Any, end: Any) -> Any:
 
 
 def _moment(time: int) -> int | float | str:
-    """Return a time in seconds, as a date where no float is so exact."""
+    """Return a time in seconds, as a date where no float is so exact; the deadline of a last event may have no date."""
     seconds = to_seconds(time)
-    return seconds if round(seconds * MICROSECONDS) == time else to_iso(time)
+    return seconds if round(seconds * MICROSECONDS) == time or not EARLIEST <= time <= LATEST else to_iso(time)
