@@ -424,3 +424,14 @@ def test_a_state_that_could_not_be_stored_is_refused_before_the_run(fraud: Path,
     result = call(fraud, events(tmp_path, ["login", "c1", 1]), "--state", tmp_path / "none" / "state")
     assert (result.exit_code, result.stdout) == (ExitCode.INPUT, "")
     assert "no such folder" in result.stderr
+
+
+def test_a_field_of_json_lines_may_name_the_event(fraud: Path, tmp_path: Path) -> None:
+    login = {"kind": "login", "user": "c1", "at": 1}
+    pay = {"kind": "pay", "user": "c1", "amount": 20, "at": 2}
+    rows = events(tmp_path, login, pay)
+    assert call(fraud, rows, "--event", "kind").stdout == "fraud(c1) [1, 2]\n"
+    refused = call(fraud, rows, "--event", "knd")
+    assert (refused.exit_code, refused.stdout) == (ExitCode.INPUT, "")
+    assert "event='knd' is neither a column nor an event of the program\n  hint: did you mean kind?" in refused.stderr
+    assert refused.stderr.count("E602") == 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn, TypeAlias
 
 from etalis.errors import EtalisError
@@ -31,21 +32,33 @@ _SHAPE = 'a line looks like {"event": "a", "at": 1, "args": [2, "x"]}'
 
 def read_json_lines(lines: Iterable[str], source: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a stream of JSON texts, one per line; empty lines are passed over."""
-    check_event(reading)
-    records = Records(reading)
+    records, is_first = Records(reading), True
     for number, line in enumerate(lines, 1):
         text = line.rstrip("\r\n")
         if not text.strip():
             continue
-        yield read_row(_event, text, records, place=Place(source, number, text))
+        place = Place(source, number, text)
+        if is_first:
+            is_first = False
+            with suppress(ValueError, RecursionError):
+                _check_first(json.loads(text), reading)
+        yield read_row(_event, text, records, place=place)
 
 
 def read_records(rows: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:
     """Yield rows that are Python objects: dicts as JSON objects are, tuples and lists (name, attribute, ..., time)."""
-    check_event(reading)
     records = Records(reading)
     for number, row in enumerate(rows, 1):
+        if number == 1:
+            _check_first(row, reading)
         yield read_row(_read_record, row, records, place=Place(source, number))
+
+
+def _check_first(record: Any, reading: Reading) -> None:
+    """Refuse a source where `reading.event` is neither a field of its first record nor an event of the program."""
+    fields = tuple(record) if isinstance(record, Mapping) else ()
+    if find_event(fields, reading.event) is None:
+        check_event(reading, fields)
 
 
 def _event(text: str, records: Records, place: Place) -> Event:
@@ -211,6 +224,10 @@ def _take_name(record: dict[str, Any], reading: Reading, place: Place) -> str:
         return name
     if reading.event is None:
         raise place.refuse("E403", "the line names no event", _SHAPE)
+    try:
+        check_event(reading, tuple(record))
+    except EtalisError as error:
+        raise place.blame(error) from None
     return reading.event
 
 

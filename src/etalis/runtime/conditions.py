@@ -185,9 +185,7 @@ class Conditions:
         )
         first = error.problems[0]
         message = f"the {what} {print_term(test.goal)} of rule {rule} raised {first.message}"
-        found = ConditionError(
-            Problem("E501", message + (f" with {bound}" if bound else ""), test.goal.span, first.hint)
-        )
+        found = ConditionError(Problem("E501", message + (f" ({bound})" if bound else ""), test.goal.span, first.hint))
         found.kind = (rule, what, print_term(test.goal), first.code)
         return found
 
