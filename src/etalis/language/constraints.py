@@ -34,10 +34,10 @@ from etalis.language.syntax import (
     Term,
     Var,
 )
-from etalis.language.traversal import fold, names, postorder, subterms, variables
+from etalis.language.traversal import fold, names, postorder, variables
 from etalis.language.value_range import Known, number, same_value
 from etalis.language.wording import written
-from etalis.logic.functions import BINARY, CONSTANTS, UNARY
+from etalis.logic.functions import CONSTANTS
 
 NEVER_HOLDS = "W231"
 
@@ -191,21 +191,13 @@ class _State:
                 yield from self._computed(side)
 
     def _computed(self, term: Term) -> Iterator[Problem]:
-        """Yield the finding that something is computed with that is no number."""
-        for part in subterms(term):
-            if isinstance(part, Compound) and part.name not in (BINARY if len(part.args) == 2 else UNARY):
-                called = f"{part.name}({', '.join([*map(written, part.args), 'N'])})"
-                message = (
-                    f"{written(part)} is no number: {part.name} is not a function, so this is an error at every match"
-                )
-                yield Problem(NEVER_HOLDS, message, part.span, f"call it as a goal before: {called}")
-                return
+        """Yield the finding that something is computed with that is declared no number; what is no function is W220."""
         for v in variables(term):
             kind = self.known.get(v.name, _UNKNOWN).type
             if kind in ("string", "bool"):
                 message = f"{v.name} is declared {kind}, so computing with it is an error at every match"
                 hint = (
-                    f"declare it int or float, compare texts with @< or @>, or write atomnumber({v.name}, N) before it"
+                    f"declare it int or float, compare texts with @< or @>, or write atom_number({v.name}, N) before it"
                     if kind == "string"
                     else f"write {v.name} = true"
                 )

@@ -71,7 +71,8 @@ def _cause(node: Pattern, extents: Extents, occurrence: Occurrence) -> Iterator[
             if not occurrence.matching(node, makers):
                 heads = dict.fromkeys(pattern_text(rule.head) for rule in makers)
                 message = f"no rule makes {pattern_text(node)}, so it never occurs"
-                hint = f"the rules make {listing(list(heads)[:3])}{' and others' if len(heads) > 3 else ''}"
+                shown = listing([*list(heads)[:3], *(["others"] if len(heads) > 3 else [])])
+                hint = f"the rules make {shown}; if {kind(*kind_of(node))} is received too, declare it"
                 yield Problem("W228", message, node.span, hint)
         case Within(pattern=pattern, duration=window):
             whole = extents[id(pattern)]

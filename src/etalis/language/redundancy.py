@@ -149,22 +149,28 @@ def _fact(call: Call) -> Indicator | None:
 
 
 def _triggers(outline: Outline) -> Iterator[Problem]:
-    """Yield triggers for events that come from outside only, or that no rule makes like that."""
+    """Yield triggers for what no rule makes like that and, where there are no others, for received events.
+
+    Programs of the original list received events beside others, and lose nothing.
+    """
     raised = raised_events(outline)
     if raised is None:
         return
     heads: dict[Indicator, list[EventPattern]] = {}
     for rule in outline.rules:
         heads.setdefault(kind_of(rule.head), []).append(rule.head)
-    for item in (item for item in outline.program.items if isinstance(item, Trigger)):
+    triggers = [item for item in outline.program.items if isinstance(item, Trigger)]
+    received = outline.known - heads.keys() - raised
+    silent = all(triggered(item.pattern) in received for item in triggers)
+    for item in triggers:
         key = triggered(item.pattern)
         if key is None or key not in outline.known or key in raised:
             continue
         args = item.pattern.args if isinstance(item.pattern, Compound) and item.pattern.name != "/" else ()
-        if key not in heads:
+        if key in received and silent:
             message = f"{item.kind} reports nothing: {kind(*key)} is received, and only what rules make is reported"
             yield Problem("W237", message, item.span, f"make an event of it: seen_{key[0]}(...) <- {key[0]}(...).")
-        elif args and not any(all(map(may_match, args, head.args)) for head in heads[key]):
+        elif key in heads and args and not any(all(map(may_match, args, head.args)) for head in heads[key]):
             message = f"{item.kind} reports nothing: no rule makes a {kind(*key)} like that"
             yield Problem("W237", message, item.span, f"the rules make {_made(heads[key][0])}")
 
