@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time as clock
 from collections.abc import Callable, Iterator, Mapping
@@ -37,6 +36,7 @@ from etalis.logic.term import format_value, to_value
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.runtime.report import Report
+from etalis.temporal.plain import to_text
 
 Source = Annotated[
     str, typer.Argument(help="Table of events: a file, folder, pattern or address; - is standard input.")
@@ -154,7 +154,7 @@ def lines_of(found: Any) -> Iterator[str]:
     """Yield rows as JSON objects."""
     for batch in found.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
-            yield json.dumps(row, ensure_ascii=False, default=_to_text)
+            yield to_text(row, _to_text)
 
 
 def _to_text(value: Any) -> str:

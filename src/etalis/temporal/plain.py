@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from etalis.logic.term import Real, Struct, Value, decimal_text, to_value
@@ -18,26 +19,34 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _INFINITE = {math.inf: "1e999", -math.inf: "-1e999"}  # JSON has no name for them, but numbers that large
 
 
-def to_text(plain: Any) -> str:
+def to_text(plain: Any, default: Callable[[Any], Any] | None = None) -> str:
     """Write plain data as JSON; half of a surrogate pair, which no encoding has, is escaped.
+
+    `default` turns what is not plain into what is.
 
     >>> print(to_text({"é": 1}), to_text("\\ud800"), to_text([1.0, float("inf")]))
     {"é": 1} "\\ud800" [1.0, 1e999]
     """
     try:
-        text = json.dumps(plain, ensure_ascii=False, allow_nan=False)
-        return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(plain)
+        return _dump(plain, default)
     except ValueError:
-        return _write(plain)
+        return _write(plain, default)
 
 
-def _write(plain: Any) -> str:
-    """Write plain data that has infinite numbers in it."""
+def _dump(plain: Any, default: Callable[[Any], Any] | None) -> str:
+    text = json.dumps(plain, ensure_ascii=False, allow_nan=False, default=default)
+    return text if text.isascii() or not _SURROGATE.search(text) else json.dumps(plain, default=default)
+
+
+def _write(plain: Any, default: Callable[[Any], Any] | None) -> str:
+    """Write plain data that has infinite numbers in it, or what is no number, which is null."""
     if isinstance(plain, dict):
-        return f"{{{', '.join(f'{to_text(str(key))}: {_write(item)}' for key, item in plain.items())}}}"
+        return f"{{{', '.join(f'{to_text(str(key))}: {_write(item, default)}' for key, item in plain.items())}}}"
     if isinstance(plain, list | tuple):
-        return f"[{', '.join(map(_write, plain))}]"
-    return _INFINITE[plain] if isinstance(plain, float) and math.isinf(plain) else to_text(plain)
+        return f"[{', '.join(_write(item, default) for item in plain)}]"
+    if isinstance(plain, float) and not math.isfinite(plain):
+        return _INFINITE.get(plain, "null")
+    return _dump(plain, default)
 
 
 def to_plain(value: Value) -> Any:
