@@ -9,7 +9,13 @@ from etalis.outcomes import find_differences
 from etalis.testing.backends import outcome_of
 from treatments import TREATMENTS, Treatment
 
-RUNS = [(case, row) for case in all_cases() for row in TREATMENTS.values() if row.takes(case) and case.admits(row.name)]
+WARNED = {"semantics", "engine", "columns"}  # where the point of a case is a warning: what it finds is tried elsewhere
+RUNS = [
+    (case, row)
+    for case in all_cases()
+    for row in TREATMENTS.values()
+    if row.takes(case) and case.admits(row.name) and (row.name in WARNED or not case.warnings)
+]
 
 
 @pytest.mark.parametrize(("case", "treatment"), RUNS, ids=[f"{case.id}::{row.name}" for case, row in RUNS])
