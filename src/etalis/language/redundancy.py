@@ -16,6 +16,7 @@ from etalis.language.syntax import (
     Compound,
     Condition,
     Declare,
+    EventDeclaration,
     EventPattern,
     Pattern,
     Rule,
@@ -29,7 +30,10 @@ _TAKES_AWAY = frozenset({("retract", 1), ("retractall", 1), ("abolish", 1)})
 
 
 def check_redundancy(outline: Outline) -> Iterator[Problem]:
-    """Yield rules that stand twice, events that are paired with themselves, and facts and triggers in vain."""
+    """Yield that rules are missing or stand twice, events paired with themselves, and facts and triggers in vain."""
+    if all(isinstance(item, EventDeclaration) for item in outline.program.items):
+        place = outline.program.items[-1] if outline.program.items else outline.program
+        yield Problem("W239", "there are no rules, so nothing is ever found", place.span, "write Head <- Pattern.")
     yield from _twice(outline)
     for rule in outline.rules:
         yield from _paired_with_itself(rule)

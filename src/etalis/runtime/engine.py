@@ -184,7 +184,9 @@ class Engine:
         if self._outlet.busy:
             self._outlet.pending.append(given)
             return ()
-        return self._take(*given)
+        found = self._take(*given)
+        self._dead.tell_first()
+        return found
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))` or `a(card: c1, amount: 5)`."""

@@ -15,6 +15,8 @@ from etalis.temporal.plain import from_plain
 from etalis.temporal.record import are_places, drop_added, flatten, is_added, known_as
 from etalis.temporal.rim import check_times, to_interval
 
+_NAME_HINT = "give a name and attributes, push('a', 1, at=5); rows are taken by run([row]), tables by detect(table)"
+_ROW_HINT = 'a row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}; tables: detect(table)'
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
 
 
@@ -60,8 +62,7 @@ class Intake:
                 return _read_name(row[0]), self.values(row[0], row[1:-1], {}), start, end, stamp
             case {"event": str(), "at": _} | {"event": str(), "start": _, "end": _}:
                 return self._record(row)
-        hint = 'give (name, *attributes, at), an Event, or {"event": name, "at": time, ...}'
-        raise InputError(Problem("E306", f"not a row of events: {show(row)}", hint=hint))
+        raise InputError(Problem("E306", f"not a row of events: {show(row)}", hint=_ROW_HINT))
 
     def _record(self, row: Mapping[Any, Any]) -> Input:
         """Read an event that is written as a dict: its attributes by name, or in their places."""
@@ -154,7 +155,7 @@ def _read_name(name: Any) -> str:
         return name
     if isinstance(name, str):
         return str.__str__(name)
-    raise EventError(Problem("E306", f"{show(name)} is not the name of an event", hint="a name is a text"))
+    raise EventError(Problem("E306", f"{show(name)} is not the name of an event", hint=_NAME_HINT))
 
 
 def _read_stamp(at: Any) -> tuple[Stamp | None, int, int]:

@@ -82,6 +82,7 @@ class DeadLetters:
         self.letters: list[DeadLetter] = []
         self.causes: dict[str, tuple[DeadLetter, int]] = {}  # by cause the first one, and how many
         self._hand_on = hand_on
+        self._is_told = False
 
     def mark(self) -> Callable[[], None]:
         """Return what forgets those that come from now on."""
@@ -96,6 +97,14 @@ class DeadLetters:
     def are_handed_on(self) -> bool:
         """Whether someone takes them."""
         return self._hand_on is not None
+
+    def tell_first(self) -> None:
+        """Log, once, that something was not taken, where nobody else takes it."""
+        if self.count and not self._is_told and self._hand_on is None:
+            self._is_told = True
+            (cause, (letter, _)), *_ = self.causes.items()
+            message = "%s was not taken: %s (%s); this is said once, engine.report() counts"
+            _LOG.warning(message, letter.name, letter.reason, CAUSES[cause][1])
 
     def report_since(self, count: int) -> Iterator[Any]:
         """Log, as the end of a stream, how many came after the first so many, where nobody else takes them."""

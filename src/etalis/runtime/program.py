@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -10,7 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
@@ -44,6 +45,8 @@ from etalis.runtime.state import Reported
 from etalis.runtime.triggers import find_reported
 from etalis.temporal.event import Event
 
+_FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
+
 
 def compile(  # noqa: A001
     text: str,
@@ -66,6 +69,7 @@ def compile(  # noqa: A001
     (see `Program.register`). With `skip_broken`, rules and clauses that have errors are left out and named in
     `program.skipped`, each with a warning; errors of the whole, such as flags, are raised.
     """
+    _refuse_file(text)
     folder = None if imports is None else str(imports)
     reader = read or (read_nothing if imports is None else read_below(imports))
     return _compile(text, name, reader, folder, register or {}, flags, strict=strict, skips=skip_broken)
@@ -92,6 +96,15 @@ def compile_file(
         raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
     reader = read or read_below(where.parent if imports is None else imports, encoding)
     return _compile(text, str(where), reader, None, register or {}, flags, strict=strict, skips=skip_broken)
+
+
+def _refuse_file(text: Any) -> None:
+    """Refuse the name of a file in the place of a program."""
+    if isinstance(text, Path) or (isinstance(text, str) and _FILE_NAME.fullmatch(text)):
+        hint = "a program is a text; for a file, call etalis.compile_file"
+        raise ProgramError(Problem("E100", f"{text} is the name of a file, not a program", hint=hint))
+    if not isinstance(text, str):
+        raise TypeError(f"a program is a text, not {type(text).__name__}; for a file, call etalis.compile_file")
 
 
 def _compile(
@@ -142,6 +155,14 @@ class Program:
         from etalis.runtime.showing import show_program
 
         return show_program(self)
+
+    if not TYPE_CHECKING:  # for a type checker a program would have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where the methods of engines are."""
+            if not name.startswith("_") and hasattr(Engine, name):
+                raise AttributeError(f"a program has no {name}, its engines have: program.engine().{name}")
+            raise AttributeError(f"a program has no {name}")
 
     @property
     def problems(self) -> tuple[Problem, ...]:

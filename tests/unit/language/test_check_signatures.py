@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from etalis.language.check import check
-from etalis.language.syntax import EventDeclaration, Program
+from etalis.language.syntax import Clause, Const, EventDeclaration, Program
 from findings import brief, finding
 
 
@@ -97,13 +97,13 @@ def test_where_types_meet(rule: str, clash: bool) -> None:
 
 
 def test_declarations() -> None:
-    (found,) = check(Program((EventDeclaration("a", (("x", "integer"),)),)))
+    (found,) = check(Program((EventDeclaration("a", (("x", "integer"),)), Clause(Const("p")))))
     assert str(found) == "error E224: unknown type integer of the attribute x\n  hint: did you mean int?"
-    assert brief(":- event(a(x: int, x: int)).") == ["E225 a has two attributes named x"]
-    assert brief(":- event(a(x: int)). :- event(a(x: float)).") == [
+    assert brief(":- event(a(x: int, x: int)). p.") == ["E225 a has two attributes named x"]
+    assert brief(":- event(a(x: int)). :- event(a(x: float)). p.") == [
         "E225 a is declared twice, with different attributes"
     ]
-    assert brief(":- event(a(x: int)). :- event(a(x: int)).") == []
+    assert brief(":- event(a(x: int)). :- event(a(x: int)). p.") == []
 
 
 def test_event_that_looks_misspelt() -> None:

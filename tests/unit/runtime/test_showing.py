@@ -25,7 +25,7 @@ def test_a_program_says_what_it_is() -> None:
     assert "2 rules, reads a/1, b/1" in shown
     assert "W209" in shown
     assert "<svg" in program._repr_html_()
-    assert repr(etalis.compile("")) == "<Program: 0 rules>"
+    assert repr(etalis.compile("p(1).")) == "<Program: 0 rules>"
     assert "<svg" not in etalis.compile("")._repr_html_()
 
 
