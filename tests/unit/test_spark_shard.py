@@ -168,7 +168,7 @@ def test_errors_of_conditions_are_listed_apart() -> None:
     assert shard(text, columns, rows) == []
     found = shard(text, columns, rows, run=run_errors)
     assert [r["code"] for r in found] == ["E501", "E501"]
-    assert "with X = x" in found[0]["message"]
+    assert "(X = x)" in found[0]["message"]
 
 
 REFUSED: dict[str, tuple[str, dict[str, str], list[Row], str]] = {
