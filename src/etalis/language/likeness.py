@@ -33,9 +33,9 @@ def fits(rule: Rule, label: str, wanted: Rule | str) -> bool:
     """
     if isinstance(wanted, str):
         return label == wanted
-    if wanted.label is None:
-        return is_same_rule(rule, wanted)
-    return label == wanted.label and _is_instance(_plain(wanted), _plain(rule), {})
+    if wanted.label not in (None, label):
+        return False
+    return is_same_rule(rule, wanted) or (wanted.label is not None and _is_instance(_plain(wanted), _plain(rule), {}))
 
 
 def _is_instance(one: object, of: object, values: dict[str, object]) -> bool:
