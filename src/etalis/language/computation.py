@@ -54,9 +54,9 @@ def check_computation(outline: Outline) -> Iterator[Problem]:
         if call.name in _COMPUTING:
             yield from _uncomputed(call, bound)
         elif call.indicator in COMPARISONS:
-            yield from _not_numbers(call, call.args)
+            yield from _not_numbers(call, call.args, outline)
         elif call.name == "is":
-            yield from _not_numbers(call, call.args[1:])
+            yield from _not_numbers(call, call.args[1:], outline)
 
 
 def _calls(outline: Outline) -> Iterator[tuple[Call, Names]]:
@@ -122,7 +122,7 @@ def _exact_number(call: Call) -> Iterator[Problem]:
             return
 
 
-def _not_numbers(call: Call, several: tuple[Term, ...]) -> Iterator[Problem]:
+def _not_numbers(call: Call, several: tuple[Term, ...], outline: Outline) -> Iterator[Problem]:
     """Yield the words and unknown functions in what is computed."""
     waiting = list(reversed(several))
     while waiting:
@@ -133,7 +133,9 @@ def _not_numbers(call: Call, several: tuple[Term, ...]) -> Iterator[Problem]:
                 yield Problem("W220", f"{written(term)} is a difference of numbers, no date", term.span, hint)
             case Const(value=str() as word) if word not in CONSTANTS:
                 message = f"{written(term)} is no number, so `{call.name}` can compute nothing with it"
-                yield Problem("W220", message, term.span or call.span, _instead_of_word(call, word))
+                asked = (word, 1) in outline.predicates
+                hint = f"ask for its value first: {word}(V), and use V" if asked else _instead_of_word(call, word)
+                yield Problem("W220", message, term.span or call.span, hint)
             case Compound(name=name, args=args) if name not in (
                 BINARY if len(args) == 2 else UNARY if len(args) == 1 else ()
             ):
