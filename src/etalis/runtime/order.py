@@ -100,9 +100,9 @@ class DeadLetters:
 
     def tell_first(self) -> None:
         """Log, once, that something was not taken, where nobody else takes it."""
-        if self.count and not self._is_told and self._hand_on is None:
+        if self.causes and not self._is_told and self._hand_on is None:
             self._is_told = True
-            (cause, (letter, _)), *_ = self.causes.items()
+            cause, (letter, _) = next(iter(self.causes.items()))
             message = "%s was not taken: %s (%s); this is said once, engine.report() counts"
             _LOG.warning(message, letter.name, letter.reason, CAUSES[cause][1])
 
