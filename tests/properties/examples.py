@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import settings
 
 AT_NIGHT = settings.get_profile("nightly").max_examples
+IS_NIGHT = settings.default.max_examples >= AT_NIGHT
 
 
 def by_day(part: int) -> settings:
     """Divide the number of examples, but not at night."""
     most = settings.default.max_examples
-    return settings(max_examples=most if most >= AT_NIGHT else most // part)
+    return settings(max_examples=most if IS_NIGHT else most // part)

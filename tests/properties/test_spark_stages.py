@@ -16,6 +16,7 @@ from etalis.language.effects import find_unplanned
 from etalis.spark.batch import Plan
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.plain import to_plain
+from properties.examples import IS_NIGHT
 from properties.layers import layered_programs, layered_streams
 from spark_shuffle import Found, plan_events, run_shuffled
 
@@ -120,7 +121,8 @@ def planned(case: Case, policy: str | None, shards: int) -> tuple[Plan, list[Eve
 @pytest.mark.parametrize("shards", SHARDS)
 def test_cases(shards: int) -> None:
     wrong, ran, several = [], 0, 0
-    for case in filter(is_flat, all_cases()):
+    part = slice(None) if IS_NIGHT else slice(SHARDS.index(shards), None, len(SHARDS))
+    for case in filter(is_flat, all_cases()[part]):
         for policy in case.policies:
             run = planned(case, policy, shards)
             if run is None:
@@ -144,5 +146,5 @@ def test_cases(shards: int) -> None:
             if got != wanted:
                 wrong.append(f"{case.id} ({policy}): {got} instead of {wanted}")
     assert not wrong, "\n".join(wrong)
-    assert ran > 300
-    assert several > 10 or shards == 1
+    assert ran > 150
+    assert several > 5 or shards == 1
