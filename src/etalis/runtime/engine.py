@@ -84,7 +84,6 @@ class Engine:
         self._failures = Failures(on_error)
         self._outlet = Outlet(self._take, keeps=program.settings.store_fired_events)
         self._graphs = program.graphs.copied()
-        self._intake = Intake(program.signatures, clock, program.implied)
         solver = program.solver(output or _print, self._tell_time)
         self._course = Course(program, self._change_rules)
         install_goals(solver.database, self._course, program.tree)
@@ -92,6 +91,7 @@ class Engine:
             show_history(solver.database, self._outlet.history)
         self._breaker = Breaker(program.settings.max_rule_failures)
         self._evidence = Evidence(by_stores=not program.settings.corrects)
+        self._intake = Intake(program.signatures, clock, program.implied, self._evidence.shown)
         make_rules = partial(
             RuleSet, program, solver, policy=policy, parts=parts, breaker=self._breaker, evidence=self._evidence
         )

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from typing import Any
 
 from etalis.plan import algebra as p
+from etalis.temporal.event import Shown
 
 Kind = tuple[str, int]
 
@@ -47,6 +48,7 @@ class Evidence:
         self.by_stores = by_stores
         self._parts: dict[Hashable, Mark] = {}
         self._kinds: dict[Kind, Mark] = {}
+        self.shown = Shown()
         self.nodes: set[p.Node] = set()  # that have matched over columns
         self.types: dict[Kind, tuple[str, ...]] = {}  # of attributes that came in columns
         self.unread: Counter[tuple[str, int | None]] = Counter()  # no number of attributes where rows do not tell it

@@ -21,7 +21,7 @@ from etalis.runtime.network import PlannedRule
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State
 from etalis.runtime.terms import build
 from etalis.runtime.triggers import find_raised, find_reported
-from etalis.temporal.event import Event, new_event
+from etalis.temporal.event import Event, Shown, new_event
 
 Names = dict[str, str]
 
@@ -31,7 +31,7 @@ class Heads:
 
     def __init__(
         self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
-        triggers: Sequence[s.Trigger], parts: bool, made: dict[tuple[str, int], Made] | None = None,
+        triggers: Sequence[s.Trigger], parts: bool, shown: Shown, made: dict[tuple[str, int], Made] | None = None,
     ) -> None:  # fmt: skip
         self.state = state
         self.conditions = conditions
@@ -39,6 +39,7 @@ class Heads:
         self.triggers = triggers
         self._raised: dict[tuple[str, int], Reported] = {}
         self.parts = parts
+        self.shown = shown
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
         self.makers: Counter[tuple[str, int]] = Counter()
@@ -51,7 +52,8 @@ class Heads:
             key = (event.name, len(event.args))
             made = self.made.setdefault(key, Made())
             names = self.attributes.get(key) or name_attributes([event], {})[key]  # the one, of a rule that came later
-            self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
+            kind = self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
+            kind.shown = self.shown
         return self.kinds[rule.number]
 
     def reported(self, name: str, arity: int) -> Reported:

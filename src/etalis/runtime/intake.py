@@ -10,10 +10,10 @@ from etalis.language.attributes import Notes, Signature, arrange, convert, find_
 from etalis.logic.scalars import show
 from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
-from etalis.temporal.event import Event, Retraction
+from etalis.temporal.event import Event, Retraction, Shown
 from etalis.temporal.plain import from_plain
 from etalis.temporal.record import are_places, drop_added, flatten, is_added, known_as
-from etalis.temporal.rim import check_times, to_interval
+from etalis.temporal.rim import are_dates, check_times, to_interval
 
 _NAME_HINT = "give a name and attributes, push('a', 1, at=5); rows are taken by run([row]), tables by detect(table)"
 _ROW_HINT = 'a row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}; tables: detect(table)'
@@ -24,11 +24,13 @@ class Intake:
     """Reads events by the signatures of a program; those that come without a time get the clock's."""
 
     def __init__(
-        self, signatures: Mapping[str, Signature], clock: Callable[[], Any] | None, implied: Collection[str] = ()
-    ) -> None:
+        self, signatures: Mapping[str, Signature], clock: Callable[[], Any] | None, implied: Collection[str] = (),
+        shown: Shown | None = None,
+    ) -> None:  # fmt: skip
         self.signatures = signatures
         self.clock = clock
         self.implied = implied
+        self.shown = shown or Shown()
         self.notes = Notes()
 
     def event(self, name: str | Event, args: tuple[Any, ...], named: dict[str, Any], at: Any) -> Input:
@@ -41,7 +43,7 @@ class Intake:
         name = _read_name(name)
         if at is None:
             at = self._read_clock(name)
-        stamp, start, end = _read_stamp(at)
+        stamp, start, end = self._read_stamp(at)
         if name in self.implied:
             if args:
                 raise refuse_order(name, self.signatures[name])
@@ -53,10 +55,11 @@ class Intake:
         match row:
             case Event():
                 start, end = check_times(row.start_time, row.end_time)
+                self.shown.dates |= row.kind.shown.dates
                 placed = place_event(row, self.signatures.get(row.name, ()))
                 return row.name, self.values(row.name, placed, {}), start, end, None
             case tuple() if row and isinstance(row[0], str) and len(row) > 1:
-                stamp, start, end = _read_stamp(row[-1])
+                stamp, start, end = self._read_stamp(row[-1])
                 if row[0] in self.implied:
                     raise refuse_order(row[0], self.signatures[row[0]])
                 return _read_name(row[0]), self.values(row[0], row[1:-1], {}), start, end, stamp
@@ -71,9 +74,9 @@ class Intake:
         known = [attribute for attribute, _ in self.signatures.get(name, ())]
         is_result = False
         if "at" in fields:
-            stamp, start, end = _read_stamp(fields.pop("at"))
+            stamp, start, end = self._read_stamp(fields.pop("at"))
         else:
-            stamp, start, end = _read_stamp((fields.pop("start"), fields.pop("end")))
+            stamp, start, end = self._read_stamp((fields.pop("start"), fields.pop("end")))
             is_result = is_added(fields, known)
             if is_result:
                 drop_added(fields, known)
@@ -88,6 +91,11 @@ class Intake:
             raise refuse_order(name, self.signatures[name])
         named = {known_as(field, known): from_plain(value) for field, value in fields.items()}
         return name, self.values(name, args, self._without_surplus(name, named)), start, end, stamp
+
+    def _read_stamp(self, at: Any) -> tuple[Stamp | None, int, int]:
+        if not self.shown.dates and are_dates(at.at if isinstance(at, Stamp) else at):
+            self.shown.dates = True
+        return _read_stamp(at)
 
     def takes_back(self, row: Any) -> bool:
         """Tell whether a row says that an event did not occur."""

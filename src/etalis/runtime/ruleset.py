@@ -88,7 +88,9 @@ class RuleSet:
         self.solver = solver
         limited = solver.within(goal_limits(program.settings))
         self.conditions = Conditions(limited, report, breaker, (lambda: self.state.now) if replays else None)
-        self.heads = Heads(self.state, self.conditions, program.attributes, program.triggers, parts, made)
+        self.heads = Heads(
+            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made
+        )
         self.rules: list[Pair] = []
         self.ticks: list[Tick] = []
         self.learned = knowledge_changes(program.tree)

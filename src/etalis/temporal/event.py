@@ -21,23 +21,36 @@ from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
 from etalis.temporal.plain import from_plain, to_plain, to_text
 from etalis.temporal.record import open_record
-from etalis.temporal.rim import to_interval
+from etalis.temporal.rim import are_dates, to_interval
 
 _item = tuple.__getitem__
 new_event = tuple.__new__  # of a class of events and what stands in one
 _SHOWN_PARTS, _SHOWN_TEXT = 100, 300
 
 
+class Shown:
+    """How the times of an engine's events are written: as dates, once a date has come in."""
+
+    __slots__ = ("dates",)
+
+    def __init__(self, *, dates: bool = False) -> None:
+        self.dates = dates
+
+
+AS_SECONDS, AS_DATES = Shown(), Shown(dates=True)
+
+
 class Kind:
     """What the events of one head, or of one input name and arity, have in common."""
 
-    __slots__ = ("arity", "attributes", "name", "rule")
+    __slots__ = ("arity", "attributes", "name", "rule", "shown")
 
     def __init__(self, name: str, arity: int, rule: str | None = None, attributes: tuple[str, ...] = ()) -> None:
         self.name = name
         self.arity = arity
         self.rule = rule
         self.attributes = attributes
+        self.shown = AS_SECONDS
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -70,16 +83,20 @@ class Event(tuple[Any, ...]):
         Times are those that `push` takes: seconds, datetimes, text of ISO 8601, a pair (start, end).
 
         >>> Event("withdrawal", "c1", 20.0, at=0), Event("trip", car="x", start=0, end="1970-01-01T00:00:05Z")
-        (withdrawal(c1, 20.0) [0, 0], trip(x) [0, 5])
+        (withdrawal(c1, 20.0) [0, 0], trip(x) [1970-01-01T00:00:00Z, 1970-01-01T00:00:05Z])
         """
         if not isinstance(name, str):
             raise EventError(Problem("E306", f"{show(name)} is not the name of an event", hint="a name is a text"))
         if args and named:
             hint = "give all attributes by position, or all by name"
             raise EventError(Problem("E302", f"{name}: some attributes have names and some have none", hint=hint))
-        begin, stop = to_interval(_one_time(name, at, start, end))
+        time = _one_time(name, at, start, end)
+        begin, stop = to_interval(time)
         values = [to_value(given) for given in args or named.values()]
-        return new_event(cls, (stop, begin, Kind(str.__str__(name), len(values), None, tuple(named)), *values))
+        kind = Kind(str.__str__(name), len(values), None, tuple(named))
+        if are_dates(time):
+            kind.shown = AS_DATES
+        return new_event(cls, (stop, begin, kind, *values))
 
     @staticmethod
     def make(
@@ -267,7 +284,9 @@ class Event(tuple[Any, ...]):
         return hash(self._identity())
 
     def __repr__(self) -> str:
-        return f"{self.atom} [{self.start}, {self.end}]"
+        is_date = self.kind.shown.dates and EARLIEST <= self.start_time <= self.end_time <= LATEST
+        start, end = map(to_iso, (self.start_time, self.end_time)) if is_date else (self.start, self.end)
+        return f"{self.atom} [{start}, {end}]"
 
     def __format__(self, spec: str) -> str:
         """Write the event, with `iso` its times as dates in UTC; other specifications are those of text.

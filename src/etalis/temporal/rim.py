@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 from etalis.errors import EventError, Problem
@@ -27,6 +28,13 @@ def to_interval(at: Any) -> tuple[int, int]:
         hint = "give (start, end), start first"
         raise EventError(Problem("E304", f"an interval that ends before it starts: {show(at)}", hint=hint))
     return start, end
+
+
+def are_dates(at: Any) -> bool:
+    """Tell whether one of the times in `at` is no number: a datetime, a date, or its text."""
+    if at.__class__ is int or at.__class__ is float:
+        return False
+    return any(not isinstance(each, Number) for each in (at if isinstance(at, tuple | list) else (at,)))
 
 
 def check_times(start: int, end: int) -> tuple[int, int]:

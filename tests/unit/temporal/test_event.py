@@ -157,3 +157,19 @@ def test_an_event_that_is_taken_back_comes_back_as_such() -> None:
     assert back.to_dict()["sign"] == -1
     assert Event.from_dict(back.to_dict()) == back
     assert Event.from_dict(back.to_dict()) != back.reported
+
+
+def test_times_are_written_as_they_came() -> None:
+    engine = etalis.compile("d(X) <- (a(X) seq b(X)) within 1 min.").engine(policy="unrestricted")
+    engine.push("a", 1, at=0)
+    assert str(engine.push("b", 1, at=5)[0]) == "d(1) [0, 5]"
+    engine.push("a", 2, at=10)
+    (dated,) = engine.push("b", 2, at=datetime(1970, 1, 1, 0, 0, 15, tzinfo=UTC))
+    assert str(dated) == "d(2) [1970-01-01T00:00:10Z, 1970-01-01T00:00:15Z]"
+    assert dated.to_dict()["end"] == 15
+    other = etalis.compile("d(X) <- a(X).").engine()
+    assert (
+        str(*other.push(Event("a", 1, at="1970-01-01T00:00:01Z")))
+        == "d(1) [1970-01-01T00:00:01Z, 1970-01-01T00:00:01Z]"
+    )
+    assert str(*etalis.compile("d(X) <- a(X).").engine().push("a", 1, at=(1, 2.5))) == "d(1) [1, 2.5]"
