@@ -153,6 +153,8 @@ def _instead_of_word(call: Call, word: str) -> str:
     compared = f"words are compared by {sign}: {written(a)} {sign} {written(b)}"
     if word[:1].isdigit() and word.replace(".", "", 1).isdigit():
         return f"a number has no quotes: {word}"
+    if word[:4].isdigit() and word[4:5] == "-":
+        return f"{compared}; a declared time is a number: write its seconds since 1970"
     if word in ("null", "true", "false") or not word.isidentifier():
         return compared
     return f"a variable begins with a capital letter: {word[:1].upper() + word[1:]}; {compared}"

@@ -163,9 +163,7 @@ class _State:
                 yield from self._compute(goal, left, right)
 
     def _compare(self, goal: Compound, name: str, left: Term, right: Term) -> Iterator[Problem]:
-        wrong = next(
-            (p for side, other in ((left, right), (right, left)) for p in self._texts(side, other, name)), None
-        )
+        wrong = next((problem for side in (left, right) for problem in self._computed(side)), None)
         if wrong is not None:
             yield wrong
             return
@@ -181,17 +179,8 @@ class _State:
             case Const(value=int() | float() as bound), Var():
                 yield from self._limit(goal, right.name, _MIRROR[name], number(bound))
 
-    def _texts(self, side: Term, other: Term, name: str) -> Iterator[Problem]:
-        """Yield the finding that something compared by value can only be a text."""
-        match side:
-            case Const(value=str() as text) if text not in CONSTANTS:
-                is_time = isinstance(other, Var) and self.known.get(other.name, _UNKNOWN).type == "time"
-                yield _text_compared(side, text, other, name, is_time=is_time)
-            case _:
-                yield from self._computed(side)
-
     def _computed(self, term: Term) -> Iterator[Problem]:
-        """Yield the finding that something is computed with that is declared no number; what is no function is W220."""
+        """Yield that something is computed with that is declared no number; words and what is no function are W220."""
         for v in variables(term):
             kind = self.known.get(v.name, _UNKNOWN).type
             if kind in ("string", "bool"):
@@ -273,19 +262,6 @@ class _State:
             ):
                 hint = f"give the result a name of its own: New{x} is {written(right)}"
                 yield _never(goal, f"{x} has a value already, which is not one more or less than itself", hint)
-
-
-def _text_compared(term: Term, text: str, other: Term, name: str, *, is_time: bool) -> Problem:
-    shown = written(term)
-    message = f"{shown} is a text, and {name} compares numbers: an error at every match"
-    if text.lstrip("-").replace(".", "", 1).isdigit():
-        return Problem(NEVER_HOLDS, message, term.span, f"write {text} without quotes")
-    if is_time:
-        return Problem(NEVER_HOLDS, message, term.span, "a time is a number: write its seconds since 1970")
-    by_order = {"<": "@<", ">": "@>", "=<": "@=<", ">=": "@>=", "=:=": "==", "=\\=": "\\=="}[name]
-    return Problem(
-        NEVER_HOLDS, message, term.span, f"compare texts with {by_order}: {written(other)} {by_order} {shown}"
-    )
 
 
 def _never(goal: Compound, why: str, hint: str = "correct the condition, or leave out the rule") -> Problem:

@@ -204,6 +204,7 @@ class Course:
     def _raise(self, step: Occur, out: list[Raw]) -> None:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
         kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
+        kind.shown = self.rules.heads.shown
         raw = (step.end, step.start, kind, *step.args)
         self.count(1, raw)
         if self.rules.heads.reports_raised(step.name, step.args):
