@@ -189,7 +189,8 @@ def wait_for(folder: Path, batch: int, driver: subprocess.Popen[bytes]) -> None:
     """Wait until a batch has begun to write its state, or the driver has ended."""
     pause = threading.Event()
     for _ in range(PATIENCE * 50):
-        if any((folder / "state").glob(f"*/*/*/{batch}.state*")) or driver.poll() is not None:
+        begun = (path for hidden in ("", ".") for path in folder.glob(f"state/*/*/*/{hidden}{batch}.state*"))
+        if any(begun) or driver.poll() is not None:
             return
         pause.wait(0.02)
     raise SystemExit(f"batch {batch} does not come:\n{(folder / 'driver.log').read_text()[-4000:]}")
@@ -227,7 +228,11 @@ def check(stream: Poisoned, folder: Path) -> str:
     )
     letters = list(found_letters(folder))
     counts = Counter(letter for letter, _ in letters)
-    assert counts == Counter(stream.letters.keys()), "dead letters are missing, or more"
+    due = Counter(stream.letters.keys())
+    assert counts == due, (
+        f"{sum((due - counts).values())} dead letters are missing, {sum((counts - due).values())} more: "
+        f"{list(due - counts)[:3]}, {list(counts - due)[:3]}"
+    )
     wrong = [reason for letter, reason in letters if not _fits(reason, stream.letters[letter])]
     assert not wrong, f"other reasons than expected: {wrong[:3]}"
     by_cause = Counter(cause for _, _, cause in counts)

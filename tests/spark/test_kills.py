@@ -170,7 +170,7 @@ def wait_for_batch(home: Path, batch: int, driver: subprocess.Popen[str]) -> boo
     """Wait until a batch has begun to write its state; False if the driver has ended first."""
     pause = threading.Event()
     for _ in range(PATIENCE * 50):
-        if any(home.glob(f"state/*/*/*/{batch}.state*")):
+        if any(path for hidden in ("", ".") for path in home.glob(f"state/*/*/*/{hidden}{batch}.state*")):
             return True
         if driver.poll() is not None:
             return False

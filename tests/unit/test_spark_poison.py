@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import random
 import re
 from dataclasses import replace
@@ -130,6 +131,24 @@ def test_poison_changes_nothing_for_clean_rows(tmp_path: Path, seed: int) -> Non
     wanted = [*engine.run(events), *engine.close()]
     assert sorted(r["match_id"] for r in found) == sorted(event.id for event in wanted)
     assert len(found_letters(tmp_path)) == len(bad)
+
+
+def test_a_file_that_a_killed_writer_leaves_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may end after a file is written beside its place and before it is put there."""
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    stream = make(tmp_path, shards=1)
+    stream.run(0, [row("a", 1)])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", killed)
+        with pytest.raises(KeyboardInterrupt):
+            stream.run(1, BAD)
+    assert any((tmp_path / "late").iterdir())
+    for batch in range(1, 6):
+        stream.run(batch, BAD if batch == 1 else [])
+    assert len(found_letters(tmp_path)) == len(BAD)
 
 
 def test_a_bad_row_on_arrival_is_a_dead_letter(tmp_path: Path) -> None:

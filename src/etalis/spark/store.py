@@ -101,9 +101,9 @@ class Store:
         """Remove the versions that no restart can need, once the version of a batch is written."""
         folder = self._folder(place)
         for info in self.files.get_file_info(fs.FileSelector(folder)):
-            number, _, rest = info.base_name.partition(".")
+            number = info.base_name.removeprefix(".").partition(".")[0]  # hidden: left by a writer that was killed
             if info.type == fs.FileType.File and number.isdecimal() and int(number) <= batch - KEPT:
-                remove(self.files, f"{folder}/{number}.{rest}")
+                remove(self.files, f"{folder}/{info.base_name}")
 
     def agree(self, place: Place, manifest: Mapping[str, Any], batch: int) -> None:
         """Write down how a stage is parted, or refuse to go on if it was parted in another way.
@@ -227,9 +227,12 @@ def open_folder(uri: str) -> tuple[fs.FileSystem, str]:
 
 
 def write_whole(files: fs.FileSystem, path: str, data: bytes) -> None:
-    """Write a file whole or not at all, in the place of any that is there; several may do so at once."""
-    folder = path.rpartition("/")[0]
-    aside = f"{path}.{uuid4().hex}"
+    """Write a file whole or not at all, in the place of any that is there; several may do so at once.
+
+    A writer that is killed leaves a hidden file, which readers of folders pass over.
+    """
+    folder, _, name = path.rpartition("/")
+    aside = f"{folder}/.{name}.{uuid4().hex}"
     files.create_dir(folder, recursive=True)
     if isinstance(files, fs.LocalFileSystem):
         with open(aside, "wb") as file:
