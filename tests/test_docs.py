@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import etalis
-from etalis.cli_knowledge import NOTHING, Given
+from etalis.cli.knowledge import NOTHING, Given
 from etalis.formats import Reading, feed, read
 from etalis.testing import Case, check_case, find_cases
 

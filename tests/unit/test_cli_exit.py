@@ -117,7 +117,7 @@ if FULL.exists():
 
 
 FAULT = """
-import etalis.cli, etalis.cli_check as c
+import etalis.cli, etalis.cli.check as c
 def f(*_, **__): raise KeyError('what')
 c.load = f
 etalis.cli.main()

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 import etalis
 from etalis.cli import ExitCode, app
-from etalis.cli_letters import FIRST
+from etalis.cli.dead_letters import FIRST
 
 PROGRAM = ":- event(a(x: int)). pair(X, Y) <- (a(X) seq b(Y)) within 60. late(X) <- a(X) seq (not b(_) within 10)."
 PAIRED = ["pair(1, 2) [0, 1]"]

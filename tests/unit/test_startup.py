@@ -38,7 +38,7 @@ def test_importing_the_package_loads_next_to_nothing() -> None:
 def test_help_loads_no_command() -> None:
     loaded = modules_after("from etalis.cli import main; main()", "--help")
     ours = {name for name in loaded if name.startswith("etalis")}
-    assert ours == {"etalis", "etalis.lazy", "etalis.cli", "etalis.cli_exit", "etalis.errors"}
+    assert ours == {"etalis", "etalis.lazy", "etalis.cli", "etalis.cli.exit_codes", "etalis.errors"}
     assert not loaded & (HEAVY | {"rich"})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis.cli_run import read_ahead
+from etalis.cli.run import read_ahead
 from etalis.errors import ProgramError
 from etalis.language.flags import settings
 from etalis.language.syntax import Program

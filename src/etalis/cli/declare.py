@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from etalis.cli_report import EventName, TimeColumn, reporting
+from etalis.cli.common import EventName, TimeColumn, reporting
 
 Table = Annotated[str, typer.Argument(help="Table: a file, folder, pattern or address; - is standard input.")]
 

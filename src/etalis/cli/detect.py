@@ -14,11 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from etalis.cli_exit import ExitCode
-from etalis.cli_findings import Strict, show_failures, show_findings
-from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.cli_letters import Letters
-from etalis.cli_report import (
+from etalis.cli.common import (
     Encoding,
     EventName,
     Policy,
@@ -31,6 +27,10 @@ from etalis.cli_report import (
     load,
     reporting,
 )
+from etalis.cli.dead_letters import Letters
+from etalis.cli.exit_codes import ExitCode
+from etalis.cli.findings import Strict, show_failures, show_findings
+from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.errors import InputError, Problem
 from etalis.logic.term import format_value, to_value
 from etalis.runtime.engine import Engine

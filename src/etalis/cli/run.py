@@ -18,12 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from etalis.cli_detect import State, open_engine, put
-from etalis.cli_exit import ExitCode
-from etalis.cli_findings import Failing, Strict, show_failures, show_findings
-from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.cli_letters import Letters
-from etalis.cli_report import (
+from etalis.cli.common import (
     Encoding,
     EventName,
     Format,
@@ -40,8 +35,13 @@ from etalis.cli_report import (
     one_of,
     reporting,
 )
-from etalis.cli_show import Tally, show, show_progress, show_timeline
-from etalis.cli_stream import NO_BOUND, Stopping, Stream, stopping, wall_clock
+from etalis.cli.dead_letters import Letters
+from etalis.cli.detect import State, open_engine, put
+from etalis.cli.event_source import NO_BOUND, Stopping, Stream, stopping, wall_clock
+from etalis.cli.exit_codes import ExitCode
+from etalis.cli.findings import Failing, Strict, show_failures, show_findings
+from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli.output import Tally, show, show_progress, show_timeline
 from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of

@@ -17,7 +17,7 @@ from itertools import islice
 
 import typer
 
-from etalis.cli_report import in_time_order
+from etalis.cli.common import in_time_order
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, Item, Reading, Row, format_of, in_order, parser_of, read
 from etalis.formats.live import Followed, Reader, Stop, arrive, parse_input

@@ -17,17 +17,17 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 import etalis
-from etalis.cli_exit import ExitCode, flush_output, tell_error
+from etalis.cli.exit_codes import ExitCode, flush_output, tell_error
 
 COMMANDS = {
-    "run": ("etalis.cli_run:run", "Run a program on a stream and show the complex events in it."),
-    "detect": ("etalis.cli_detect:detect", "Find the complex events in a table, over columns."),
-    "check": ("etalis.cli_check:check", "Report every problem of a program: code, place, hint."),
-    "test": ("etalis.cli_cases:run_cases", "Run case files: programs, events, and what they must detect."),
-    "explain": ("etalis.cli_check:explain", "Show how a program is run: its plan, a picture of it, its code."),
-    "compare": ("etalis.cli_compare:compare", "Show which matches a changed program gains and loses."),
-    "declare": ("etalis.cli_declare:declare", "Print declarations that fit a table."),
-    "pipeline": ("etalis.cli_pipeline:app", "Run programs on Spark from a file."),
+    "run": ("etalis.cli.run:run", "Run a program on a stream and show the complex events in it."),
+    "detect": ("etalis.cli.detect:detect", "Find the complex events in a table, over columns."),
+    "check": ("etalis.cli.check:check", "Report every problem of a program: code, place, hint."),
+    "test": ("etalis.cli.cases:run_cases", "Run case files: programs, events, and what they must detect."),
+    "explain": ("etalis.cli.check:explain", "Show how a program is run: its plan, a picture of it, its code."),
+    "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
+    "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),
+    "pipeline": ("etalis.cli.pipeline:app", "Run programs on Spark from a file."),
 }
 MEANT = {".etalis": "run", ".case": "test", ".toml": "pipeline run"}  # where a file stands in the place of a command
 __all__ = ["COMMANDS", "ExitCode", "app", "main"]

@@ -14,8 +14,8 @@ from typing import Annotated
 import typer
 
 from etalis.cases import Case, find_case_files, read_cases
-from etalis.cli_exit import ExitCode
-from etalis.cli_report import Policy, count, one_of, reporting
+from etalis.cli.common import Policy, count, one_of, reporting
+from etalis.cli.exit_codes import ExitCode
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.testing.assertions import case_differences, head_line
 from etalis.testing.backends import BACKENDS, Backend, find_backend

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from etalis.cli_exit import ExitCode
-from etalis.cli_findings import Strict, show_findings
-from etalis.cli_report import count, end_with, reporting
+from etalis.cli.common import count, end_with, reporting
+from etalis.cli.exit_codes import ExitCode
+from etalis.cli.findings import Strict, show_findings
 from etalis.errors import InputError, Problem
 from etalis.runtime.counted import report_counts
 

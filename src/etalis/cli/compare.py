@@ -10,11 +10,7 @@ from typing import Annotated
 
 import typer
 
-from etalis.cli_exit import ExitCode
-from etalis.cli_findings import show_failures
-from etalis.cli_knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.cli_letters import Letters
-from etalis.cli_report import (
+from etalis.cli.common import (
     EventName,
     Format,
     Policy,
@@ -27,6 +23,10 @@ from etalis.cli_report import (
     load,
     reporting,
 )
+from etalis.cli.dead_letters import Letters
+from etalis.cli.exit_codes import ExitCode
+from etalis.cli.findings import show_failures
+from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.formats import feed, in_order, read
 from etalis.formats.row import reading_of
 from etalis.formats.seen import Seen

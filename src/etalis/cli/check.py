@@ -9,9 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import etalis
-from etalis.cli_exit import ExitCode
-from etalis.cli_knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
-from etalis.cli_report import (
+from etalis.cli.common import (
     Encoding,
     Output,
     Policy,
@@ -22,6 +20,8 @@ from etalis.cli_report import (
     reporting,
     write_text,
 )
+from etalis.cli.exit_codes import ExitCode
+from etalis.cli.knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.errors import Problem, ProgramError
 
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any, TypeVar, assert_never
 import typer
 
 import etalis
-from etalis.cli_exit import ExitCode, discard_output
-from etalis.cli_knowledge import Given
+from etalis.cli.exit_codes import ExitCode, discard_output
+from etalis.cli.knowledge import Given
 from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS

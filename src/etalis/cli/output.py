@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from etalis.cli_report import Output, count
+from etalis.cli.common import Output, count
 from etalis.errors import InputError, Problem
 from etalis.formats import Item, Row, write
 from etalis.formats.written import TimeForm, json_of, moment_of, text_of

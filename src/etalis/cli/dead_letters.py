@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from etalis.cli_report import count
+from etalis.cli.common import count
 from etalis.errors import InputError, Problem
 from etalis.formats import Bad, Item, Place, Row
 from etalis.formats.row import show_bytes
