@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis import semantics
 from etalis.errors import EtalisError
 from etalis.formats import Row
 from etalis.logic.loaders import load_rows
 from etalis.logic.term import Struct, format_value
 from etalis.logic.unify import to_value
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from treatments import reverse_rules
 

@@ -10,8 +10,8 @@ import pytest
 
 import etalis
 import golden_report
-from etalis import semantics
 from etalis.language.modules import load
+from etalis.semantics import steps as semantics
 from etalis.temporal.policy import POLICIES
 from golden_listing import Verdict, differences, judge, read_listing
 from golden_traces import Outcome, Trace, all_traces, read_atom, run

@@ -9,12 +9,13 @@ from hypothesis import assume, given, note, settings
 from hypothesis import strategies as st
 
 import etalis
-from etalis import Stamp, semantics
+from etalis import Stamp
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.parser import parse
 from etalis.language.printer import print_program
 from etalis.language.traversal import postorder
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event, sort_key
 from properties.programs import policies, programs, streams
 from properties.test_engine import MOST, moment

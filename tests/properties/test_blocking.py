@@ -6,9 +6,9 @@ from itertools import product
 
 import pytest
 
-from etalis import semantics
 from etalis.language.check import check
 from etalis.language.parser import parse
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 
 SHAPES = (

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import etalis
-from etalis import semantics
 from etalis.language.parser import parse
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 from properties.examples import by_day

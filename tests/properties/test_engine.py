@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, note
 
 import etalis
-from etalis import semantics
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.parser import parse
@@ -20,6 +19,7 @@ from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
 from etalis.logic.term import Value
 from etalis.runtime.engine import Engine
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.programs import attribute_names, by_name, policies, programs, streams
 

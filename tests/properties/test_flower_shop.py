@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis import semantics
 from etalis.errors import EtalisError
 from etalis.logic.term import Struct
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time
 from etalis.temporal.policy import POLICIES

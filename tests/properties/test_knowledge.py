@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis import semantics
 from etalis.language import syntax as s
 from etalis.language.parser import parse
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.examples import by_day
 from properties.programs import policies

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
-from etalis import semantics
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.bindings import mentioned
@@ -20,6 +19,7 @@ from etalis.language.parser import parse
 from etalis.language.printer import print_program
 from etalis.language.traversal import postorder, rewrite
 from etalis.logic.term import real
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.examples import by_day
 from properties.programs import policies, programs, streams

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis import semantics
 from etalis.language import syntax as s
 from etalis.language.bindings import bindings
+from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.relation import RELATIONS
 from properties.examples import by_day

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from etalis import semantics
 from etalis.errors import EtalisError, LimitError, ProgramError
 from etalis.language.parser import parse, parse_event, parse_term
 from etalis.language.values import ground as value_of
 from etalis.logic.term import Struct
-from etalis.semantics_matches import ground, match
+from etalis.semantics import steps as semantics
+from etalis.semantics.matches import ground, match
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time
 

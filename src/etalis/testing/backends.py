@@ -171,8 +171,8 @@ def push(engine: Engine, event: Event, at: object) -> Iterable[Event]:
 
 def run_semantics(case: Case, policy: str | None) -> Outcome:
     """The meaning, up to the last moment the stream tells of; errors and warnings are the engine's affair."""
-    from etalis import semantics
     from etalis.language.modules import load
+    from etalis.semantics import steps as semantics
 
     program = load(case.origin, read=case.read)
     until = None if case.is_closed else max(_moment(step) for step in case.steps)

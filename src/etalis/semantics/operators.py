@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etalis.language import syntax as s
-from etalis.semantics_matches import (
+from etalis.semantics.matches import (
     Bindings,
     Deadline,
     Instance,

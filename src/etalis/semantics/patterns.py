@@ -18,8 +18,8 @@ from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
 from etalis.language.traversal import variables
 from etalis.logic.term import format_value
-from etalis.semantics_counting import Anchored, Folding, Opened, Runs, Sliding
-from etalis.semantics_matches import (
+from etalis.semantics.counting import Anchored, Folding, Opened, Runs, Sliding
+from etalis.semantics.matches import (
     Instance,
     Names,
     Receiver,
@@ -31,7 +31,7 @@ from etalis.semantics_matches import (
     pass_on,
     solutions,
 )
-from etalis.semantics_operators import Absence, Join, Leaf, Union, restrict
+from etalis.semantics.operators import Absence, Join, Leaf, Union, restrict
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 

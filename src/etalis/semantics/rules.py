@@ -18,8 +18,8 @@ from etalis.language.parser import parse_rule
 from etalis.language.recursion import growing_events
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
 from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Withdraw
-from etalis.semantics_matches import Instance, Offered, Receiver, Scope, Standing, World, ground
-from etalis.semantics_patterns import acting, build, named
+from etalis.semantics.matches import Instance, Offered, Receiver, Scope, Standing, World, ground
+from etalis.semantics.patterns import acting, build, named
 from etalis.temporal.event import Kind
 from etalis.temporal.policy import POLICIES
 

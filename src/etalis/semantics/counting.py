@@ -12,7 +12,7 @@ from typing import Any
 
 from etalis.language import syntax as s
 from etalis.logic.term import Value
-from etalis.semantics_matches import (
+from etalis.semantics.matches import (
     Bindings,
     Instance,
     Names,
@@ -25,7 +25,7 @@ from etalis.semantics_matches import (
     pass_on,
     whole,
 )
-from etalis.semantics_operators import keep_newest, rank, repeats, restrict, select, together
+from etalis.semantics.operators import keep_newest, rank, repeats, restrict, select, together
 from etalis.temporal.aggregate import FOLDS, explain_no_value, has_no_value
 
 Limits = tuple[int, int | None]

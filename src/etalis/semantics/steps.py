@@ -12,7 +12,6 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from etalis import semantics_model
 from etalis.errors import EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.event_goals import install_goals
@@ -26,7 +25,8 @@ from etalis.logic.machine import Limits
 from etalis.logic.measure import TOO_DEEP, is_too_deep, weigh
 from etalis.logic.solver import Solver
 from etalis.logic.term import Struct, Value, format_value
-from etalis.semantics_matches import (
+from etalis.semantics import model as semantics_model
+from etalis.semantics.matches import (
     Bindings,
     Course,
     Deadline,
@@ -39,7 +39,7 @@ from etalis.semantics_matches import (
     match_all,
     whole,
 )  # fmt: skip
-from etalis.semantics_rules import Rules
+from etalis.semantics.rules import Rules
 from etalis.temporal.event import Event, brief, sort_key
 from etalis.temporal.relation import relations
 
