@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from etalis.cases import Advance, Case, Change, Delete, Insert, Step, find_cases, read_cases, read_event, read_value
+from etalis.cases.case_file import (
+    Advance,
+    Case,
+    Change,
+    Delete,
+    Insert,
+    Step,
+    find_cases,
+    read_cases,
+    read_event,
+    read_value,
+)
 from etalis.temporal.event import Event
 from etalis.testing.backends import placed
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
-from etalis.atoms import write_event
+from etalis.cases.atoms import write_event
 from etalis.errors import InputError
 from etalis.logic.term import Real, Struct
 from etalis.temporal.event import Event

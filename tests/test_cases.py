@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import Case, all_cases
-from etalis.outcomes import find_differences
+from etalis.cases.outcomes import find_differences
 from etalis.testing.backends import outcome_of
 from treatments import TREATMENTS, Treatment
 

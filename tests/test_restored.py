@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import Case
-from etalis.outcomes import find_differences
+from etalis.cases.outcomes import find_differences
 from test_cases import RUNS
 from treatments import restored_everywhere
 

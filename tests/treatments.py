@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from cases import Case
+from etalis.cases.outcomes import Outcome
 from etalis.errors import ConditionError
-from etalis.outcomes import Outcome
 from etalis.temporal.event import Event
 from etalis.testing.backends import (
     WHOLE,

@@ -10,7 +10,7 @@ import pytest
 
 import etalis
 import etalis.testing
-from etalis.cases import read_cases
+from etalis.cases.case_file import read_cases
 from etalis.errors import InputError
 from etalis.spark.testing import check_case, detect_frame, detect_rows
 

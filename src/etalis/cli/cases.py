@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from etalis.cases import Case, find_case_files, read_cases
+from etalis.cases.case_file import Case, find_case_files, read_cases
 from etalis.cli.common import Policy, count, one_of, reporting
 from etalis.cli.exit_codes import ExitCode
 from etalis.errors import EtalisError, InputError, Problem

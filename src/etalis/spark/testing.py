@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from etalis.cases import Case
+from etalis.cases.case_file import Case
+from etalis.cases.outcomes import Outcome, find_differences
 from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.row import parse_time
 from etalis.logic.term import Real, to_value
-from etalis.outcomes import Outcome, find_differences
 from etalis.plan.keys import show
 from etalis.runtime.intake import Intake
 from etalis.runtime.program import compile as compile_text

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from etalis.atoms import write_event
-from etalis.cases import Case, read_events, read_steps
+from etalis.cases.atoms import write_event
+from etalis.cases.case_file import Case, read_events, read_steps
+from etalis.cases.outcomes import compare_events, find_differences
 from etalis.errors import InputError, Problem
-from etalis.outcomes import compare_events, find_differences
 from etalis.runtime.intake import Intake
 from etalis.runtime.program import Program, compile_file
 from etalis.runtime.program import compile as compile_text

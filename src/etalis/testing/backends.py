@@ -14,9 +14,9 @@ from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeAlias
 
-from etalis.cases import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
+from etalis.cases.case_file import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
+from etalis.cases.outcomes import Outcome
 from etalis.errors import EtalisError, InputError, Problem, ProgramWarning
-from etalis.outcomes import Outcome
 from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS
 

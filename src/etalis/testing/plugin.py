@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from etalis.cases import Case
+    from etalis.cases.case_file import Case
 
 BACKENDS = ("engine", "semantics")  # of every case that they can run, where the configuration names none
 
@@ -74,7 +74,7 @@ class CaseFile(pytest.File):
     """A file of cases; each is a test on each backend that can run it."""
 
     def collect(self) -> Iterable[CaseItem]:
-        from etalis.cases import read_cases
+        from etalis.cases.case_file import read_cases
         from etalis.errors import EtalisError
         from etalis.testing.backends import find_backend
 

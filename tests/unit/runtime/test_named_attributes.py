@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import etalis
-import etalis.cases
+import etalis.cases.case_file
 from etalis.errors import EventError, ProgramError
 from etalis.language.printer import print_program
 
@@ -27,7 +27,7 @@ def test_events_come_by_keyword_as_dicts_as_terms_and_as_events() -> None:
     assert not engine.push("w", amount=1, card="c", at=1)
     assert list(engine.run([{"event": "w", "at": 2, "card": "c", "amount": 2}])) == _two(1, 2)
     assert list(engine.push_term("w(amount: 3, card: c)", at=3))[-1].args == ("c", 3)
-    event = etalis.cases.read_event("4 w(amount: 4, card: c)")
+    event = etalis.cases.case_file.read_event("4 w(amount: 4, card: c)")
     assert list(engine.run([event]))[-1].args == ("c", 4)
 
 

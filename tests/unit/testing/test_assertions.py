@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import etalis
-from etalis.cases import read_cases
+from etalis.cases.case_file import read_cases
 from etalis.errors import InputError, ProgramError
 from etalis.testing import assert_matches, check_case, find_cases
 

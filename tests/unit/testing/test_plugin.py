@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import etalis
-from etalis.cases import read_cases
+from etalis.cases.case_file import read_cases
 from etalis.testing.assertions import check_case
 
 pytest_plugins = ["pytester"]

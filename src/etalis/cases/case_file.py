@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-from etalis.atoms import read_event, read_time, read_value
+from etalis.cases.atoms import read_event, read_time, read_value
 from etalis.errors import InputError, Problem, Source, Span
 from etalis.language.imports import Reader, read_below, read_file
 from etalis.language.spelling import nearest, suggest

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from etalis.atoms import write_event, write_time
-from etalis.cases import Case
+from etalis.cases.atoms import write_event, write_time
+from etalis.cases.case_file import Case
 from etalis.errors import EtalisError
 from etalis.language.spelling import nearest
 from etalis.logic.term import format_value
@@ -50,7 +50,7 @@ def find_differences(case: Case, outcome: Outcome) -> list[str]:
 def compare_events(expected: Sequence[Event], found: Sequence[Event], *, ordered: bool = False) -> list[str]:
     """Say in lines which events are missing, which are too much, and which came in another order.
 
-    >>> from etalis.atoms import read_event
+    >>> from etalis.cases.atoms import read_event
     >>> for line in compare_events([read_event("0..60 fraud(c1, 2)")], [read_event("0..70 fraud(c1, 3)")]):
     ...     print(line)
     missing     0..60 fraud(c1, 2)
