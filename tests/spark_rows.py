@@ -10,7 +10,7 @@ from typing import Any
 import etalis
 from etalis.logic.term import to_value
 from etalis.temporal.event import Event, sort_key
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 
 SCHEMA = "type string, ts bigint, card string, city string, amount double"
 CITIES = ("basel", "weil", "geneva", "bern")

@@ -26,7 +26,7 @@ from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.spark import way
 from etalis.temporal.event import Event, sort_key
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 from micro_batches import plan_stream, run_whole, standing
 from properties.layers import layered_programs, layered_streams
 from properties.programs import Shape, policies, programs, streams

@@ -15,7 +15,7 @@ from etalis.errors import EventError, InputError, LimitError
 from etalis.language.effects import find_unplanned
 from etalis.spark.batch import Plan
 from etalis.temporal.event import Event, sort_key
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 from properties.examples import IS_NIGHT
 from properties.layers import layered_programs, layered_streams
 from spark_shuffle import Found, plan_events, run_shuffled

@@ -25,7 +25,7 @@ from etalis.formats import feed, read
 from etalis.formats.row import reading_of
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS, to_time
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 from properties.examples import by_day
 from properties.random_tables import Stream, make_stream
 

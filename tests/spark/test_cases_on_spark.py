@@ -21,7 +21,7 @@ from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.shard import Job, run_shard
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 
 pytestmark = pytest.mark.spark
 

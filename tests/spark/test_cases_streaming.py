@@ -29,7 +29,7 @@ from etalis.plan.rules import plan_rules
 from etalis.spark.versions import repartition_by_number
 from etalis.spark.worker import Task, run_turn, turn_of
 from etalis.temporal.event import Event
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 from micro_batches import END_OF_TIME, Stream, plan_stream, standing
 
 EACH = 5  # columns of each type

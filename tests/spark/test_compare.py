@@ -9,7 +9,7 @@ import pytest
 
 import etalis
 from etalis.errors import InputError
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 
 pytestmark = pytest.mark.spark
 

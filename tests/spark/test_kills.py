@@ -28,7 +28,7 @@ import pytest
 
 import etalis
 from etalis.temporal.event import Event, sort_key
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 
 HERE = Path(__file__).parent
 VICTIMS = ("driver", "executor", "worker")

@@ -18,7 +18,7 @@ from etalis.errors import InputError
 from etalis.logic.term import to_value
 from etalis.spark.versions import repartition_by_number
 from etalis.temporal.event import Event, sort_key
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 
 pytestmark = pytest.mark.spark
 

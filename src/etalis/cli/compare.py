@@ -35,7 +35,7 @@ from etalis.runtime.comparison import GAINED, compare_matches
 from etalis.runtime.failures import Failures
 from etalis.runtime.report import Report, failed_of
 from etalis.temporal.event import Event
-from etalis.temporal.plain import to_text
+from etalis.temporal.json_values import to_text
 
 
 def compare(

@@ -18,7 +18,7 @@ from etalis.formats.row import show_bytes
 from etalis.formats.written import SECONDS, TimeForm, moment_of
 from etalis.runtime.order import DeadLetter
 from etalis.temporal.interval import to_microseconds
-from etalis.temporal.plain import to_text
+from etalis.temporal.json_values import to_text
 
 SHOWN = 10
 FIRST = 1_000  # rows of a file: if none of them can be read, the rest is not either

@@ -36,7 +36,7 @@ from etalis.logic.term import format_value, to_value
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.runtime.report import Report
-from etalis.temporal.plain import to_text
+from etalis.temporal.json_values import to_text
 
 Source = Annotated[
     str, typer.Argument(help="Table of events: a file, folder, pattern or address; - is standard input.")

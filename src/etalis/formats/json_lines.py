@@ -22,7 +22,7 @@ from etalis.logic.term import Value
 from etalis.temporal.attribute_names import END, RULE, START
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds
-from etalis.temporal.plain import from_plain
+from etalis.temporal.json_values import from_plain
 from etalis.temporal.record import are_places, drop_added, flatten
 
 Layout: TypeAlias = tuple[tuple[str, str, str], ...]  # the field, the name and the type of every attribute

@@ -14,7 +14,7 @@ from etalis.formats.seen import Seen
 from etalis.language.printer import seconds
 from etalis.temporal.event import Event
 from etalis.temporal.interval import EARLIEST, LATEST, to_datetime, to_iso
-from etalis.temporal.plain import to_text
+from etalis.temporal.json_values import to_text
 
 FORMS = ("iso", "seconds")
 

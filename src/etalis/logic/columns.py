@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.logic.cells import seconds
-from etalis.temporal.columns import is_text, round_half_even, to_micros
+from etalis.temporal.time_columns import is_text, round_half_even, to_micros
 
 _TEXTS = pa.dictionary(pa.int32(), pa.string())
 

@@ -47,7 +47,7 @@ from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import show_moment, to_seconds, to_time
-from etalis.temporal.rim import to_instant
+from etalis.temporal.time_input import to_instant
 
 if TYPE_CHECKING:
     from etalis.language.flags import Settings

@@ -11,9 +11,9 @@ from etalis.logic.scalars import show
 from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
 from etalis.temporal.event import Event, Retraction, Shown
-from etalis.temporal.plain import from_plain
+from etalis.temporal.json_values import from_plain
 from etalis.temporal.record import are_places, drop_added, flatten, is_added, known_as
-from etalis.temporal.rim import are_dates, check_times, to_interval
+from etalis.temporal.time_input import are_dates, check_times, to_interval
 
 _NAME_HINT = "give a name and attributes, push('a', 1, at=5); rows are taken by run([row]), tables by detect(table)"
 _ROW_HINT = 'a row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}; tables: detect(table)'

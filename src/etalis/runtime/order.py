@@ -16,7 +16,7 @@ from typing import Any
 from etalis.errors import EventError, Problem
 from etalis.runtime.state import BEGINNING, NEVER
 from etalis.temporal.interval import to_seconds
-from etalis.temporal.plain import to_plain, to_text
+from etalis.temporal.json_values import to_plain, to_text
 
 _LOG = logging.getLogger("etalis.engine")
 Values = tuple[Any, ...]

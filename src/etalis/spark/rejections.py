@@ -26,7 +26,7 @@ from etalis.spark.screening import Layouts, last_column, leave_to_others, refuse
 from etalis.spark.store import open_folder, write_whole
 from etalis.spark.stream.letters import LETTERS, Letters, describe_rows, plain
 from etalis.tables.sorting import ID, ORDER, START, TAG
-from etalis.temporal.columns import read_times
+from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
     from etalis.spark.shard import Job

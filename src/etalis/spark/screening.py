@@ -17,7 +17,7 @@ from etalis.spark.stream.letters import Cause, Letters
 from etalis.spark.way import parts_of
 from etalis.tables.refusals import find_refused
 from etalis.tables.sorting import END, START, TAG
-from etalis.temporal.columns import read_times
+from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
     from etalis.spark.shard import Job

@@ -28,8 +28,8 @@ from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.tables.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
-from etalis.temporal.columns import to_micros
 from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.time_columns import to_micros
 
 Placed = tuple[bytes, int, Raw]  # key of the step, round, event
 

@@ -25,9 +25,9 @@ from etalis.spark.stream.admission import Admitted, Shard, Stream, admit, hold
 from etalis.spark.stream.letters import Letters
 from etalis.spark.way import stream_columns
 from etalis.tables.sorting import END, ORDER, START, TAG, sort_rows
-from etalis.temporal.columns import to_micros
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_seconds
+from etalis.temporal.time_columns import to_micros
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun

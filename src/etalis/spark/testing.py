@@ -34,7 +34,7 @@ from etalis.tables.parts import Kind
 from etalis.tables.schema import refuse
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.interval import LATEST
-from etalis.temporal.plain import from_plain
+from etalis.temporal.json_values import from_plain
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program

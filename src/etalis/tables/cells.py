@@ -10,7 +10,7 @@ from etalis.errors import InputError
 from etalis.formats.terms import read_cell_term
 from etalis.logic.columns import to_list
 from etalis.tables.sorting import refuse_row
-from etalis.temporal.columns import is_text
+from etalis.temporal.time_columns import is_text
 
 
 def cells_of(array: Any, kind: str) -> list[Any]:

@@ -24,7 +24,7 @@ from etalis.formats.row import Bad, Place, read_row
 from etalis.formats.table import Attribute, Table
 from etalis.logic.term import to_value
 from etalis.tables.blocks import SIZE, Block, Values, blocks_of, without
-from etalis.temporal.columns import read_times
+from etalis.temporal.time_columns import read_times
 
 _FOREIGN = re.compile("[\udc80-\udcff]")
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})?$"

@@ -18,7 +18,7 @@ from etalis.logic.columns import in_one, table_without_views, to_list
 from etalis.runtime.ahead import find_ahead
 from etalis.runtime.state import BEGINNING
 from etalis.tables.refusals import Refused, screen
-from etalis.temporal.columns import read_times
+from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine

@@ -25,7 +25,7 @@ from etalis.tables.cells import cells_of
 from etalis.tables.json_cells import loads
 from etalis.tables.parts import JSON, Kind, Part
 from etalis.tables.sorting import Stretch, refuse_row
-from etalis.temporal.plain import from_plain
+from etalis.temporal.json_values import from_plain
 
 _FLAT = frozenset({"int", "float", "string", "bool"})
 _NEGATIVE_ZERO = np.iinfo(np.int64).min  # as an integer of as many bits

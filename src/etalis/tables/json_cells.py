@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from etalis.logic.term import Struct, Value
-from etalis.temporal.plain import to_plain
+from etalis.temporal.json_values import to_plain
 
 _LONG = 10_000  # bits from which Python refuses to write an integer in decimal
 _WHOLE = "$int"  # the name of a term that stands for such an integer

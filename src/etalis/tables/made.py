@@ -34,7 +34,7 @@ from etalis.tables.output import (
     term_text,
 )
 from etalis.temporal.event import Event, Kind, new_event
-from etalis.temporal.plain import to_plain, to_text
+from etalis.temporal.json_values import to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]
 Writer: TypeAlias = Callable[[Value], str | None]

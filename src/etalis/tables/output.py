@@ -31,7 +31,7 @@ from etalis.temporal.attribute_names import RULE as RULE
 from etalis.temporal.attribute_names import START as START
 from etalis.temporal.event import Event, Kind
 from etalis.temporal.interval import to_microseconds
-from etalis.temporal.plain import to_plain, to_text
+from etalis.temporal.json_values import to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]  # a kind of event
 

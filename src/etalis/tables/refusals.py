@@ -19,7 +19,7 @@ from etalis.language.attributes import convert_one
 from etalis.logic.columns import in_one, to_list
 from etalis.tables.cells import reason_undeclared
 from etalis.tables.parts import Part
-from etalis.temporal.columns import Times, explain_time, is_text, read_times
+from etalis.temporal.time_columns import Times, explain_time, is_text, read_times
 
 _LIMIT = 1 << 63
 _TRUTHS = pa.array(["true", "false"])

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
-from etalis.temporal.columns import to_micros
+from etalis.temporal.time_columns import to_micros
 
 TAG, START, END, ORDER, ID = "_event", "_start", "_end", "_order", "_id"
 NO_EVENT = "\0"  # the tag of a row that only makes a shard exist

@@ -30,7 +30,7 @@ from etalis.logic.loaders import execute
 from etalis.tables.blocks import Block, blocks_of
 from etalis.tables.csv_blocks import csv_blocks
 from etalis.tables.rows import RowSource, RowTable, open_rows
-from etalis.temporal.columns import read_times
+from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
     from etalis.runtime.program import Program

@@ -19,9 +19,9 @@ from etalis.logic.scalars import show
 from etalis.logic.term import Value, format_atom, format_value, order_key, to_value
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
-from etalis.temporal.plain import from_plain, to_plain, to_text
+from etalis.temporal.json_values import from_plain, to_plain, to_text
 from etalis.temporal.record import open_record
-from etalis.temporal.rim import are_dates, to_interval
+from etalis.temporal.time_input import are_dates, to_interval
 
 _item = tuple.__getitem__
 new_event = tuple.__new__  # of a class of events and what stands in one

@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from etalis.temporal.plain import to_text
+from etalis.temporal.json_values import to_text
 
 
 def test_numbers_without_end_are_json() -> None:

@@ -26,8 +26,8 @@ from etalis.spark.stage import Relayed
 from etalis.spark.stream.letters import Cause, Letters
 from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
 from etalis.tables.sorting import TAG
-from etalis.temporal.columns import read_times
 from etalis.temporal.interval import show_moment
+from etalis.temporal.time_columns import read_times
 
 _EARLIEST, _LATEST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
 

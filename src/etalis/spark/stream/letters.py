@@ -23,8 +23,8 @@ from etalis.logic.columns import to_list
 from etalis.spark.feed import Rows
 from etalis.spark.store import Place, open_folder, read_whole, write_whole
 from etalis.tables.sorting import END, START, TAG
-from etalis.temporal.columns import read_times
 from etalis.temporal.interval import MICROSECONDS
+from etalis.temporal.time_columns import read_times
 
 Cause: TypeAlias = Literal["late", "ahead", "event", "time", "value"]
 LATE: Cause = "late"

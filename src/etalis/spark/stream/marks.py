@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.tables.sorting import NO_EVENT, TAG
-from etalis.temporal.columns import read_times
+from etalis.temporal.time_columns import read_times
 
 CLOCK = "clock"  # the source that only tells the time
 VERSION = f"{NO_EVENT}facts:"  # what the tag of a row begins with that tells a version of facts
