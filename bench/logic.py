@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ratio import WrongAnswerError
 
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.machine import Limits
 from etalis.logic.solver import Solver
 

@@ -11,7 +11,7 @@ from functools import reduce
 from itertools import groupby
 from pathlib import Path
 
-from etalis.language.goals import BUILTINS
+from etalis.language.check.goals import BUILTINS
 from etalis.language.operators import PATTERN_OPERATORS
 from etalis.logic.term import format_value
 from etalis.plan.wording import policy_afterwards, policy_matches, relation_interval, relation_test

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from etalis.language.check import check
-from etalis.language.parser import parse_collect
+from etalis.language.check.checks import check
+from etalis.language.read.parser import parse_collect
 
 ASIDE = frozenset({"W209", "W215"})  # what short programs have: no bound, and variables that occur once
 

@@ -14,7 +14,7 @@ from collections import Counter
 from itertools import islice
 
 from etalis.language.lower import load_clauses
-from etalis.language.parser import parse
+from etalis.language.read.parser import parse
 from etalis.logic.clauses import Database, Key
 from etalis.logic.control import FORMS
 from etalis.logic.errors import LogicError, LogicLimitError

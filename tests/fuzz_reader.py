@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from etalis.errors import EtalisError
-from etalis.language.parser import parse_collect, parse_event, parse_rule, parse_term
 from etalis.language.printer import print_program
+from etalis.language.read.parser import parse_collect, parse_event, parse_rule, parse_term
 
 PROGRAMS = Path(__file__).parent / "unit" / "language" / "programs"
 LIMIT = 1.0  # seconds of this process's time for one text

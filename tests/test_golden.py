@@ -10,7 +10,7 @@ import pytest
 
 import etalis
 import golden_report
-from etalis.language.modules import load
+from etalis.language.read.modules import load
 from etalis.semantics import steps as semantics
 from etalis.temporal.policy import POLICIES
 from golden_listing import Verdict, differences, judge, read_listing

@@ -111,8 +111,8 @@ def _permuted(case: Case, policy: str | None) -> Outcome:
 
 def reverse_rules(program: str) -> str:
     """Return a program with its rules in reverse order; what is no rule stays in its place."""
-    from etalis.language.parser import parse
     from etalis.language.printer import print_program
+    from etalis.language.read.parser import parse
     from etalis.language.syntax import Program as Tree
     from etalis.language.syntax import Rule
 
@@ -123,8 +123,8 @@ def reverse_rules(program: str) -> str:
 
 def _reparsed(case: Case, policy: str | None) -> Outcome:
     """The engine on the program as printed."""
-    from etalis.language.parser import parse
     from etalis.language.printer import print_program
+    from etalis.language.read.parser import parse
 
     tree = parse(case.program)
     text = print_program(tree)

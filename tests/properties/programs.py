@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from etalis.language import syntax as s
-from etalis.language.bindings import bindings, left_of
+from etalis.language.check.bindings import bindings, left_of
 from etalis.language.rules import knowledge_changes, lift
 from etalis.language.traversal import postorder, rewrite
 from etalis.logic.term import Struct, Value, real

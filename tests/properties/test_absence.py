@@ -12,8 +12,8 @@ import etalis
 from etalis import Stamp
 from etalis.errors import LimitError
 from etalis.language import syntax as s
-from etalis.language.parser import parse
 from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
 from etalis.language.traversal import postorder
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event, sort_key

@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
-from etalis.language.check import check
-from etalis.language.parser import parse
+from etalis.language.check.checks import check
+from etalis.language.read.parser import parse
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 

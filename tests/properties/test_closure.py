@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import etalis
-from etalis.language.parser import parse
+from etalis.language.read.parser import parse
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS

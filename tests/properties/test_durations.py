@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.language.parser import parse_rule, parse_term
 from etalis.language.printer import print_pattern
+from etalis.language.read.parser import parse_rule, parse_term
 from etalis.language.syntax import Const, Within
 from etalis.temporal.duration import UNITS, to_duration
 

@@ -13,8 +13,8 @@ from hypothesis import given, note
 import etalis
 from etalis.errors import LimitError
 from etalis.language import syntax as s
-from etalis.language.parser import parse
 from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
 from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
 from etalis.logic.term import Value

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.language import syntax as s
-from etalis.language.parser import parse
+from etalis.language.read.parser import parse
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.examples import by_day

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import etalis
 from etalis.errors import InputError, LimitError
 from etalis.language import syntax as s
-from etalis.language.effects import find_unplanned
+from etalis.language.check.effects import find_unplanned
 from etalis.language.printer import print_program
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from etalis.errors import LimitError
 from etalis.language import syntax as s
-from etalis.language.bindings import mentioned
-from etalis.language.check import check
-from etalis.language.extent import either
-from etalis.language.occurrence import Occurrence, kind_of
-from etalis.language.outline import Outline
-from etalis.language.parser import parse
+from etalis.language.check.bindings import mentioned
+from etalis.language.check.checks import check
+from etalis.language.check.outline import Outline
+from etalis.language.lint.extent import either
+from etalis.language.lint.satisfiability import Occurrence, kind_of
 from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
 from etalis.language.traversal import postorder, rewrite
 from etalis.logic.term import real
 from etalis.semantics import steps as semantics

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.language import syntax as s
-from etalis.language.bindings import bindings
+from etalis.language.check.bindings import bindings
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.relation import RELATIONS

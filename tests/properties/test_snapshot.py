@@ -13,9 +13,9 @@ import etalis
 from etalis import Stamp
 from etalis.errors import LimitError
 from etalis.language import syntax as s
-from etalis.language.likeness import fits
 from etalis.language.printer import print_program
 from etalis.language.rules import event_rules
+from etalis.language.same_rule import fits
 from etalis.temporal.event import Event
 from properties.programs import policies, programs, streams
 from properties.test_disorder import lateness

@@ -13,7 +13,7 @@ import pytest
 
 import etalis
 from cases import Case, all_cases, attribute_columns
-from etalis.language.effects import find_unplanned
+from etalis.language.check.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules

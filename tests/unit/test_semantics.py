@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from etalis.errors import EtalisError, LimitError, ProgramError
-from etalis.language.parser import parse, parse_event, parse_term
+from etalis.language.read.parser import parse, parse_event, parse_term
 from etalis.language.values import ground as value_of
 from etalis.logic.term import Struct
 from etalis.semantics import steps as semantics

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from etalis.cases.atoms import write_event, write_time
 from etalis.cases.case_file import Case
 from etalis.errors import EtalisError
-from etalis.language.spelling import nearest
+from etalis.language.check.spelling import nearest
 from etalis.logic.term import format_value
 from etalis.temporal.event import Event
 

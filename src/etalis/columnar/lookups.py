@@ -16,7 +16,7 @@ import numpy as np
 from etalis.columnar.arrays import InexactError, truth, values
 from etalis.columnar.columns import FLAT, Column, Integers, from_values, key_rows
 from etalis.columnar.tables import Numbered
-from etalis.language.goals import conjuncts, indicator
+from etalis.language.check.goals import conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables

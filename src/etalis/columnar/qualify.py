@@ -15,7 +15,7 @@ from etalis.columnar.folds import needed_columns
 from etalis.columnar.moments import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
 from etalis.columnar.operators import find_doubles
 from etalis.columnar.repetitions import find_obstacles, is_followed
-from etalis.language.goals import calls
+from etalis.language.check.goals import calls
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.values import variables

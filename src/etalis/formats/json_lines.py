@@ -17,7 +17,7 @@ from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_fie
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
 from etalis.language.attributes import convert, convert_one, declaration_text, find_surplus, place_event, refuse_order
-from etalis.language.spelling import suggest
+from etalis.language.check.spelling import suggest
 from etalis.logic.term import Value
 from etalis.temporal.attribute_names import END, RULE, START
 from etalis.temporal.event import Event, Retraction

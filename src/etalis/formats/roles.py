@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from etalis.language.check.spelling import suggest
 from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes
-from etalis.language.spelling import suggest
 from etalis.logic.term import format_atom
 from etalis.temporal.attribute_names import END, RULE, START, name_columns
 from etalis.temporal.record import ADDED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from etalis.errors import InputError, Problem, ProgramError
-from etalis.language.parser import parse_term
+from etalis.language.read.parser import parse_term
 from etalis.language.syntax import Term
 from etalis.language.values import ground
 from etalis.logic.term import Value

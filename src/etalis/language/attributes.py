@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from etalis.errors import EventError, Problem
-from etalis.language.spelling import nearest, suggest
+from etalis.language.check.spelling import nearest, suggest
 from etalis.logic.scalars import is_numpy_time, show, to_python
 from etalis.logic.term import MAX_DIGITS, Real, Struct, Value, format_atom, format_value, real, to_value
 from etalis.temporal.event import Event

@@ -11,13 +11,13 @@ from fractions import Fraction
 
 from etalis.errors import EtalisError
 from etalis.language.attributes import arrange_terms, convert, refuse_order
-from etalis.language.check import check_rules
+from etalis.language.check.checks import check_rules
+from etalis.language.check.outline import Outline
+from etalis.language.check.unavailable import REFUSED_GOALS
 from etalis.language.lower import to_syntax
 from etalis.language.named_attributes import place_in_rule
-from etalis.language.outline import Outline
-from etalis.language.parser import parse_rule
 from etalis.language.printer import print_term
-from etalis.language.refused import REFUSED_GOALS
+from etalis.language.read.parser import parse_rule
 from etalis.language.rules import declarations
 from etalis.language.steps import Assign, Delete, Host, Insert, Occur, Reset, Spy, Step, Withdraw
 from etalis.language.syntax import EventDeclaration, Program, Property, Rule

@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import TypeVar
 
 from etalis.errors import Problem, ProgramError, Span
-from etalis.language.spelling import suggest
+from etalis.language.check.spelling import suggest
+from etalis.language.check.wording import listing, written
+from etalis.language.read.units import seconds_of
 from etalis.language.syntax import Const, LabelProperty, Program, Property, Rule, SetFlag, Term
-from etalis.language.units import seconds_of
-from etalis.language.wording import listing, written
 from etalis.logic.term import Value, to_value
 from etalis.temporal.duration import DurationError
 from etalis.temporal.interval import to_microseconds, to_seconds

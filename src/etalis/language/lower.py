@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from etalis.errors import ConditionError, Problem, ProgramError, Span
-from etalis.language.goals import indicator
-from etalis.language.parser import parse_term
+from etalis.language.check.goals import indicator
 from etalis.language.printer import print_term
+from etalis.language.read.parser import parse_term
 from etalis.language.syntax import (
     Clause,
     Compound,

@@ -15,8 +15,8 @@ from itertools import chain, count, zip_longest
 
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language.attributes import declaration_text
+from etalis.language.check.spelling import suggest
 from etalis.language.rules import events_in, lift
-from etalis.language.spelling import suggest
 from etalis.language.syntax import (
     Compound,
     Const,
@@ -40,7 +40,7 @@ Declared = Mapping[str, EventDeclaration]
 def place_attributes(program: Program) -> tuple[Program, list[Problem]]:
     """Return a program whose attributes are all in their places, and what is wrong with their names.
 
-    >>> from etalis.language.parser import parse
+    >>> from etalis.language.read.parser import parse
     >>> from etalis.language.printer import print_program
     >>> program, _ = place_attributes(parse("two(C) <- w(card: C) seq w(amount: 5, card: C)."))
     >>> print(print_program(program), end="")

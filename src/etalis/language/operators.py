@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from etalis.language.tokens import Token
+from etalis.language.read.tokens import Token
 
 ARGUMENT = 999  # the loosest term that stands between commas
 PATTERN = 1123  # the loosest pattern that stands between commas: all but `do`

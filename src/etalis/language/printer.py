@@ -11,7 +11,6 @@ from functools import partial
 from itertools import starmap
 from typing import assert_never
 
-from etalis.language.clauses import is_reserved, obey_op
 from etalis.language.operators import (
     ARGUMENT,
     ARROWS,
@@ -22,7 +21,9 @@ from etalis.language.operators import (
     GoalOperators,
     PatternOperator,
 )
-from etalis.language.pattern import BODY
+from etalis.language.read.clauses import is_reserved, obey_op
+from etalis.language.read.pattern import BODY
+from etalis.language.read.tokens import SYMBOL_CHARS
 from etalis.language.syntax import (
     Aggregate,
     AnyOf,
@@ -60,7 +61,6 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
-from etalis.language.tokens import SYMBOL_CHARS
 from etalis.logic.term import format_atom, format_value
 
 _MICROSECONDS = 1_000_000
@@ -80,7 +80,7 @@ def print_item(item: Item) -> str:
 def print_pattern(pattern: Pattern) -> str:
     """Write a pattern.
 
-    >>> from etalis.language.parser import parse_rule
+    >>> from etalis.language.read.parser import parse_rule
     >>> print_pattern(parse_rule("d <- NOT(c).[a, (b or x)]").pattern)
     'a seq (b or x) cnot c'
     """
@@ -90,7 +90,7 @@ def print_pattern(pattern: Pattern) -> str:
 def print_term(term: Term) -> str:
     """Write a term.
 
-    >>> from etalis.language.parser import parse_term
+    >>> from etalis.language.read.parser import parse_term
     >>> print_term(parse_term("'+'(1,*(2,-(3)))"))
     '1 + 2 * - 3'
     """

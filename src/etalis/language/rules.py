@@ -151,7 +151,7 @@ def events_in(pattern: Pattern) -> tuple[EventPattern, ...]:
 def attribute_variables(program: Program) -> Mapping[Indicator, tuple[frozenset[str], ...]]:
     """Return by kind of event that patterns read, and by place, the names of the variables that occur there.
 
-    >>> from etalis.language.parser import parse
+    >>> from etalis.language.read.parser import parse
     >>> found = attribute_variables(parse("two(Card) <- w(Card, _Amount) seq w(Card, _)."))
     >>> [sorted(names) for names in found["w", 2]]
     [['Card'], ['Amount']]

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from etalis.errors import Problem, Span
-from etalis.language.check import findings, in_order
-from etalis.language.goals import Indicator
-from etalis.language.imports import Reader
-from etalis.language.modules import resolve
-from etalis.language.parser import parse_collect
+from etalis.language.check.checks import findings, in_order
+from etalis.language.check.goals import Indicator
+from etalis.language.read.imports import Reader
+from etalis.language.read.modules import resolve
+from etalis.language.read.parser import parse_collect
 from etalis.language.syntax import Clause, Item, LabelProperty, Program, Rule, Trigger
 
 _TOO_MANY = "E119"  # the rest of the text was not read

@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from etalis.errors import Problem
 from etalis.formats.roles import EVENT_COLUMNS, TIME_COLUMNS
-from etalis.language.spelling import suggest
+from etalis.language.check.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import Pipeline, SourcePart
 from etalis.tables.column_types import MOMENTS, NUMBERS, STRINGS

@@ -14,7 +14,7 @@ from typing import Any
 
 from etalis.errors import InputError, Problem, Source
 from etalis.formats.row import UNITS
-from etalis.language.spelling import suggest
+from etalis.language.check.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
 from etalis.spark.durations import to_duration

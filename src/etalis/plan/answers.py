@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import TypeAlias
 
-from etalis.language.goals import TIMES
+from etalis.language.check.goals import TIMES
 from etalis.logic.clauses import Database, Key
 from etalis.logic.predicate import Predicate
 from etalis.logic.unify import Term, Variable, deref, split_list

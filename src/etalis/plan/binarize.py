@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from etalis.language import syntax as s
-from etalis.language.bindings import mentioned
-from etalis.language.goals import bound_by
+from etalis.language.check.bindings import mentioned
+from etalis.language.check.goals import bound_by
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from etalis.language.check.wording import kind as kind_text
 from etalis.language.rules import declarations
 from etalis.language.syntax import Program as Tree
-from etalis.language.wording import kind as kind_text
 from etalis.plan import algebra as p
 from etalis.plan.describe import DescribedRule, Input, Step, describe
 from etalis.plan.keys import Group, Kind, Partitioning, find_partitioning

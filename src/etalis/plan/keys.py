@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from etalis.language.effects import find_effects, find_lessons
+from etalis.language.check.effects import find_effects, find_lessons
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.syntax import Program as Tree
 from etalis.plan import algebra as p

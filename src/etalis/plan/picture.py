@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from etalis.language.wording import kind as kind_text
+from etalis.language.check.wording import kind as kind_text
 from etalis.plan.describe import DescribedRule, Input, Step
 from etalis.plan.explain import Explanation, attributes_text
 from etalis.plan.keys import Kind

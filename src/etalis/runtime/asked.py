@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from etalis.errors import InputError, Problem
-from etalis.language.effects import acts_on_run
-from etalis.language.goals import BUILTINS, calls, indicator
-from etalis.language.outline import Outline
+from etalis.language.check.effects import acts_on_run
+from etalis.language.check.goals import BUILTINS, calls, indicator
+from etalis.language.check.outline import Outline
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.runtime.silence import near_name, show
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, Unpack, overload
 from etalis.errors import ConditionError, EtalisError, EventError, InputError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
 from etalis.language.lower import run_directives
-from etalis.language.parser import parse_event
+from etalis.language.read.parser import parse_event
 from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.language.syntax import Const, Property
 from etalis.language.values import ground

@@ -8,10 +8,10 @@ from operator import attrgetter
 from typing import Any
 
 from etalis.errors import EventError, InputError, Problem, ProgramError
-from etalis.language.check import findings
-from etalis.language.goals import indicator, strip_wrappers
+from etalis.language.check.checks import findings
+from etalis.language.check.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse_term
+from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
 from etalis.language.syntax import Clause
 from etalis.language.syntax import Program as Tree

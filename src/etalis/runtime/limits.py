@@ -15,7 +15,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ConditionError, LimitError, Problem
-from etalis.language.bounds import check_rule
+from etalis.language.check.bounds import check_rule
 from etalis.language.flags import Settings
 from etalis.runtime.expiry import queued, sweep
 from etalis.runtime.inspection import Waiting, count, inspect, labels_of_kind

@@ -8,7 +8,7 @@ from inspect import Parameter, signature
 from typing import ParamSpec, TypeVar
 
 from etalis.errors import OptionError, Problem
-from etalis.language.spelling import suggest
+from etalis.language.check.spelling import suggest
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.attributes import Signature
-from etalis.language.check import check_rules, check_text
-from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
+from etalis.language.check.checks import check_rules, check_text
+from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.flags import Settings, settings, with_ahead, with_limits
-from etalis.language.imports import Reader, read_below, read_file, read_nothing
+from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
 from etalis.language.rules import declarations, event_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Program as Tree

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EtalisError, EventError, Problem, Span
-from etalis.language.spelling import is_lookalike
+from etalis.language.check.spelling import is_lookalike
 from etalis.runtime.order import CAUSES, DeadLetter, atom_of
 from etalis.runtime.silence import Around, Search, Why, near_name, show
 from etalis.runtime.state import BEGINNING, NEVER

@@ -13,15 +13,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.errors import ConditionError, Problem, ProgramError
-from etalis.language.effects import acts_on_run, find_effects, reads_clock, refuse_effects
+from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
+from etalis.language.check.outline import Outline
+from etalis.language.check.recursion import growing_events
 from etalis.language.flags import PROPERTIES
 from etalis.language.goal_limits import goal_limits
-from etalis.language.likeness import fits
 from etalis.language.named_attributes import place_in_rule
-from etalis.language.outline import Outline
-from etalis.language.parser import parse_rule
-from etalis.language.recursion import growing_events
+from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, knowledge_changes, label_properties
+from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Var
 from etalis.language.syntax import Program as Tree

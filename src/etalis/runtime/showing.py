@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from etalis.language.check.wording import kind as kind_text
 from etalis.language.rules import attribute_variables, declarations
-from etalis.language.wording import kind as kind_text
 from etalis.runtime.state import NEVER
 from etalis.temporal.html import escape, write_table
 from etalis.temporal.interval import show_moment, to_microseconds

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from etalis.language.check.spelling import nearest
 from etalis.language.printer import seconds
-from etalis.language.spelling import nearest
 from etalis.language.syntax import Var
 from etalis.logic.term import Struct, format_value
 from etalis.plan import algebra as p

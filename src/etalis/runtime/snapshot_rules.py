@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from etalis.language.parser import parse, parse_rule
 from etalis.language.printer import print_item
+from etalis.language.read.parser import parse, parse_rule
 from etalis.language.rules import label_properties
 from etalis.language.syntax import LabelProperty, Property
 from etalis.plan.rules import plan_rule

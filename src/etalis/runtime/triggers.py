@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from etalis.language.names import triggered
+from etalis.language.check.names import triggered
 from etalis.language.syntax import Compound, Const, Term, Trigger, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p

@@ -13,7 +13,7 @@ from typing import assert_never
 
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
-from etalis.language.bindings import bindings, mentioned
+from etalis.language.check.bindings import bindings, mentioned
 from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
 from etalis.language.traversal import variables

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, assert_never
 
 from etalis.language import syntax as s
+from etalis.language.check.recursion import growing_events
 from etalis.language.flags import PROPERTIES, Settings, rule_settings
-from etalis.language.likeness import fits
 from etalis.language.named_attributes import place_in_rule
-from etalis.language.parser import parse_rule
-from etalis.language.recursion import growing_events
+from etalis.language.read.parser import parse_rule
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
+from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Withdraw
 from etalis.semantics.matches import Instance, Offered, Receiver, Scope, Standing, World, ground
 from etalis.semantics.patterns import acting, build, named

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.formats.roles import Signature
 from etalis.formats.row import UNITS
-from etalis.language.effects import find_unplanned
+from etalis.language.check.effects import find_unplanned
 from etalis.language.flags import Settings
 from etalis.language.printer import print_program
 from etalis.language.rules import attribute_variables, declarations, knowledge_changes
@@ -256,7 +256,7 @@ def _output(
 
 
 def _selected(name: str, kinds: Collection[Kind]) -> Kind:
-    from etalis.language.spelling import suggest
+    from etalis.language.check.spelling import suggest
 
     found = [kind for kind in kinds if name in (kind[0], show(kind))]
     if not found:

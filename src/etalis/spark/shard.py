@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from etalis.errors import ConditionError, EventError, InputError, Problem
 from etalis.language.flags import Settings
-from etalis.language.parser import parse
+from etalis.language.read.parser import parse
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.runtime.snapshot_names import digest

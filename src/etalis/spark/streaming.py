@@ -13,7 +13,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import ProgramError
-from etalis.language.effects import refuse_effects
+from etalis.language.check.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.batch import Plan, received, shuffle_keys, time_transport, wire_columns
 from etalis.spark.durations import to_duration

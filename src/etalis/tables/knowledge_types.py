@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from etalis.language.effects import changes_facts
+from etalis.language.check.effects import changes_facts
 from etalis.language.rules import knowledge_changes
 from etalis.logic.clauses import Database
 from etalis.plan.answers import Answers

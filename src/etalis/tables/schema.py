@@ -14,7 +14,7 @@ from typing import TypeAlias
 from etalis.errors import InputError, Problem
 from etalis.formats.roles import Signature, UnboundError, bind, find_event, find_times, without_added
 from etalis.formats.row import UNITS
-from etalis.language.spelling import suggest
+from etalis.language.check.spelling import suggest
 from etalis.plan.keys import show
 from etalis.tables.column_types import (
     DECIMALS,

@@ -94,7 +94,7 @@ def placed(case: Case) -> Case:
     """Return a case with the attributes that its events name in their places; they keep their names."""
     if not any(isinstance(step, Event) and step.kind.attributes for step in case.steps):
         return case
-    from etalis.language.modules import load_collect
+    from etalis.language.read.modules import load_collect
     from etalis.language.rules import declarations
 
     program, _ = load_collect(case.origin, read=case.read)
@@ -171,7 +171,7 @@ def push(engine: Engine, event: Event, at: object) -> Iterable[Event]:
 
 def run_semantics(case: Case, policy: str | None) -> Outcome:
     """The meaning, up to the last moment the stream tells of; errors and warnings are the engine's affair."""
-    from etalis.language.modules import load
+    from etalis.language.read.modules import load
     from etalis.semantics import steps as semantics
 
     program = load(case.origin, read=case.read)

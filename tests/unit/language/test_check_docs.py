@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from etalis.language.check import check
+from etalis.language.check.checks import check
 from etalis.language.flags import FLAGS, REFUSED
-from etalis.language.imports import read_below
-from etalis.language.parser import parse_collect
+from etalis.language.read.imports import read_below
+from etalis.language.read.parser import parse_collect
 
 ROOT = Path(__file__).parents[3]
 ROW = re.compile(r"^\| ([EW]2\d\d) \| (.*?) \| (?:`([^`]*)`|.*) \|$", re.MULTILINE)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from etalis.errors import ProgramError
-from etalis.language.modules import load
-from etalis.language.parser import parse_collect
+from etalis.language.read.modules import load
+from etalis.language.read.parser import parse_collect
 from etalis.language.rules import known_events
 from etalis.language.syntax import Clause, EventPattern, Program, Rule
 from findings import findings

@@ -6,7 +6,7 @@ import pytest
 
 from etalis.errors import ProgramError
 from etalis.language.flags import FLAGS, REFUSED, Settings, rule_settings, settings
-from etalis.language.parser import parse_collect
+from etalis.language.read.parser import parse_collect
 from etalis.language.rules import event_rules
 from etalis.temporal.policy import POLICIES
 from findings import brief, finding

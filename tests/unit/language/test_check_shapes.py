@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from etalis.language.check import check
+from etalis.language.check.checks import check
 from etalis.language.syntax import Aggregate, AnyOf, Const, EventPattern, Program, Repeat, Rule, Var
 from findings import brief, finding
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from etalis.language.check import check
+from etalis.language.check.checks import check
 from etalis.language.syntax import Clause, Const, EventDeclaration, Program
 from findings import brief, finding
 

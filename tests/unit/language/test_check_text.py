@@ -6,8 +6,8 @@ import pytest
 
 import etalis
 from etalis.errors import ProgramError
-from etalis.language.check import check_rules, check_text
-from etalis.language.parser import parse_collect
+from etalis.language.check.checks import check_rules, check_text
+from etalis.language.read.parser import parse_collect
 from etalis.language.syntax import Rule
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import etalis
-from etalis.language.check import check_text
+from etalis.language.check.checks import check_text
 
 FEW, MANY = 40, 120
 GENERAL = ":- set_flag(garbage_control, general). :- set_flag(garbage_window, 10). "

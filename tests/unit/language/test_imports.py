@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import etalis
 from etalis.cli import app
 from etalis.errors import InputError, ProgramError
-from etalis.language.modules import load
+from etalis.language.read.modules import load
 from etalis.pipeline import check_pipeline
 
 MODULE = ":- export x/0. x <- a."

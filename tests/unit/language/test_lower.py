@@ -6,7 +6,7 @@ import pytest
 
 from etalis.errors import ProgramError
 from etalis.language.lower import load_clauses, to_logic, to_term
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.solver import Solver
 from etalis.logic.unify import Variable
 from etalis.logic.write import format_term

@@ -7,7 +7,7 @@ from time import process_time
 import pytest
 
 from cases import CASES, Case, read_cases
-from etalis.language.check import check, check_text
+from etalis.language.check.checks import check, check_text
 from etalis.language.syntax import (
     Binary,
     Compound,

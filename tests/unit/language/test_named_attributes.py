@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from etalis.language.attributes import TYPES, declaration_text
-from etalis.language.parser import parse
+from etalis.language.read.parser import parse
 from etalis.language.rules import attribute_variables
 from etalis.language.syntax import EventDeclaration
 from unit.language import trees

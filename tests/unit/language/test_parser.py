@@ -7,8 +7,8 @@ import time
 import pytest
 
 from etalis.errors import ProgramError
-from etalis.language.parser import parse, parse_collect, parse_event, parse_rule, parse_term
 from etalis.language.printer import print_item, print_pattern
+from etalis.language.read.parser import parse, parse_collect, parse_event, parse_rule, parse_term
 from etalis.language.syntax import (
     Alarm,
     Binary,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from etalis.language.parser import parse, parse_rule, parse_term
 from etalis.language.printer import print_pattern, print_program, print_term
+from etalis.language.read.parser import parse, parse_rule, parse_term
 from etalis.language.syntax import EventPattern, Pattern, Program, Rule, Term
 from unit.language import trees
 

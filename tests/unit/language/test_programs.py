@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from etalis.language.parser import parse
 from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.event"))
 

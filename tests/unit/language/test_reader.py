@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from etalis.errors import ProgramError
-from etalis.language.parser import parse, parse_term
-from etalis.language.reader import MAX_DEPTH
+from etalis.language.read.parser import parse, parse_term
+from etalis.language.read.reader import MAX_DEPTH
 from etalis.language.syntax import Compound, Const, Initially, ListTerm, Term, Var
 from etalis.logic.term import real
 

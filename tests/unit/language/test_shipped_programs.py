@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from etalis.errors import Problem
-from etalis.language.check import check_text
-from etalis.language.parser import parse_collect
+from etalis.language.check.checks import check_text
+from etalis.language.read.parser import parse_collect
 from etalis.language.syntax import Rule
 
 ROOT = Path(__file__).parents[3]

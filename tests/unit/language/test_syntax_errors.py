@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etalis.errors import ProgramError
-from etalis.language.parser import parse, parse_collect
+from etalis.language.read.parser import parse, parse_collect
 
 ROOT = Path(__file__).parents[3]
 ROW = re.compile(r"^\| (E1\d\d) \| (.*?) \| (?:`([^`]*)`|.*) \|$", re.MULTILINE)

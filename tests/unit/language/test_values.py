@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from etalis.language.parser import parse_rule, parse_term
+from etalis.language.read.parser import parse_rule, parse_term
 from etalis.language.values import ground, variables
 from etalis.logic.term import Struct
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError
 from etalis.logic.solver import Solver
 from etalis.logic.unify import deref, from_value

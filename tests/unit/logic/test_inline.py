@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.language.lower import to_logic
-from etalis.language.parser import parse_term
+from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicError
 from etalis.logic.inline import HELPERS, InlineTest, inline
 from etalis.logic.library import new_database

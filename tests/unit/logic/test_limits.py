@@ -9,7 +9,7 @@ import pytest
 from etalis.language.flags import Settings
 from etalis.language.goal_limits import goal_limits
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.machine import Limits
 from etalis.logic.solver import Solver

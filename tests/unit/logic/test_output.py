@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from etalis.language.goals import SIDE_EFFECTS
+from etalis.language.check.goals import SIDE_EFFECTS
 from etalis.language.lower import to_logic
-from etalis.language.parser import parse_term
+from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.library import library, new_database
 from etalis.logic.output_builtins import OUTPUT_TESTS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.lookup import Goal

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.solver import Solver
 from etalis.logic.term import Value
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.language.lower import load_clauses, to_logic
-from etalis.language.parser import parse, parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.machine import Limits
 from etalis.logic.solver import Solver

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import etalis
-from etalis.language.goals import TIMES
+from etalis.language.check.goals import TIMES
 from etalis.logic.builtins import CODES
 from etalis.plan import answers as a
 from etalis.plan.answers import Answers

@@ -14,7 +14,7 @@ import pytest
 import etalis
 from etalis import ConditionError, EtalisError, InputError, ProgramError, Struct
 from etalis.language.lower import to_logic
-from etalis.language.parser import parse_term
+from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine import Limits
 from etalis.logic.solver import Solver

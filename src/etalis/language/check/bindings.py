@@ -1,0 +1,105 @@
+"""Which variables a pattern binds for what stands around it (language.md sections 2 and 3).
+
+`or` binds for sure only what both sides bind; a negated pattern binds nothing outside itself; a repetition binds what
+is also used outside it; an aggregate binds its result and what groups it, never the variable it aggregates.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import reduce
+from typing import assert_never
+
+from etalis.language.check.goals import NOTHING, Bound, Names, bound_by
+from etalis.language.syntax import (
+    Aggregate,
+    AnyOf,
+    Binary,
+    Condition,
+    Do,
+    EventPattern,
+    Isolated,
+    Last,
+    Negation,
+    NotWithin,
+    Or,
+    Pattern,
+    Repeat,
+    SubRule,
+    TimePoint,
+    Within,
+)
+from etalis.language.traversal import children, fold, names, terms, variables
+
+
+def bindings(pattern: Pattern) -> dict[int, Bound]:
+    """Return what every node of a pattern binds, by the id of the node."""
+    return fold(pattern, _combine)
+
+
+def _combine(node: Pattern, parts: tuple[Bound, ...]) -> Bound:
+    match node:
+        case EventPattern() | SubRule():
+            found = names(variables(*terms(node)))
+            return Bound(found, found)
+        case TimePoint():
+            return NOTHING
+        case Binary():
+            return parts[0].also(parts[1])
+        case Or():
+            return parts[0].either(parts[1])
+        case AnyOf(count=count):
+            return _some_of(parts, count)
+        case Condition(goal=goal):
+            return parts[0].also(bound_by(goal))
+        case Aggregate(value=value, result=result):
+            aggregated = frozenset() if value is None else names(variables(value))
+            found = names(variables(result))
+            return Bound((parts[0].always - aggregated) | found, (parts[0].perhaps - aggregated) | found)
+        case Negation() | NotWithin() | Within() | Last() | Do() | Repeat() | Isolated():
+            return parts[0]
+        case _:
+            assert_never(node)
+
+
+def _some_of(parts: tuple[Bound, ...], count: int) -> Bound:
+    """A variable is bound for sure if too few parts leave it out to fill a choice of `count`."""
+    times = Counter(name for part in parts for name in part.always)
+    sure = frozenset(name for name, n in times.items() if len(parts) - n < count)
+    return Bound(sure, reduce(frozenset.union, (part.perhaps for part in parts), frozenset()))
+
+
+def mentioned(pattern: Pattern) -> Names:
+    """Return the variables of a pattern that what stands around it can share.
+
+    Those of a negated pattern alone, and those that an aggregate is taken of, are local (language.md section 3).
+    """
+
+    def combine(node: Pattern, parts: tuple[Names, ...]) -> Names:
+        own = names(variables(*terms(node)))
+        match node:
+            case Negation() | NotWithin():
+                return parts[0]
+            case Aggregate(value=value, result=result):
+                aggregated = frozenset() if value is None else names(variables(value))
+                return (parts[0] - aggregated) | names(variables(result))
+            case _:
+                return own.union(*parts)
+
+    return fold(pattern, combine)[id(pattern)]
+
+
+def left_of(pattern: Pattern) -> dict[int, Names]:
+    """Return, by the id of each node, the variables that what stands left of it in a sequence may bind."""
+    bound = bindings(pattern)
+    found: dict[int, Names] = {id(pattern): frozenset()}
+    waiting: list[Pattern] = [pattern]
+    while waiting:
+        node = waiting.pop()
+        outside = found[id(node)]
+        for part in children(node):
+            found[id(part)] = outside
+            waiting.append(part)
+        if isinstance(node, Binary):
+            found[id(node.right)] = outside | bound[id(node.left)].perhaps
+    return found

@@ -1,0 +1,238 @@
+"""Rules whose state has no bound (language.md section 5), and what keeps it.
+
+The stream is in order, so an instance waits in vain once every later partner would end too late; that follows from
+the rows of `temporal.relation`. Where no such moment comes, only a window or consumption lets an instance go, and
+consumption needs a partner that may never come. A window reaches every positive part below it, never what must not
+occur. A rule is reported once, with every operator that keeps something.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from etalis.errors import Problem
+from etalis.language.check.bindings import bindings
+from etalis.language.check.goals import Bound
+from etalis.language.check.outline import Outline
+from etalis.language.check.wording import kind, listing, source_text
+from etalis.language.flags import Settings, rule_settings
+from etalis.language.lint.blocking import Modifier, core_of
+from etalis.language.syntax import (
+    Aggregate,
+    AnyOf,
+    Binary,
+    EventPattern,
+    Isolated,
+    Last,
+    Negation,
+    NotWithin,
+    Pattern,
+    Repeat,
+    Rule,
+    SetFlag,
+    TimePoint,
+    Within,
+)
+from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
+from etalis.temporal.policy import POLICIES, Policy
+from etalis.temporal.relation import RELATIONS, Relation
+
+LONGEST = 40
+UNRESTRICTED = POLICIES["unrestricted"]
+WITHIN = (
+    "add `within Duration` to the pattern, or bound all rules: set_flag(garbage_control, general) and garbage_window"
+)
+WITHIN_NEGATED = (
+    "add `within Duration` to the negated pattern, inside its brackets: a window around it does not reach it"
+)
+MOST_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """An operator and what it keeps without bound; `until_used` if a partner can make it go.
+
+    `negated`: it stands in what must not occur.
+    """
+
+    operator: str
+    what: str
+    until_used: bool
+    negated: bool = False
+
+
+def check_bounds(outline: Outline) -> Iterator[Problem]:
+    """Yield one warning per rule whose state can grow with the stream, and one for a history that does."""
+    yield from _endless_history(outline)
+    for rule in outline.rules:
+        found = _check_rule(rule, *outline.rule_settings(rule), outline.settings, outline.bound)
+        if found is not None:
+            yield found
+
+
+def check_rule(rule: Rule, default: Settings) -> Problem | None:
+    """Return the warning that the state of one rule, with all its properties, has no bound."""
+    policy, window = rule_settings(default, rule)
+    return _check_rule(rule, POLICIES[policy], window, default, bindings(rule.pattern))
+
+
+def _check_rule(
+    rule: Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, Bound]
+) -> Problem | None:
+    bounded = window is not None or default.garbage_window is not None
+    keepers = list(dict.fromkeys(_keepers(rule, policy, bound, bounded=bounded)))
+    return _unbounded(rule, keepers) if keepers else None
+
+
+def _endless_history(outline: Outline) -> Iterator[Problem]:
+    if outline.settings.revision and outline.settings.revision_window is None:
+        flags = [f for f in outline.program.items if isinstance(f, SetFlag) and f.name == "revision_flag"]
+        hint = "add `:- set_flag(revision_window, Seconds).`"
+        message = "any event can be taken back at any time, so all events are kept"
+        yield Problem("W214", message, flags[-1].span if flags else None, hint)
+
+
+def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
+    shown = keepers[:MOST_SHOWN]
+    parts = []
+    for operator in dict.fromkeys(k.operator for k in shown):
+        parts.append(f"{operator} keeps {listing(k.what for k in shown if k.operator == operator)}")
+    rest = len(keepers) - len(shown)
+    more = f"; and {rest} more" if rest else ""
+    how = " until used, which may never happen" if all(k.until_used for k in keepers) else " for ever"
+    message = f"the state of {kind(rule.head.name, len(rule.head.args))} has no bound: {'; '.join(parts)}{more}{how}"
+    hint = WITHIN_NEGATED if all(k.negated for k in keepers) else WITHIN
+    return Problem("W209", message, rule.span or rule.head.span, hint)
+
+
+def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, Bound], *, bounded: bool) -> Iterator[Keeper]:
+    anchored: set[int] = set()
+    waiting: list[tuple[Pattern, Policy, bool, bool]] = [(rule.pattern, policy, bounded, False)]
+    while waiting:
+        node, policy, bounded, negated = waiting.pop()
+        bounded = bounded or isinstance(node, Within)
+        if isinstance(node, Binary) and RELATIONS[node.operator].sequential:
+            anchored.add(id(node.right))
+        if isinstance(node, Last):
+            anchored.add(id(core_of(node)))
+            if not bounded:
+                yield from _kept_by_groups(node, rule, bound)
+        if not bounded:
+            for keeper in _kept_by(node, policy, bound, anchored, rule):
+                yield replace(keeper, negated=negated)
+        parts = children(node)
+        for i in reversed(range(len(parts))):
+            absent = i == 1 and isinstance(node, Negation | NotWithin)
+            waiting.append((parts[i], UNRESTRICTED, False, True) if absent else (parts[i], policy, bounded, negated))
+
+
+def _kept_by(
+    node: Pattern, policy: Policy, bound: Mapping[int, Bound], anchored: set[int], rule: Rule
+) -> Iterator[Keeper]:
+    match node:
+        case Binary():
+            yield from _kept_by_join(node, policy, bound)
+        case Negation(operator="cnot", pattern=left, absent=absent):
+            if not _has_window(left):
+                yield Keeper("cnot", _every(absent), False)
+        case Negation(pattern=left, absent=absent):
+            if bound[id(left)].perhaps & bound[id(absent)].perhaps:
+                yield Keeper("fnot", _every(absent), False)
+        case Repeat(pattern=part) if id(node) not in anchored:
+            word, keys = "ntimes" if node.most is not None else "star_times", _keys(node, rule, bound)
+            if policy is UNRESTRICTED:
+                yield Keeper(word, f"every run of {_text(part)}", False)
+            elif keys:
+                yield Keeper(word, f"a run of {_text(part)} per {listing(keys)}", policy.consume)
+        case Isolated():
+            yield Keeper("iso", "every event that the program names", False)
+        case Aggregate(pattern=part) if id(node) not in anchored:
+            yield Keeper("aggregate", _every(part), False)
+        case AnyOf(count=count, patterns=parts) if count > 1:
+            for part in parts:
+                yield Keeper("any", _every(part), policy.consume)
+
+
+def _kept_by_groups(node: Last, rule: Rule, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
+    """Yield what an aggregate over the last elements keeps: so many for every group there ever was."""
+    fold = core_of(node)
+    keys = _keys(fold, rule, bound) if isinstance(fold, Aggregate) else []
+    if isinstance(fold, Aggregate) and keys:
+        yield Keeper("aggregate", f"the last {node.count} {_text(fold.pattern)} per {listing(keys)}", False)
+
+
+def _keys(node: Aggregate | Repeat, rule: Rule, bound: Mapping[int, Bound]) -> list[str]:
+    """Return the variables of the elements that are used elsewhere too, so that each value is counted apart."""
+    inside = Counter(v.name for v in pattern_variables(node.pattern))
+    everywhere = Counter(v.name for v in rule_variables(rule))
+    hidden = names(variables(node.value)) if isinstance(node, Aggregate) and node.value is not None else frozenset()
+    keys = bound[id(node.pattern)].perhaps - hidden
+    return sorted(name for name in keys if everywhere[name] > inside[name])
+
+
+def _has_window(pattern: Pattern) -> bool:
+    """Tell whether a window stands directly on an operator, perhaps among other modifiers."""
+    while isinstance(pattern, Modifier):
+        if isinstance(pattern, Within):
+            return True
+        pattern = pattern.pattern
+    return False
+
+
+def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
+    if isinstance(node.right, Aggregate) and RELATIONS[node.operator].sequential:
+        yield Keeper("aggregate", f"a value for every {_text(node.left)}", False)
+        return
+    shared = bound[id(node.left)].always & bound[id(node.right)].always
+    if policy.keep == "newest" and not shared:
+        return
+    consumed = policy.consume and not isinstance(node.right, Repeat)
+    relation = RELATIONS[node.operator]
+    for side, part in (("a", node.left), ("b", node.right)):
+        if waits_for_ever(relation, side) and not _finite(part):
+            what = f"one {_text(part)} per {listing(sorted(shared))}" if policy.keep == "newest" else _every(part)
+            yield Keeper(node.operator, what, consumed)
+
+
+def waits_for_ever(relation: Relation, side: str) -> bool:
+    """Tell whether an instance on a side may still find a partner at any later time.
+
+    A partner that arrives later ends later; it comes too late for good if the row says that it must end no later.
+
+    >>> [waits_for_ever(RELATIONS["seq"], side) for side in "ab"], waits_for_ever(RELATIONS["equals"], "a")
+    ([True, False], False)
+    """
+    other = "b" if side == "a" else "a"
+    before = {("a1", "a2"), ("b1", "b2")}
+    for x, op, y in relation.comparisons:
+        before.add((x, y))
+        if op == "=":
+            before.add((y, x))
+    reached = {f"{other}2"}
+    while True:
+        more = {y for x, y in before if x in reached} - reached
+        if not more:
+            return f"{side}2" not in reached
+        reached |= more
+
+
+def _finite(pattern: Pattern) -> bool:
+    """Tell whether a pattern occurs a fixed number of times: it is made of time points."""
+    return all(isinstance(node, TimePoint) for node in postorder(pattern) if not children(node))
+
+
+def _every(pattern: Pattern) -> str:
+    return f"every {_text(pattern)}"
+
+
+def _text(pattern: Pattern) -> str:
+    if isinstance(pattern, EventPattern):
+        return kind(pattern.name, len(pattern.args))
+    if pattern.span is not None:
+        text = source_text(pattern.span)
+        if len(text) <= LONGEST:
+            return f"`{text}`"
+    parts = dict.fromkeys(kind(n.name, len(n.args)) for n in postorder(pattern) if isinstance(n, EventPattern))
+    return f"match of {listing(parts)}" if len(parts) <= MOST_SHOWN else "match of its parts"

@@ -1,0 +1,205 @@
+"""Side effects of a program's goals: where the order of matches, and who runs them, matters (language.md section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etalis.errors import Problem
+from etalis.language.check.goals import (
+    ASSERTS,
+    CHANGES_CLAUSES,
+    ENGINE_GOALS,
+    GOAL_ARGUMENTS,
+    RAISES,
+    SIDE_EFFECTS,
+    Call,
+    Indicator,
+    calls,
+    indicator,
+    strip_wrappers,
+)
+from etalis.language.check.names import triggered
+from etalis.language.check.outline import Outline
+from etalis.language.check.wording import kind, written
+from etalis.language.flags import Settings
+from etalis.language.syntax import Compound, Const, Program, Term, Trigger, Var
+from etalis.language.traversal import subterms
+from etalis.logic.time_builtins import CURRENT
+
+_NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
+_CHANGING = frozenset(name for name, _ in CHANGES_CLAUSES) | {"abolish", "reset_db"}
+_ACTING = frozenset(name for name, _ in ENGINE_GOALS)
+
+
+def find_effects(program: Program) -> tuple[str, ...]:
+    """Say of every goal of conditions, actions and clauses that changes or tells something what it is.
+
+    A goal that is only known at run time counts, since it may be anything.
+    """
+    found: dict[str, None] = {}
+    for goal, role in Outline(program).goals:
+        if role != "directive":
+            where = {"clause": "a clause", "action": "an action"}.get(role, "a condition")
+            found.update(dict.fromkeys(f"{what} in {where} has a side effect" for what in _effects(goal)))
+    return tuple(found)
+
+
+def find_lessons(program: Program) -> tuple[str, ...]:
+    """Say of every kind of event that changes facts that it does: whoever asks for a fact must have received all."""
+    return tuple(f"{kind(*event)} changes facts that conditions see" for event in Outline(program).learned)
+
+
+def check_effects(outline: Outline) -> Iterator[Problem]:
+    """Yield what cannot be where events may be run again, and conditions of triggers whose answer may change."""
+    for trigger in outline.program.items:
+        if isinstance(trigger, Trigger) and trigger.body is not None:
+            yield from _changing(trigger.body, outline)
+    if outline.settings.corrects:
+        yield from refuse_effects(outline.program, outline.settings)
+
+
+def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
+    """Yield what the condition of a trigger asks that may change while the program runs."""
+    hint = "ask facts and clauses that stay as they are; what changes belongs in a rule: seen(X) <- made(X) where ..."
+    changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
+    changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
+    reached, waiting = set[Indicator](), list(calls(body))
+    effects = list(_effects(body))
+    while waiting:
+        key = waiting.pop().indicator
+        if key in changed or key[0] in CURRENT:
+            effects.append(kind(*key))
+        if key in outline.calls and key not in reached:
+            mine = [c for c in outline.clauses if indicator(strip_wrappers(c.head)) == key]
+            clauses = [clause.body for clause in mine if clause.body is not None]
+            waiting += [call for clause in clauses for call in calls(clause)]
+            effects += [what for clause in clauses for what in _effects(clause)]
+        reached.add(key)
+    for what in dict.fromkeys(effects):
+        message = f"the condition of a trigger depends on {what}, which acts or changes while the program runs"
+        yield Problem("E241", message, body.span, hint)
+
+
+def _changed(goal: Term) -> Iterator[Indicator]:
+    """Yield the predicates whose clauses a goal adds or removes."""
+    for call in calls(goal):
+        if call.indicator in CHANGES_CLAUSES:
+            clause = call.args[0]
+            match = clause.args[0] if isinstance(clause, Compound) and clause.name == ":-" and clause.args else clause
+            key = indicator(match)
+            if key is not None:
+                yield key
+
+
+def refuse_effects(program: Program, settings: Settings) -> Iterator[Problem]:
+    """Yield the refusals of a program's effects where events may be run again."""
+    flag = "revision_flag(on)" if settings.revision else "reporting(on_arrival)"
+    hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
+    clock = ["a goal reads the time reached"] if reads_clock(program) else []
+    for effect in (*find_effects(program), *find_lessons(program), *clock):
+        yield Problem("E232", f"{effect}, which {flag} cannot take back", hint=hint)
+
+
+def _effects(goal: Term) -> Iterator[str]:
+    for call in calls(goal):
+        if call.indicator in SIDE_EFFECTS:
+            yield kind(*call.indicator)
+        if _has_variable(call) or _is_open(call.name, call.args):
+            yield f"{kind(*call.indicator)} of a goal that is not written down"
+    for term in subterms(goal):
+        if isinstance(term, Compound) and indicator(term) in SIDE_EFFECTS:
+            yield kind(term.name, len(term.args))
+
+
+def acts_on_run(program: Program) -> bool:
+    """Tell whether a goal may raise events or change rules."""
+    return _may_call(program, _ACTING)
+
+
+def changes_facts(program: Program) -> bool:
+    """Tell whether a goal may add or remove facts."""
+    return _may_call(program, _CHANGING)
+
+
+def reads_clock(program: Program) -> bool:
+    """Tell whether a goal may ask what time it is."""
+    return _may_call(program, CURRENT)
+
+
+def find_unplanned(program: Program) -> str | None:
+    """Say what may be reported that is no event of a rule in the text: nothing is known of its attributes."""
+    outline = Outline(program)
+    named = {_name(term) for goal, _ in outline.goals for term in subterms(goal)}
+    if "ins_event_rule" in named:
+        return "goals insert rules"
+    triggers = [item.pattern for item in program.items if isinstance(item, Trigger)]
+    others = [t for t in triggers if t != Const("all_defined_events") and triggered(t) not in outline.derived]
+    if "event" in named and others:
+        return f"goals raise events, and {written(others[0])} is to be reported, which no rule makes"
+    return None
+
+
+def raised_events(outline: Outline) -> frozenset[Indicator] | None:
+    """Return the kinds of events that goals raise; None if they may be any, or if goals insert rules."""
+    raised: set[Indicator] = set()
+    for goal, _ in outline.goals:
+        if any(_has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call) for call in calls(goal)):
+            return None
+        for term in subterms(goal):
+            key = indicator(term)
+            if key is None or key not in ENGINE_GOALS:
+                continue
+            event = indicator(term.args[0]) if key in RAISES and isinstance(term, Compound) else None
+            if event is not None:
+                raised.add(event)
+            elif key[0] not in ("spy_event", "nospy_event", "reset_db"):
+                return None
+    return frozenset(raised)
+
+
+def _may_call(program: Program, names: frozenset[str]) -> bool:
+    """Tell whether a predicate of some names is so much as named, or any goal known at run time only."""
+    outline = Outline(program)
+    goals = [goal for goal, _ in outline.goals]
+    terms = [term for written in (*goals, *(clause.head for clause in outline.clauses)) for term in subterms(written)]
+    return any(_name(term) in names for term in terms) or any(
+        _has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call)
+        for goal in goals
+        for call in calls(goal)
+    )
+
+
+def _name(term: Term) -> str | None:
+    found = indicator(term)
+    return None if found is None else found[0]
+
+
+def _has_variable(call: Call) -> bool:
+    """Tell whether a call has a variable where it needs a goal."""
+    return any(isinstance(call.args[i], Var) for i in GOAL_ARGUMENTS.get(call.indicator, ()))
+
+
+def _adds_unknown(call: Call) -> bool:
+    """Tell whether a call adds a clause that is not written down."""
+    if call.indicator not in ASSERTS:
+        return False
+    match call.args[0]:
+        case Var():
+            return True
+        case Compound(name=":-", args=(_, body)):
+            return isinstance(body, Var) or any(map(_has_variable, calls(body)))
+        case _:
+            return False
+
+
+def _is_open(name: str, args: tuple[Term, ...]) -> bool:
+    """Tell whether a call adds arguments to a goal that may have an effect: `call(G, X)`, `maplist(G, L)`."""
+    if name not in ("call", "maplist", "foldl", "include", "exclude", "partition", "predsort") or len(args) < 2:
+        return False
+    match args[0]:
+        case Var():
+            return True
+        case Const(value=str() as called) | Compound(name=called):
+            return called in _NAMES
+        case _:
+            return False

@@ -1,0 +1,158 @@
+"""What the checks of a program look at, computed once: its rules, events, predicates and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from etalis.errors import Problem, ProgramError, Span
+from etalis.language.check.bindings import bindings
+from etalis.language.check.goals import RAISES, Bound, Call, Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.flags import Settings, property_problems, rule_settings, settings
+from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
+from etalis.language.syntax import (
+    Clause,
+    Condition,
+    Declare,
+    Do,
+    EventDeclaration,
+    EventPattern,
+    Initially,
+    Program,
+    Property,
+    Rule,
+    Term,
+    Trigger,
+)
+from etalis.language.traversal import postorder
+from etalis.temporal.policy import POLICIES, Policy
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A program with what is derived from it on demand; `given` are predicates that the host adds."""
+
+    program: Program
+    given: frozenset[Indicator] = frozenset()
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """All event rules, sub-rules lifted out, patterns as written."""
+        return labelled_rules(self.program)
+
+    @cached_property
+    def declared(self) -> dict[Indicator, EventDeclaration]:
+        return dict(declarations(self.program))
+
+    @cached_property
+    def derived(self) -> frozenset[Indicator]:
+        """The events that are the head of a rule."""
+        return frozenset((rule.head.name, len(rule.head.args)) for rule in self.rules)
+
+    @cached_property
+    def used(self) -> tuple[EventPattern, ...]:
+        """Every event pattern in a body, in order."""
+        return tuple(pattern for rule in self.rules for pattern in events_in(rule.pattern))
+
+    @cached_property
+    def known(self) -> frozenset[Indicator]:
+        """Every kind of event that the program names outside of triggers."""
+        declared = frozenset((*self.declared, *self.learned))
+        return self.derived | declared | {(p.name, len(p.args)) for p in self.used}
+
+    @cached_property
+    def learned(self) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
+        """The events that change facts, with the facts they change."""
+        return knowledge_changes(self.program)
+
+    @cached_property
+    def raised(self) -> dict[Indicator, Span | None]:
+        """The events that goals raise, each with the first place."""
+        raising = [call.args[0] for call, _ in self.called if call.indicator in RAISES]
+        return {key: event.span for event in reversed(raising) if (key := indicator(event)) is not None}
+
+    @cached_property
+    def made(self) -> frozenset[Indicator]:
+        """The events that come about as the program says: derived, declared, raised, or changing facts."""
+        declared = frozenset(key for key, item in self.declared.items() if not item.implied)
+        return self.derived | declared | frozenset((*self.raised, *self.learned))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What the flags come to; the defaults if they are wrong, which is reported elsewhere."""
+        try:
+            return settings(self.program)
+        except ProgramError:
+            return Settings()
+
+    @cached_property
+    def bound(self) -> dict[int, Bound]:
+        """What every node of every pattern binds, by the id of the node."""
+        return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
+
+    def property_problems(self, given: Property) -> Iterator[Problem]:
+        """Yield what is wrong with one property of a rule."""
+        return property_problems(given, checked=CHECK_PROPERTY in self.predicates)
+
+    def rule_settings(self, rule: Rule) -> tuple[Policy, int | None]:
+        """Return policy and window of a rule; wrong properties, which are reported elsewhere, count as not given."""
+        if not rule.properties:
+            return POLICIES[self.settings.policy], None
+        right = tuple(given for given in rule.properties if not any(self.property_problems(given)))
+        name, window = rule_settings(self.settings, replace(rule, properties=right))
+        return POLICIES[name], window
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        return tuple(item for item in self.program.items if isinstance(item, Clause))
+
+    @cached_property
+    def predicates(self) -> frozenset[Indicator]:
+        """The predicates that the program defines, declares or adds clauses to, and those it is given."""
+        heads = {indicator(strip_wrappers(clause.head)) for clause in self.clauses}
+        listed = {name for item in self.program.items if isinstance(item, Declare) for name in item.names}
+        added = {key for goal, _ in self.goals for key in asserted(goal)}
+        stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
+        facts = {(name, arity) for (_, arity), changes in self.learned.items() for name, _ in changes}
+        return frozenset(key for key in heads if key is not None) | listed | facts | added | stored | self.given
+
+    @cached_property
+    def goals(self) -> tuple[tuple[Term, str], ...]:
+        """Every goal with its role: where, check, event_multiply, action, clause, trigger or directive."""
+        return tuple(self._goals())
+
+    def _goals(self) -> Iterator[tuple[Term, str]]:
+        for rule in self.rules:
+            if rule.action is not None:
+                yield rule.action, "action"
+            for node in postorder(rule.pattern):
+                if isinstance(node, Condition):
+                    yield node.goal, node.kind
+                elif isinstance(node, Do):
+                    yield node.action, "action"
+        for item in self.program.items:
+            if isinstance(item, Clause | Trigger) and item.body is not None:
+                yield item.body, "clause" if isinstance(item, Clause) else "trigger"
+            elif isinstance(item, Initially):
+                yield item.goal, "directive"
+
+    @cached_property
+    def called(self) -> tuple[tuple[Call, str], ...]:
+        """Every call in a goal, with the role of the goal."""
+        return tuple((call, role) for goal, role in self.goals for call in calls(goal))
+
+    @cached_property
+    def asked(self) -> frozenset[Indicator]:
+        """The predicates that goals call."""
+        return frozenset(call.indicator for call, _ in self.called)
+
+    @cached_property
+    def calls(self) -> dict[Indicator, frozenset[Indicator]]:
+        """What the clauses of each predicate call."""
+        found: dict[Indicator, frozenset[Indicator]] = {}
+        for clause in self.clauses:
+            key = indicator(strip_wrappers(clause.head))
+            if key is not None and clause.body is not None:
+                found[key] = found.get(key, frozenset()) | {call.indicator for call in calls(clause.body)}
+        return found

@@ -1,0 +1,145 @@
+"""Variables that have no value where one is needed (language.md sections 2 and 3).
+
+Derived atoms are ground: a head variable that nothing binds is an error, one that only some alternatives bind a
+warning. A condition computes with values: a variable that nothing can have bound makes it fail at every match. A
+variable of a negated pattern that its left side does not bind is local to it. Variables that occur once are those of
+`single_variables`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from etalis.errors import Problem
+from etalis.language.check.goals import Bound, Names, never_bound, strip_wrappers, uncallable
+from etalis.language.check.outline import Outline
+from etalis.language.check.spelling import nearest
+from etalis.language.check.wording import written
+from etalis.language.syntax import Aggregate, Condition, Negation, NotWithin, Rule, Term, Var
+from etalis.language.traversal import names, pattern_variables, postorder, rule_variables, variables
+from etalis.temporal.duration import iso_end
+
+ACTION_HEAD = "trigger_action"  # the head of a rule `P do Action`: it shows the action, whose variables may be its own
+_ROLES = {"action": "an action", "clause": "a clause", "directive": "a directive"}
+
+
+def check_safety(outline: Outline) -> Iterator[Problem]:
+    """Yield what is wrong with the variables of rules and clauses, and with the shape of goals."""
+    for rule in outline.rules:
+        bound = outline.bound
+        unsafe = list(_unsafe(rule, bound[id(rule.pattern)]))
+        yield from unsafe
+        yield from _partly_bound(rule, bound[id(rule.pattern)])
+        yield from _unbound_in_conditions(rule, bound)
+        if not unsafe:
+            yield from _escaping(rule, bound)
+    for clause in outline.clauses:
+        if clause.body is not None:
+            yield from _unbound(clause.body, names(variables(strip_wrappers(clause.head))))
+    for goal, role in outline.goals:
+        for part in uncallable(goal):
+            hint = "write a comparison, an assignment with `is`, or a call of a predicate"
+            yield Problem(
+                "E226",
+                f"{written(part)} cannot be called: it stands where {_ROLES.get(role, 'a condition')} needs a goal",
+                part.span,
+                hint,
+            )
+
+
+def _needed(rule: Rule) -> Iterator[tuple[Var, str]]:
+    """Yield the variables that must have a value when the head is made, with where they stand."""
+    for v in variables(*rule.head.args) if rule.head.name != ACTION_HEAD else ():
+        yield v, "in the head"
+    if rule.alarm is not None:
+        for v in variables(rule.alarm.when):
+            yield v, "in the delay" if rule.alarm.kind == "after" else "in the time of the alarm"
+
+
+def _unsafe(rule: Rule, bound: Bound) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for v, where in _needed(rule):
+        if v.name in bound.perhaps or v.name in seen:
+            continue
+        seen.add(v.name)
+        message = f"unsafe: {_shown(v)} {where} has no value, nothing in the pattern binds it"
+        yield Problem("E204", message, v.span, _how_to_bind(v, rule, bound))
+
+
+def _how_to_bind(v: Var, rule: Rule, bound: Bound) -> str:
+    if v.name.startswith("_#"):
+        return "write a constant such as null, or a variable of the pattern"
+    near = nearest(v.name, bound.perhaps)
+    if near is not None:
+        return f"did you mean {near}?"
+    for node in postorder(rule.pattern):
+        match node:
+            case Negation(absent=absent) | NotWithin(absent=absent) if v.name in names(pattern_variables(absent)):
+                return f"{v.name} stands in the negated pattern only, whose variables have no value outside it"
+            case Aggregate(value=value, result=result) if value is not None and v.name in names(variables(value)):
+                return f"{v.name} is aggregated; its value is the result, {written(result)}"
+    if v.name.lower() in ("start", "end", "begin", "time", "timestamp", "now", "t1", "t2"):
+        return "every match has its times; as attributes they are read behind `check`: check (t1(Start), t2(End))"
+    return f"use {v.name} in an event of the pattern, or give it a value with `where`"
+
+
+def _partly_bound(rule: Rule, bound: Bound) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for v, where in _needed(rule):
+        if v.name in bound.perhaps - bound.always - seen:
+            seen.add(v.name)
+            message = f"{v.name} {where} is bound in some alternatives only; in the others it is null"
+            yield Problem(
+                "W202", message, v.span, f"bind {v.name} in every alternative, or write a rule for each of them"
+            )
+
+
+def _unbound_in_conditions(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
+    for node in postorder(rule.pattern):
+        if isinstance(node, Condition):
+            yield from _unbound(node.goal, bound[id(node.pattern)].perhaps)
+
+
+def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for v in never_bound(goal, bound):
+        if v.name in seen:
+            continue
+        seen.add(v.name)
+        near = None if v.name.startswith("_#") else nearest(v.name, bound)
+        hint = _duration_hint(v) or (
+            f"did you mean {near}?"
+            if near
+            else "bind it in the pattern left of the condition, or earlier in the condition"
+        )
+        yield Problem(
+            "W205", f"{_shown(v)} has no value when the condition computes with it, so it never holds", v.span, hint
+        )
+
+
+def _escaping(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
+    """Yield the local variables of negated patterns that also occur elsewhere in the rule."""
+    negations = [node for node in postorder(rule.pattern) if isinstance(node, Negation | NotWithin)]
+    everywhere = Counter(v.name for v in rule_variables(rule)) if negations else Counter()
+    for node in negations:
+        inside = list(pattern_variables(node.absent))
+        here = Counter(v.name for v in inside)
+        seen: set[str] = set()
+        for v in inside:
+            if v.name in bound[id(node.pattern)].perhaps or v.name in seen or everywhere[v.name] == here[v.name]:
+                continue
+            seen.add(v.name)
+            message = f"{v.name} is local to the negated pattern, where nothing left of it binds it; it is not joined"
+            yield Problem("W206", message, v.span, f"rename it here, or bind {v.name} left of the negation")
+
+
+def _shown(v: Var) -> str:
+    return "_" if v.name.startswith("_#") else v.name
+
+
+def _duration_hint(v: Var) -> str | None:
+    """Say how a duration is written in a condition, if the name of a variable is one of ISO 8601."""
+    if iso_end(v.name) != len(v.name):
+        return None
+    return f"{v.name} is a variable here; in a condition a duration has a unit: 10 min"

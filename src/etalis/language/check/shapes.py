@@ -1,0 +1,210 @@
+"""Numbers and kinds that an operator cannot take: windows, counts, aggregates, alarms, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import comb
+
+from etalis.errors import Problem, Span
+from etalis.language.check.bindings import left_of
+from etalis.language.check.goals import Names
+from etalis.language.check.outline import Outline
+from etalis.language.check.spelling import suggest
+from etalis.language.check.wording import counted, listing, written
+from etalis.language.flags import PROPERTIES
+from etalis.language.syntax import (
+    Aggregate,
+    Alarm,
+    AnyOf,
+    Binary,
+    Compound,
+    Condition,
+    Const,
+    Do,
+    Last,
+    NotWithin,
+    Or,
+    Pattern,
+    Repeat,
+    Rule,
+    Term,
+    Var,
+    Within,
+)
+from etalis.language.traversal import fold, postorder, variables
+from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.calendar import is_calendar
+from etalis.temporal.interval import to_seconds
+from etalis.temporal.relation import Relation, relations
+
+MOST_CHOICES = 200
+
+
+def check_shapes(outline: Outline) -> Iterator[Problem]:
+    """Yield what is wrong with the operators of each rule, apart from names, types and variables."""
+    table = relations(outline.settings.relations)
+    for rule in outline.rules:
+        yield from _rule_problems(rule, outline)
+        yield from _window_problems(rule, table)
+
+
+def _rule_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:
+    nodes = postorder(rule.pattern)
+    left = left_of(rule.pattern) if any(isinstance(node, Repeat) for node in nodes) else {}
+    if rule.alarm is not None:
+        yield from _alarm_problems(rule.alarm)
+    for node in nodes:
+        match node:
+            case Last():
+                yield from _last_problems(node)
+            case Repeat():
+                yield from _repeat_problems(node, left[id(node)])
+            case Aggregate():
+                yield from _aggregate_problems(node, outline.bound[id(node.pattern)].perhaps)
+            case AnyOf():
+                yield from _choice_problems(node)
+
+
+def _window_problems(rule: Rule, table: Mapping[str, Relation]) -> Iterator[Problem]:
+    """Yield windows that no match fits into."""
+    windows: list[tuple[Pattern, Span | None]] = []
+    for node in postorder(rule.pattern):
+        match node:
+            case NotWithin(duration=duration) if duration <= 0:
+                message = f"an absence must last longer than 0 seconds, not {to_seconds(duration)}"
+                yield Problem("E212", message, node.span, "say how long nothing may occur: not c within 5")
+            case Within(duration=duration) if duration < 0:
+                yield Problem("E212", f"a window cannot be negative: {to_seconds(duration)}", node.span)
+            case Within(duration=0, pattern=pattern):
+                windows.append((pattern, node.span))
+    for given in rule.properties:
+        if PROPERTIES.get(given.name) == "window" and isinstance(given.value, Const) and given.value.value == 0:
+            windows.append((rule.pattern, given.span))
+    for pattern, span in windows:
+        if not can_be_instant(pattern, table):
+            message = "no match fits into a window of 0 seconds: every match is longer than 0"
+            yield Problem("E212", message, span, "write the length in seconds: `within 0.5`")
+
+
+def can_be_instant(pattern: Pattern, table: Mapping[str, Relation]) -> bool:
+    """Tell whether a pattern can occur at an instant; a sequence never does."""
+    point = (0, 0)
+
+    def combine(node: Pattern, parts: tuple[bool, ...]) -> bool:
+        match node:
+            case Binary(operator=operator):
+                return all(parts) and table[operator].holds(point, point)
+            case Or():
+                return any(parts)
+            case NotWithin():
+                return False
+            case Repeat(least=Const(value=int() as least)):
+                return parts[0] and least < 2
+            case _:
+                return not parts or parts[0]
+
+    return fold(pattern, combine)[id(pattern)]
+
+
+def _last_problems(node: Last) -> Iterator[Problem]:
+    under: Pattern = node.pattern
+    while isinstance(under, Condition | Within | Last | Do):
+        under = under.pattern
+    if node.count < 1:
+        yield Problem("E213", f"`last` takes a positive number of elements, not {node.count}", node.span)
+    elif not isinstance(under, Aggregate):
+        opened = isinstance(under, Binary) and isinstance(under.right, Aggregate)
+        hint = (
+            "an aggregate after an opener counts from the opener on; leave `last` or the opener out" if opened else None
+        )
+        message = "`last` belongs to an aggregate: aggregate(K, Pattern, R) last N"
+        yield Problem("E213", message, node.span, hint or "for a limit in time write `within Duration`")
+
+
+def _repeat_problems(node: Repeat, left: Names) -> Iterator[Problem]:
+    if isinstance(node.least, Const) and isinstance(node.most, Const):
+        yield from _bound_problems(node.least, left)
+        yield from _bound_problems(node.most, left)
+        low, high = node.least.value, node.most.value
+        if isinstance(low, int) and isinstance(high, int) and 0 < high < low:
+            message = f"a repetition of {low} to {high} is empty"
+            yield Problem("E214", message, node.span, f"write `ntimes ({high}, {low})`")
+        return
+    for given in (node.least, node.most):
+        if given is not None:
+            yield from _bound_problems(given, left)
+
+
+def _bound_problems(given: Term, left: Names) -> Iterator[Problem]:
+    match given:
+        case Const(value=int() as n) if n > 0:
+            return
+        case Var(name=name) if name in left:
+            return
+        case Var(name=name):
+            hint = "bind it in an event of the sequence, before the repetition"
+            yield Problem(
+                "E214", f"{written(given)} has no value left of the repetition that it counts", given.span, hint
+            )
+        case _:
+            yield Problem("E214", f"a repetition counts with a positive integer, not {written(given)}", given.span)
+
+
+def _aggregate_problems(node: Aggregate, bound: Names) -> Iterator[Problem]:
+    row = FOLDS.get(node.kind)
+    if row is None:
+        hint = suggest(node.kind, FOLDS, f"aggregates: {listing(FOLDS)}")
+        yield Problem("E215", f"unknown aggregate {node.kind}", node.span, hint)
+        return
+    if row.has_value and node.value is None:
+        yield Problem(
+            "E215", f"{node.kind} needs to know of what", node.span, f"write {node.kind}(X), X from the pattern"
+        )
+    elif not row.has_value and node.value is not None:
+        hint = "write count; for different values use distinct(X)"
+        yield Problem("E215", f"{node.kind} takes no argument", node.value.span or node.span, hint)
+    elif node.value is not None:
+        for v in variables(node.value):
+            if v.name not in bound:
+                message = f"{written(v)} is aggregated, but does not occur in the aggregated pattern"
+                yield Problem("E216", message, v.span, suggest(v.name, bound, f"use it in {_text(node.pattern)}"))
+
+
+def _text(pattern: Pattern) -> str:
+    return "the pattern" if pattern.span is None else written(Const("", pattern.span))
+
+
+def _choice_problems(node: AnyOf) -> Iterator[Problem]:
+    m = len(node.patterns)
+    if not 1 <= node.count <= m:
+        message = f"any({node.count}, ...) chooses among {counted(m, 'pattern')}"
+        yield Problem("E219", message, node.span, f"choose 1 to {m} of them" if m else "list the patterns")
+    elif comb(m, node.count) > MOST_CHOICES:
+        message = (
+            f"{node.count} of {m} can be chosen in {comb(m, node.count)} ways, more than {MOST_CHOICES} are refused"
+        )
+        yield Problem(
+            "E219", message, node.span, "count one event instead: derive it from each pattern, then use `ntimes`"
+        )
+
+
+def _alarm_problems(alarm: Alarm) -> Iterator[Problem]:
+    place = alarm.when.span or alarm.span
+    match alarm.kind, alarm.when:
+        case _, Var():
+            return
+        case "after", Const(value=int() | float() as delay):
+            if delay <= 0:
+                hint = "for an event at the same time write an ordinary rule"
+                yield Problem(
+                    "E223", f"an alarm rings later: its delay must be above 0, not {written(alarm.when)}", place, hint
+                )
+        case "after", _:
+            yield Problem("E223", f"the delay of an alarm is a number of seconds, not {written(alarm.when)}", place)
+        case _, Const(value=int() | float()):
+            return
+        case _, Compound(name=name, args=args) if is_calendar(name, len(args)):
+            return
+        case _:
+            hint = "write seconds, datetime(Y, M, D, H, Mi, S), or a variable that the pattern binds"
+            yield Problem("E223", f"the time of an alarm cannot be {written(alarm.when)}", place, hint)

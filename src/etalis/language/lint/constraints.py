@@ -1,0 +1,272 @@
+"""Conditions that never hold, or always: by the types of what they compare, or by what other conditions say.
+
+A condition is read as the goals that a comma joins. What they say of one variable is an interval of numbers or one
+value; declared types and the kinds of aggregates say what a variable can be. A goal that is not read here says
+nothing. Law: what is said to never hold fails or raises an error at every match.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from etalis.errors import Problem
+from etalis.language.check.goals import conjuncts
+from etalis.language.check.outline import Outline
+from etalis.language.check.signatures import compatible, fits, variable_types
+from etalis.language.check.wording import written
+from etalis.language.lint.blocking import core_of
+from etalis.language.lint.value_range import Known, number, same_value
+from etalis.language.syntax import (
+    Aggregate,
+    AnyOf,
+    Binary,
+    Compound,
+    Condition,
+    Const,
+    Last,
+    Negation,
+    NotWithin,
+    Or,
+    Pattern,
+    Rule,
+    Term,
+    Var,
+)
+from etalis.language.traversal import fold, names, postorder, variables
+from etalis.logic.functions import CONSTANTS
+
+NEVER_HOLDS = "W231"
+
+
+State: TypeAlias = dict[str, Known]
+_UNKNOWN = Known()
+_COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
+    {
+        "<": operator.lt,
+        ">": operator.gt,
+        "=<": operator.le,
+        ">=": operator.ge,
+        "=:=": operator.eq,
+        "=\\=": operator.ne,
+    }
+)
+_MIRROR = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=:=": "=:=", "=\\=": "=\\="}
+_BY_VALUE = {True: "=:=", False: "=\\="}
+_REFLEXIVE = {"=", "==", "=<", ">=", "=:="}
+_FOLD_TYPES = {"count": "int", "distinct": "int", "avg": "float"}
+
+
+def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Problem]]:
+    """Yield the conditions of a rule that never or always hold, each with what to say of it."""
+    nodes = postorder(rule.pattern)
+    if not any(isinstance(node, Condition) for node in nodes):
+        return
+    alternatives = any(isinstance(node, Or | AnyOf) for node in nodes)
+    types = variable_types(rule.pattern, outline, []) if outline.declared and not alternatives else {}
+    found: list[tuple[Pattern, Problem]] = []
+
+    def combine(node: Pattern, parts: tuple[State, ...]) -> State:
+        match node:
+            case Or() | AnyOf():
+                return {}
+            case Negation() | NotWithin() | Binary(right=Aggregate()):
+                known = parts[0]
+            case Aggregate(value=value):
+                hidden = frozenset() if value is None else names(variables(value))
+                known = {name: each for name, each in parts[0].items() if name not in hidden}
+                known |= _result(node, opened=False)
+            case _:
+                known = _merge(parts)
+        if isinstance(node, Binary):
+            if isinstance(node.right, Aggregate):
+                known = known | _result(node.right, opened=True)
+            found.extend((node, problem) for problem in _excluded(node, parts, known))
+        if isinstance(node, Last):
+            known = _limited(node, known)
+        if isinstance(node, Condition):
+            bound = outline.bound[id(node.pattern)].always
+            state = _State({**_declared(types.get(id(node.pattern), {})), **known}, bound)
+            found.extend((node, problem) for goal in conjuncts(node.goal) for problem in state.read(goal))
+            return state.known
+        return known
+
+    fold(rule.pattern, combine)
+    yield from found
+
+
+def _result(aggregate: Aggregate, *, opened: bool) -> State:
+    """Return what is known of an aggregate's result; at its opener a count is 0."""
+    kind, result = aggregate.kind, aggregate.result
+    if not isinstance(result, Var) or kind not in _FOLD_TYPES:
+        return {}
+    known = Known(_FOLD_TYPES[kind])
+    return {result.name: known if kind == "avg" else known.above(0 if opened else 1, is_open=False)}
+
+
+def _limited(node: Last, known: State) -> State:
+    """Return that no more are counted than there are elements."""
+    aggregate = core_of(node)
+    if isinstance(aggregate, Aggregate) and aggregate.kind in ("count", "distinct"):
+        for name in names(variables(aggregate.result)) & known.keys():
+            known = known | {name: known[name].below(node.count, is_open=False)}
+    return known
+
+
+def _excluded(node: Binary, parts: tuple[State, ...], known: State) -> Iterator[Problem]:
+    """Yield the finding that what one side says of a shared variable leaves nothing for the other."""
+    for name in parts[0].keys() & parts[1].keys() & known.keys():
+        a, b, both = parts[0][name], parts[1][name], known[name]
+        values = [side.value for side in (a, b) if side.value is not None]
+        differ = len(values) == 2 and not same_value(values[0].value, values[1].value)
+        if differ or (a.has_values() and b.has_values() and not both.has_values()):
+            message = f"{name} is the same on both sides of `{node.operator}`, and their conditions exclude each other"
+            yield Problem(NEVER_HOLDS, message, node.span, "use two variables, or correct a condition")
+
+
+def _merge(parts: tuple[State, ...]) -> State:
+    """Return what both sides know; of what contradicts, the left: joins of types are checked elsewhere."""
+    known: State = {}
+    for part in parts:
+        for name, new in part.items():
+            old = known.get(name, _UNKNOWN)
+            known[name] = replace(
+                new.above(old.low, is_open=old.low_open).below(old.high, is_open=old.high_open),
+                type=old.type or new.type,
+                value=old.value or new.value,
+            )
+    return known
+
+
+def _declared(types: Mapping[str, Mapping[str, object]]) -> State:
+    return {name: Known(next(iter(several))) for name, several in types.items() if len(several) == 1}
+
+
+class _State:
+    """What is known of variables while the goals of a condition are read one by one."""
+
+    def __init__(self, known: State, bound: frozenset[str]) -> None:
+        self.known = dict(known)
+        self.bound = bound
+
+    def read(self, goal: Term) -> Iterator[Problem]:
+        """Take in what a goal says, and yield what is wrong with it."""
+        match goal:
+            case Compound(name=name, args=(left, right)) if name in _COMPARE:
+                yield from self._compare(goal, name, left, right)
+            case Compound(name="=" | "==" | "\\=" | "\\==" as name, args=(left, right)):
+                yield from self._unify(goal, name, left, right)
+            case Compound(name="is", args=(left, right)):
+                yield from self._compute(goal, left, right)
+
+    def _compare(self, goal: Compound, name: str, left: Term, right: Term) -> Iterator[Problem]:
+        wrong = next((problem for side in (left, right) for problem in self._computed(side)), None)
+        if wrong is not None:
+            yield wrong
+            return
+        match left, right:
+            case Var(name=x), Var(name=y) if x == y:
+                itself = f"{x} is compared with itself"
+                yield _always(goal, itself) if name in _REFLEXIVE else _never(goal, itself)
+            case Const(value=int() | float() as x), Const(value=int() | float() as y):
+                holds = _COMPARE[name](number(x), number(y))
+                yield _always(goal) if holds else _never(goal, "it compares two constants")
+            case Var(), Const(value=int() | float() as bound):
+                yield from self._limit(goal, left.name, name, number(bound))
+            case Const(value=int() | float() as bound), Var():
+                yield from self._limit(goal, right.name, _MIRROR[name], number(bound))
+
+    def _computed(self, term: Term) -> Iterator[Problem]:
+        """Yield that something is computed with that is declared no number; words and what is no function are W220."""
+        for v in variables(term):
+            kind = self.known.get(v.name, _UNKNOWN).type
+            if kind in ("string", "bool"):
+                message = f"{v.name} is declared {kind}, so computing with it is an error at every match"
+                hint = (
+                    f"declare it int or float, compare texts with @< or @>, or write atom_number({v.name}, N) before it"
+                    if kind == "string"
+                    else f"write {v.name} = true"
+                )
+                yield Problem(NEVER_HOLDS, message, v.span or term.span, hint)
+                return
+
+    def _limit(self, goal: Compound, variable: str, name: str, bound: float) -> Iterator[Problem]:
+        old = self.known.get(variable, _UNKNOWN)
+        new = old
+        if name in (">", ">=", "=:="):
+            new = new.above(bound, is_open=name == ">")
+        if name in ("<", "=<", "=:="):
+            new = new.below(bound, is_open=name == "<")
+        value = None if old.value is None else old.value.value
+        if isinstance(value, str):
+            if value not in CONSTANTS:
+                yield _never(goal, f"{variable} is {written(old.value or Const(value))}")
+        elif value is not None and not isinstance(value, int | float):
+            return
+        elif not new.has_values() or (value is not None and new.excludes(number(value))):
+            yield _never(goal, f"{variable} is {old}")
+            return
+        self.known[variable] = new
+
+    def _unify(self, goal: Compound, name: str, left: Term, right: Term) -> Iterator[Problem]:
+        equal = not name.startswith("\\")
+        match left, right:
+            case Var(name=x), Var(name=y) if x == y:
+                itself = f"{x} is compared with itself"
+                yield _always(goal, itself) if equal else _never(goal, itself)
+            case Var(name=x), Var(name=y) if {x, y} <= self.bound:
+                a, b = self.known.get(x, _UNKNOWN).type, self.known.get(y, _UNKNOWN).type
+                if a is not None and b is not None and not compatible(a, b):
+                    yield self._differ(goal, equal, f"{x} is {a} and {y} is {b}", f"{x} {_BY_VALUE[equal]} {y}")
+            case Const(value=x), Const(value=y):
+                same = type(x) is type(y) and x == y
+                yield _always(goal) if same == equal else _never(goal, "it compares two constants")
+            case (Var() as v, Const() as c) | (Const() as c, Var() as v):
+                yield from self._equate(goal, equal, v, c)
+
+    def _equate(self, goal: Compound, equal: bool, v: Var, c: Const) -> Iterator[Problem]:
+        known = self.known.get(v.name, _UNKNOWN)
+        if v.name in self.bound and known.type is not None and not fits(known.type, c):
+            value = f"{v.name} {_BY_VALUE[equal]} {written(c)}"
+            yield self._differ(goal, equal, f"{v.name} is {known.type}, {written(c)} is not", value, c)
+        elif equal and known.value is not None and not same_value(known.value.value, c.value):
+            yield _never(goal, f"{v.name} is {written(known.value)} by another condition")
+        elif equal and isinstance(c.value, int | float) and known.excludes(number(c.value)):
+            yield _never(goal, f"{v.name} is {known}")
+        elif equal:
+            self.known[v.name] = replace(known, value=c)
+
+    def _differ(self, goal: Compound, equal: bool, why: str, value: str, c: Const | None = None) -> Problem:
+        numbers = c is None or isinstance(c.value, int | float)
+        if numbers and "string" not in why and "bool" not in why:
+            hint = f"an integer and a float are never equal; compare their values: {value}"
+        elif c is not None and isinstance(c.value, int | float) and " is string" in why:
+            hint = f'write "{written(c)}"'
+        elif c is not None and isinstance(c.value, str) and c.value.lstrip("-").replace(".", "", 1).isdigit():
+            hint = f"write {c.value} without quotes"
+        else:
+            hint = "compare it with a value of its type, or correct the declaration"
+        return _never(goal, why, hint) if equal else _always(goal, why, hint)
+
+    def _compute(self, goal: Compound, left: Term, right: Term) -> Iterator[Problem]:
+        wrong = next(self._computed(right), None)
+        if wrong is not None:
+            yield wrong
+            return
+        match left, right:
+            case Var(name=x), Compound(name="+" | "-", args=(Var(name=y), Const(value=int() | float() as step))) if (
+                x == y and x in self.bound and step
+            ):
+                hint = f"give the result a name of its own: New{x} is {written(right)}"
+                yield _never(goal, f"{x} has a value already, which is not one more or less than itself", hint)
+
+
+def _never(goal: Compound, why: str, hint: str = "correct the condition, or leave out the rule") -> Problem:
+    return Problem(NEVER_HOLDS, f"`{written(goal)}` never holds: {why}", goal.span, hint)
+
+
+def _always(goal: Compound, why: str = "it always holds", hint: str = "leave it out, or correct it") -> Problem:
+    return Problem("W232", f"`{written(goal)}` tests nothing: {why}", goal.span, hint)

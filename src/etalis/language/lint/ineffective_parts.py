@@ -1,0 +1,126 @@
+"""Absences that can never block and windows inside shorter ones: parts of a rule that change nothing.
+
+`cnot` and `iso` look strictly inside a match. There is nothing inside an instant, and nothing longer fits into what a
+window bounds; a received event counts as an instant where nothing in the program needs it to be longer. Law: but for
+received events that come as intervals, the results are the same without what is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from etalis.errors import Problem
+from etalis.language.check.goals import Indicator
+from etalis.language.check.wording import pattern_text, seconds
+from etalis.language.lint.blocking import core_of
+from etalis.language.lint.extent import ANYWHERE, INSTANT, at_least, relate
+from etalis.language.lint.satisfiability import Extents, Occurrence, kind_of
+from etalis.language.syntax import (
+    Aggregate,
+    Binary,
+    EventPattern,
+    Isolated,
+    Negation,
+    NotWithin,
+    Or,
+    Pattern,
+    Rule,
+    Within,
+)
+from etalis.language.traversal import children, postorder
+
+
+def find_vain(
+    rule: Rule, extents: Extents, occurrence: Occurrence, stretched: frozenset[Indicator]
+) -> Iterator[Problem]:
+    """Yield absences that can never block, and windows inside shorter ones."""
+    _, around = occurrence.outline.rule_settings(rule)
+    waiting: list[tuple[Pattern, int | None, int | None]] = [(rule.pattern, occurrence.window_of(rule), around)]
+    while waiting:
+        node, window, written = waiting.pop()
+        inner = window
+        match node:
+            case Within(duration=duration):
+                if written is not None and duration > written and not isinstance(core_of(node), Aggregate):
+                    larger = f"this window of {seconds(duration)} changes nothing"
+                    message = f"{larger}: one of {seconds(written)} stands around it"
+                    yield Problem("W232", message, node.span, "leave one of them out, or make the inner one shorter")
+                inner = duration if window is None else min(window, duration)
+                written = duration if written is None else min(written, duration)
+            case Negation() | Isolated() | NotWithin():
+                yield from _never_blocks(node, window, extents, occurrence, stretched)
+        parts = children(node)
+        for i, part in enumerate(parts):
+            negated = i == 1 and isinstance(node, Negation | NotWithin)
+            waiting.append((part, None, None) if negated else (part, inner, written))
+
+
+def _never_blocks(
+    node: Negation | Isolated | NotWithin,
+    window: int | None,
+    extents: Extents,
+    occurrence: Occurrence,
+    stretched: frozenset[Indicator],
+) -> Iterator[Problem]:
+    left = extents[id(node.pattern)]
+    absent = ANYWHERE if isinstance(node, Isolated) else extents[id(node.absent)]
+    if left is None or absent is None or id(node) in occurrence.dead:
+        return
+    least = absent.length[0]
+    match node:
+        case NotWithin(duration=duration) if duration > 0 and least > duration - 1:
+            longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
+            message = f"the absence always holds: {longer}, so none fits into {seconds(duration)}"
+            yield Problem("W229", message, node.span, "name the event that must not occur, or wait longer")
+        case Negation(operator="fnot") if window is not None and least > window - 1:
+            longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
+            message = f"`fnot` never forbids anything: {longer}, and the window is {seconds(window)}"
+            yield Problem("W229", message, node.span, "name the event that must not occur, or widen the window")
+        case Isolated() | Negation(operator="cnot"):
+            instant = left.length[1] == 0 and isinstance(core_of(node.pattern), EventPattern)
+            if instant or _single(node.pattern, occurrence, stretched):
+                yield _nothing_inside(node)
+            elif least + 2 > min(left.length[1], inf if window is None else window):
+                word = "iso" if isinstance(node, Isolated) else "cnot"
+                inside = f"what it looks for is too long to lie inside {pattern_text(node.pattern)}"
+                hint = "name the event that must not occur, or widen the window"
+                yield Problem("W229", f"`{word}` never forbids anything: {inside}", node.span, hint)
+
+
+def _single(pattern: Pattern, occurrence: Occurrence, stretched: frozenset[Indicator]) -> bool:
+    """Tell whether a pattern is one received event, which nothing suggests to be longer than an instant."""
+    longer = occurrence.outline.derived | stretched
+    waiting = [pattern]
+    while waiting:
+        core = core_of(waiting.pop())
+        if isinstance(core, Or):
+            waiting += (core.left, core.right)
+        elif not isinstance(core, EventPattern) or kind_of(core) in longer:
+            return False
+    return True
+
+
+def _nothing_inside(node: Negation | Isolated) -> Problem:
+    event = pattern_text(core_of(node.pattern))
+    why = f"{event} is one event, and nothing lies inside an instant"
+    if isinstance(node, Isolated):
+        return Problem(
+            "W229", f"`iso` changes nothing: {why}", node.span, "write the whole pattern inside: iso(a seq b)"
+        )
+    after = f"{event} seq (not {pattern_text(node.absent)} within Duration)".replace("`", "")
+    hint = f"for none afterwards write `{after}`, for none before `fnot`, for none between two `(a seq b) cnot c`"
+    return Problem("W229", f"`cnot` never forbids anything: {why}", node.span, hint)
+
+
+def find_stretched(occurrence: Occurrence) -> frozenset[Indicator]:
+    """Return the events that the program puts where only an interval fits."""
+    found: set[Indicator] = set()
+    for rule in occurrence.outline.rules:
+        for node in postorder(rule.pattern):
+            if isinstance(node, Binary):
+                row = occurrence.table[node.operator]
+                pairs = (node.left, relate(row, INSTANT, ANYWHERE)), (node.right, relate(row, ANYWHERE, INSTANT))
+                cores = [core_of(side) for side, possible in pairs if possible is None]
+                found.update(kind_of(core) for core in cores if isinstance(core, EventPattern))
+    return frozenset(found)

@@ -1,0 +1,183 @@
+"""What is said twice or for nobody: equal rules, an event paired with itself, facts and triggers without a use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from etalis.errors import Problem, Span
+from etalis.language.check.effects import raised_events
+from etalis.language.check.goals import ASSERTS, Call, Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.check.names import triggered
+from etalis.language.check.outline import Outline
+from etalis.language.check.wording import kind, source_text
+from etalis.language.lint.satisfiability import kind_of, may_match
+from etalis.language.syntax import (
+    AnyOf,
+    Binary,
+    Compound,
+    Condition,
+    Declare,
+    EventDeclaration,
+    EventPattern,
+    Pattern,
+    Rule,
+    Term,
+    Trigger,
+)
+from etalis.language.traversal import names, postorder, subterms, variables
+
+_TAKES_AWAY = frozenset({("retract", 1), ("retractall", 1), ("abolish", 1)})
+
+
+def check_redundancy(outline: Outline) -> Iterator[Problem]:
+    """Yield that rules are missing or stand twice, events paired with themselves, and facts and triggers in vain."""
+    if all(isinstance(item, EventDeclaration) for item in outline.program.items):
+        place = outline.program.items[-1] if outline.program.items else outline.program
+        yield Problem("W239", "there are no rules, so nothing is ever found", place.span, "write Head <- Pattern.")
+    yield from _twice(outline)
+    for rule in outline.rules:
+        yield from _paired_with_itself(rule)
+    yield from _facts(outline)
+    yield from _unknown_at_first(outline)
+    yield from _triggers(outline)
+
+
+def _twice(outline: Outline) -> Iterator[Problem]:
+    first: dict[tuple[str, str], Span] = {}
+    for rule in outline.rules:
+        if rule.span is None:
+            continue
+        before = first.setdefault((rule.span.source.name, source_text(rule.span)), rule.span)
+        if before is not rule.span:
+            line, _ = before.source.place(before.start)
+            message = (
+                f"the same rule stands on line {line} already; a derived event occurs once, however often it is made"
+            )
+            yield Problem("W233", message, rule.span, "leave one of them out")
+
+
+def _paired_with_itself(rule: Rule) -> Iterator[Problem]:
+    """Yield operators of which a single event can be both sides."""
+    nodes = postorder(rule.pattern)
+    tested = [names(variables(node.goal)) for node in nodes if isinstance(node, Condition)]
+    for node in nodes:
+        match node:
+            case Binary(operator="and", left=EventPattern() as a, right=EventPattern() as b):
+                pair: tuple[Pattern, ...] = (a, b)
+            case AnyOf(count=count, patterns=patterns) if count > 1:
+                pair = patterns
+            case _:
+                continue
+        for a, b in _alike([part for part in pair if isinstance(part, EventPattern)]):
+            left, right = names(variables(*a.args)), names(variables(*b.args))
+            if any(goal & (left - right) and goal & (right - left) for goal in tested):
+                continue
+            event, word = kind(*kind_of(a)), node.operator if isinstance(node, Binary) else "any"
+            message = f"one {event} is enough: it can be both sides of `{word}`"
+            hint = (
+                f"for two of them write `seq` or `ntimes 2`, or tell them apart: {_apart(left - right, right - left)}"
+            )
+            yield Problem("W234", message, node.span, hint)
+            break
+
+
+def _alike(events: list[EventPattern]) -> Iterator[tuple[EventPattern, EventPattern]]:
+    """Yield neighbours of one kind that one event can match."""
+    last: dict[Indicator, EventPattern] = {}
+    for event in events:
+        before = last.get(kind_of(event))
+        if before is not None and all(map(may_match, before.args, event.args)):
+            yield before, event
+        last[kind_of(event)] = event
+
+
+def _apart(left: frozenset[str], right: frozenset[str]) -> str:
+    a, b = (next((n for n in sorted(side) if not n.startswith("_")), None) for side in (left, right))
+    return f"where {a} \\= {b}" if a and b else "where X \\= Y"
+
+
+def _facts(outline: Outline) -> Iterator[Problem]:
+    """Yield facts that goals add and nobody asks for, or nobody takes away."""
+    added: dict[Indicator, Call] = {}
+    asked: set[Indicator] = {key for item in outline.program.items if isinstance(item, Declare) for key in item.names}
+    taken: set[Indicator] = set(asked) if outline.given else set()
+    for goal, role in outline.goals:
+        within = {id(part) for call in calls(goal) if call.indicator in ASSERTS for part in subterms(call.args[0])}
+        asked.update(key for term in subterms(goal) if id(term) not in within and (key := indicator(term)) is not None)
+        for call in calls(goal):
+            if call.indicator in _TAKES_AWAY:
+                gone = _fact(call)
+                if gone is None:
+                    return  # a fact that is not written down: it may be any
+                taken.add(gone)
+            elif call.indicator in ASSERTS and role not in ("directive", "clause"):
+                fact = _fact(call)
+                if fact is not None and next(variables(call.args[0]), None) is not None:
+                    added.setdefault(fact, call)
+    for key, call in added.items():
+        if key not in asked | outline.given:
+            message = f"nothing asks for {kind(*key)}, which is added here at every match"
+            hint = f"ask in a condition; if only `engine.query` asks, declare it: `:- dynamic {kind(*key)}.`"
+            yield Problem("W236", message, call.span, hint)
+        elif key not in taken:
+            message = f"{kind(*key)} grows for ever: facts are added here at every match, and never taken away"
+            hint = f"take them away with retractall({key[0]}(...)), or look back with `a(X) fnot a(X) within Duration`"
+            yield Problem("W235", message, call.span, hint)
+
+
+def _unknown_at_first(outline: Outline) -> Iterator[Problem]:
+    """Yield questions for facts of which there is not even a name before the first is added."""
+    listed = {key for item in outline.program.items if isinstance(item, Declare) for key in item.names}
+    heads = {indicator(strip_wrappers(clause.head)) for clause in outline.clauses}
+    learned = {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
+    at_start = {key for goal, role in outline.goals if role == "directive" for key in asserted(goal)}
+    later = {key for goal, role in outline.goals if role != "directive" for key in asserted(goal)}
+    # A fact that is replaced by retract is there before, from the host.
+    replaced = {_fact(call) for goal, _ in outline.goals for call in calls(goal) if call.indicator == ("retract", 1)}
+    open_keys = later - listed - heads - learned - at_start - replaced - outline.given
+    for goal, _ in outline.goals:
+        for call in calls(goal):
+            if call.indicator in open_keys:
+                open_keys -= {call.indicator}
+                known = kind(*call.indicator)
+                message = f"{known} is not defined before the first is added: until then, asking for it is an error"
+                yield Problem("W238", message, call.span, f"declare it: `:- dynamic {known}.`")
+
+
+def _fact(call: Call) -> Indicator | None:
+    """Return the predicate that a goal adds a clause to or takes one from."""
+    term: Term = call.args[0]
+    if isinstance(term, Compound) and term.name in (":-", "/") and term.args:
+        term = term.args[0]
+    return indicator(term)
+
+
+def _triggers(outline: Outline) -> Iterator[Problem]:
+    """Yield triggers for what no rule makes like that and, where there are no others, for received events.
+
+    Programs of the original list received events beside others, and lose nothing.
+    """
+    raised = raised_events(outline)
+    if raised is None:
+        return
+    heads: dict[Indicator, list[EventPattern]] = {}
+    for rule in outline.rules:
+        heads.setdefault(kind_of(rule.head), []).append(rule.head)
+    triggers = [item for item in outline.program.items if isinstance(item, Trigger)]
+    received = outline.known - heads.keys() - raised
+    silent = all(triggered(item.pattern) in received for item in triggers)
+    for item in triggers:
+        key = triggered(item.pattern)
+        if key is None or key not in outline.known or key in raised:
+            continue
+        args = item.pattern.args if isinstance(item.pattern, Compound) and item.pattern.name != "/" else ()
+        if key in received and silent:
+            message = f"{item.kind} reports nothing: {kind(*key)} is received, and only what rules make is reported"
+            yield Problem("W237", message, item.span, f"make an event of it: seen_{key[0]}(...) <- {key[0]}(...).")
+        elif key in heads and args and not any(all(map(may_match, args, head.args)) for head in heads[key]):
+            message = f"{item.kind} reports nothing: no rule makes a {kind(*key)} like that"
+            yield Problem("W237", message, item.span, f"the rules make {_made(heads[key][0])}")
+
+
+def _made(head: EventPattern) -> str:
+    return kind(*kind_of(head)) if head.span is None else f"`{source_text(head.span)}`"
