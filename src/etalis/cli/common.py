@@ -19,11 +19,11 @@ import typer
 import etalis
 from etalis.cli.exit_codes import ExitCode, discard_output
 from etalis.cli.knowledge import Given
+from etalis.data.encodings import decode
 from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
 from etalis.formats.row import UNITS
 from etalis.formats.written import FORMS
-from etalis.logic.encodings import decode
 from etalis.runtime.state import BEGINNING
 from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES

@@ -18,11 +18,11 @@ from itertools import islice
 import typer
 
 from etalis.cli.common import in_time_order
+from etalis.data.files import find_files, reading_file
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, Item, Reading, Row, format_of, in_order, parser_of, read
 from etalis.formats.live import Followed, Reader, Stop, arrive, parse_input
 from etalis.language.flags import UNBOUNDED, with_ahead
-from etalis.logic.files import find_files, reading_file
 from etalis.runtime.ahead import horizon_on
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program

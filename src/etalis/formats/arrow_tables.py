@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from etalis.data.files import File
 from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
@@ -21,7 +22,6 @@ from etalis.formats.terms import read_cell_term
 from etalis.formats.written import SECONDS, TimeForm
 from etalis.language.attributes import convert_one
 from etalis.logic.columns import to_objects
-from etalis.logic.files import File
 from etalis.logic.term import Value, format_value, to_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds

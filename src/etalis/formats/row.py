@@ -12,11 +12,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from etalis.data.encodings import ENCODING_HINT
 from etalis.errors import EtalisError, InputError, Problem, Source, Span
 from etalis.formats.roles import Signature, signatures_of
 from etalis.formats.seen import Seen
 from etalis.language.attributes import Notes
-from etalis.logic.encodings import ENCODING_HINT
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time

@@ -12,9 +12,9 @@ from types import UnionType
 from typing import Any
 from uuid import UUID
 
+from etalis.data.scalars import is_numpy_time, show, to_python
 from etalis.errors import EventError, Problem
 from etalis.language.check.spelling import nearest, suggest
-from etalis.logic.scalars import is_numpy_time, show, to_python
 from etalis.logic.term import MAX_DIGITS, Real, Struct, Value, format_atom, format_value, real, to_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, TimeRangeError, to_time

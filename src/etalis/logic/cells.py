@@ -15,8 +15,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from etalis.data.scalars import is_numpy_time, to_python
 from etalis.errors import EventError, Problem
-from etalis.logic.scalars import is_numpy_time, to_python
 from etalis.logic.term import MAX_DEPTH, Value, real, to_value
 from etalis.logic.unify import Term, from_value
 from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_time

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from etalis.data.files import File, find_files
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.logic.cells import parse_cell, to_term
-from etalis.logic.files import File, find_files
 from etalis.logic.unify import Term
 
 BATCH = 50_000

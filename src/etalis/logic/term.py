@@ -17,8 +17,8 @@ from operator import is_
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from etalis.data.scalars import is_numpy_time, show, to_python
 from etalis.errors import EventError, Problem
-from etalis.logic.scalars import is_numpy_time, show, to_python
 
 Value: TypeAlias = Any  # str | int | float | tuple[Value, ...] | Struct
 

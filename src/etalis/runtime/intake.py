@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from etalis.data.scalars import show
 from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.language.attributes import Notes, Signature, arrange, convert, find_surplus, place_event, refuse_order
-from etalis.logic.scalars import show
 from etalis.logic.term import to_value
 from etalis.runtime.order import Stamp
 from etalis.temporal.event import Event, Retraction, Shown

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
+from etalis.data.files import File, find_files, reading_file
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, read
 from etalis.formats.comma_separated import open_csv
@@ -25,7 +26,6 @@ from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
 from etalis.logic.columns import schema_without_views, table_without_views
-from etalis.logic.files import File, find_files, reading_file
 from etalis.logic.loaders import execute
 from etalis.tables.blocks import Block, blocks_of
 from etalis.tables.csv_blocks import csv_blocks

@@ -14,7 +14,7 @@ from datetime import timedelta
 from fractions import Fraction
 from types import MappingProxyType
 
-from etalis.logic.scalars import show
+from etalis.data.scalars import show
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_microseconds
 
 _LENGTHS: Mapping[Fraction, str] = MappingProxyType(

@@ -13,9 +13,9 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Self
 
+from etalis.data.scalars import show
 from etalis.errors import EventError, Problem
 from etalis.logic.measure import count_cells
-from etalis.logic.scalars import show
 from etalis.logic.term import Value, format_atom, format_value, order_key, to_value
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds

@@ -16,7 +16,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
-from etalis.logic.scalars import is_numpy_time, show, to_python
+from etalis.data.scalars import is_numpy_time, show, to_python
 
 MICROSECONDS = 1_000_000
 EARLIEST = -62_135_596_800 * MICROSECONDS  # 0001-01-01T00:00:00

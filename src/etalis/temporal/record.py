@@ -11,8 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from etalis.data.scalars import show
 from etalis.errors import EventError, Problem
-from etalis.logic.scalars import show
 from etalis.temporal.attribute_names import ATOM, CONTRIBUTORS, END, EVENT, ID, RULE, START, name_columns, place_name
 
 SIGN = "sign"

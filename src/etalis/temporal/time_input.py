@@ -5,8 +5,8 @@ from __future__ import annotations
 from numbers import Number
 from typing import Any
 
+from etalis.data.scalars import show
 from etalis.errors import EventError, Problem
-from etalis.logic.scalars import show
 from etalis.temporal.interval import EARLIEST, LATEST, to_seconds, to_time
 
 _TIMES = "give seconds, a datetime, its text (2026-01-31T12:00:00Z), or a pair (start, end) of these"

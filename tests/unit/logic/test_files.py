@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import etalis
+from etalis.data.files import find_files
 from etalis.errors import InputError
-from etalis.logic.files import find_files
 
 PROGRAM = etalis.compile("d(X) <- a(X).")
 LINES = "event,at,x\na,1,7\na,2,8\n"

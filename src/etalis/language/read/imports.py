@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from etalis.data.encodings import decode
 from etalis.errors import InputError, Problem
-from etalis.logic.encodings import decode
 
 Reader: TypeAlias = Callable[[str], str | None]
 

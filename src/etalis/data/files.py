@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from etalis.data.encodings import ENCODING_HINT, check_encoding, decode, find_encoding
 from etalis.errors import InputError, Problem
-from etalis.logic.encodings import ENCODING_HINT, check_encoding, decode, find_encoding
 
 STANDARD_INPUT = "-"
 FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
