@@ -19,7 +19,7 @@ from ratio import WrongAnswerError
 
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
-from etalis.logic.machine import Limits
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
 
 NREV = """

@@ -18,7 +18,7 @@ from rich.text import Text
 import etalis
 from etalis.formats import Reading, Row, feed, read
 from etalis.formats.row import parse_time
-from etalis.logic.term import to_value
+from etalis.logic.terms.term import to_value
 from etalis.temporal.event import Event, sort_key
 from etalis.timeline import draw_timeline
 

@@ -15,16 +15,16 @@ from itertools import islice
 
 from etalis.language.lower import load_clauses
 from etalis.language.read.parser import parse
-from etalis.logic.clauses import Database, Key
-from etalis.logic.control import FORMS
+from etalis.logic.arithmetic.functions import BINARY, UNARY
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.functions import BINARY, UNARY
-from etalis.logic.lookup import Goal
-from etalis.logic.machine import Limits
+from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.control import FORMS
+from etalis.logic.machine.lookup import Goal
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.logic.term import Rational, real
-from etalis.logic.unify import LIST, Term, Variable, make_list
-from etalis.logic.write import INFIX, format_term
+from etalis.logic.terms.term import Rational, real
+from etalis.logic.terms.unify import LIST, Term, Variable, make_list
+from etalis.logic.terms.write import INFIX, format_term
 
 LIMIT = 1.0  # seconds of this process's time for one goal
 STEPS = 20_000

@@ -18,7 +18,7 @@ import etalis
 from cases import read_value
 from etalis.errors import EtalisError, Problem
 from etalis.language.rules import events_in
-from etalis.logic.term import Struct
+from etalis.logic.terms.term import Struct
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
 

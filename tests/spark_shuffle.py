@@ -15,7 +15,7 @@ import pyarrow as pa
 import etalis
 from cases import attribute_columns
 from etalis.language.rules import knowledge_changes
-from etalis.logic.term import order_key, to_value
+from etalis.logic.terms.term import order_key, to_value
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch import Form, Plan, plan_detection

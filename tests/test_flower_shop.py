@@ -18,9 +18,9 @@ import pytest
 import etalis
 from etalis.errors import EtalisError
 from etalis.formats import Row
-from etalis.logic.loaders import load_rows
-from etalis.logic.term import Struct, format_value
-from etalis.logic.unify import to_value
+from etalis.logic.knowledge.loaders import load_rows
+from etalis.logic.terms.term import Struct, format_value
+from etalis.logic.terms.unify import to_value
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from treatments import reverse_rules

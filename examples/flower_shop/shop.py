@@ -16,7 +16,7 @@ from rich.text import Text
 
 import etalis
 from etalis.formats import Item, Reading, Row, feed, read
-from etalis.logic.term import Struct
+from etalis.logic.terms.term import Struct
 from etalis.temporal.event import Event
 from etalis.timeline import ROWS, draw_timeline
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ReportWarning,
         SnapshotError,
     )
-    from etalis.logic.term import Struct
+    from etalis.logic.terms.term import Struct
     from etalis.runtime.comparison import Difference
     from etalis.runtime.engine import Engine
     from etalis.runtime.order import DeadLetter, Stamp
@@ -42,7 +42,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
                 "ReportWarning",
                 "SnapshotError",
             ),
-            "etalis.logic.term": ("Struct",),
+            "etalis.logic.terms.term": ("Struct",),
             "etalis.runtime.comparison": ("Difference",),
             "etalis.runtime.engine": ("Engine",),
             "etalis.runtime.order": ("DeadLetter", "Stamp"),

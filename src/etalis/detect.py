@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem, ReportWarning
 from etalis.language.flags import with_ahead
-from etalis.logic.columns import in_one
+from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import show
 from etalis.runtime.options import with_options
 from etalis.runtime.report import Report, ReportError, read_nowhere

@@ -18,7 +18,7 @@ from etalis.language import syntax as s
 from etalis.language.check.bindings import bindings, left_of
 from etalis.language.rules import knowledge_changes, lift
 from etalis.language.traversal import postorder, rewrite
-from etalis.logic.term import Struct, Value, real
+from etalis.logic.terms.term import Struct, Value, real
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES

@@ -15,7 +15,7 @@ from etalis.columnar.run import ColumnRun
 from etalis.errors import EventError, LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 from etalis.temporal.event import Event
 from properties.programs import WHOLE, Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning

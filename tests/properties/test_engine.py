@@ -17,7 +17,7 @@ from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.runtime.engine import Engine
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event

@@ -12,7 +12,7 @@ import etalis
 from etalis.columnar.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import ConditionError, EventError
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES

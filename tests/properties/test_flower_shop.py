@@ -15,7 +15,7 @@ import pytest
 
 import etalis
 from etalis.errors import EtalisError
-from etalis.logic.term import Struct
+from etalis.logic.terms.term import Struct
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time

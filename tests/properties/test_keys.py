@@ -14,7 +14,7 @@ from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.language.traversal import rewrite
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event, sort_key

@@ -18,7 +18,7 @@ from etalis.language.lint.satisfiability import Occurrence, kind_of
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.language.traversal import postorder, rewrite
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.examples import by_day

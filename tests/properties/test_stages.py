@@ -14,7 +14,7 @@ from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.language.traversal import rewrite
-from etalis.logic.term import Value, order_key, real
+from etalis.logic.terms.term import Value, order_key, real
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import Stage, Stages, find_stages
 from etalis.runtime.relay import Derived, Relay, Step

@@ -13,7 +13,7 @@ import etalis
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.logic.term import Struct, Value, real
+from etalis.logic.terms.term import Struct, Value, real
 from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import infer_types

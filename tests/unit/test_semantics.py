@@ -13,7 +13,7 @@ import pytest
 from etalis.errors import EtalisError, LimitError, ProgramError
 from etalis.language.read.parser import parse, parse_event, parse_term
 from etalis.language.values import ground as value_of
-from etalis.logic.term import Struct
+from etalis.logic.terms.term import Struct
 from etalis.semantics import steps as semantics
 from etalis.semantics.matches import ground, match
 from etalis.temporal.event import Event

@@ -13,7 +13,7 @@ import pytest
 
 import etalis
 from etalis.errors import InputError, SnapshotError
-from etalis.logic.loaders import load_rows
+from etalis.logic.knowledge.loaders import load_rows
 from etalis.spark import refresh
 from etalis.spark.mirrors import Mirror
 from etalis.spark.refresh import KEPT, Watch, find_tables, read_version

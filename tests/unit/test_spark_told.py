@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import etalis
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 from etalis.spark.told import pack, tell
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import etalis
 from etalis.errors import EtalisError
-from etalis.logic.term import format_value
+from etalis.logic.terms.term import format_value
 from etalis.spark import way
 from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.describe import describe

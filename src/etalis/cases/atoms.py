@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from etalis.logic.term import Struct, Value, real
+from etalis.logic.terms.term import Struct, Value, real
 from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS, to_time
 

@@ -32,7 +32,7 @@ from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Strict, show_failures, show_findings
 from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.errors import InputError, Problem
-from etalis.logic.term import format_value, to_value
+from etalis.logic.terms.term import format_value, to_value
 from etalis.runtime.engine import Engine
 from etalis.runtime.program import Program
 from etalis.runtime.report import Report

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from etalis.logic.rdf import RdfOptions
+from etalis.logic.rdf.load import RdfOptions
 from etalis.runtime.program import Program
 
 Texts = list[str] | None

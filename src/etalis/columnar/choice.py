@@ -11,7 +11,7 @@ from etalis.columnar.isolation import isolate
 from etalis.columnar.moments import MOST_ROUNDS
 from etalis.columnar.qualify import find_components, flat_types
 from etalis.language.rules import declarations, knowledge_changes
-from etalis.logic.clauses import Database
+from etalis.logic.machine.clauses import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.types import Types, Typing, infer_types

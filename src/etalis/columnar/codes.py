@@ -12,8 +12,8 @@ from etalis.columnar import tape as t
 from etalis.columnar.flat import type_of
 from etalis.columnar.words import Texts
 from etalis.language.lower import to_logic
-from etalis.logic import inline_source as n
-from etalis.logic.inline import inline
+from etalis.logic.inline import source as n
+from etalis.logic.inline.inline import inline
 from etalis.plan import algebra as p
 
 _SUMS = {

@@ -17,7 +17,7 @@ import pyarrow.compute
 from etalis.columnar import kernels_rows as r
 from etalis.columnar.flat import WORD, type_of
 from etalis.errors import EventError, Problem
-from etalis.logic.term import Value, format_value, order_key, real
+from etalis.logic.terms.term import Value, format_value, order_key, real
 
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool

@@ -17,7 +17,7 @@ from etalis.columnar.columns import Column, Flags, Integers, from_values, key_ro
 from etalis.columnar.instances import Instances
 from etalis.columnar.lookups import Comparison, find_steps, follow, places_of
 from etalis.columnar.tables import Numbered
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.runtime.conditions import Conditions
 

@@ -23,7 +23,7 @@ from etalis.columnar.terms import is_compound, values_of, with_nulls
 from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm, Var
 from etalis.language.values import variables
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.conditions import Conditions

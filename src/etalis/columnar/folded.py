@@ -19,7 +19,7 @@ from etalis.columnar.instances import Instances, nothing
 from etalis.columnar.state import Undo, by_end
 from etalis.columnar.totals import VALUE, WEIGHT, Running
 from etalis.columnar.typed import to_column, to_integers
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 from etalis.runtime.folding import Folder as TheirFolder
 from etalis.runtime.folding import Opener
 from etalis.runtime.folding import Slider as TheirSlider

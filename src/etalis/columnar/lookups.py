@@ -20,11 +20,11 @@ from etalis.language.check.goals import conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
-from etalis.logic import inline_source as n
-from etalis.logic.clauses import Database
-from etalis.logic.inline import inline
-from etalis.logic.relation import Relation
-from etalis.logic.term import real
+from etalis.logic.inline import source as n
+from etalis.logic.inline.inline import inline
+from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.relation import Relation
+from etalis.logic.terms.term import real
 from etalis.plan import algebra as p
 from etalis.plan.lattice import type_of_values
 from etalis.temporal.interval import MICROSECONDS, to_seconds

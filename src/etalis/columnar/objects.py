@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from etalis.columnar.columns import Flags, Integers
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 Add = Callable[[Any, Any], Any]
 

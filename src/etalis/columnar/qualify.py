@@ -19,7 +19,7 @@ from etalis.language.check.goals import calls
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
 from etalis.language.values import variables
-from etalis.logic.components import number_components
+from etalis.logic.tabling.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.keys import show

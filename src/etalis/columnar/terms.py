@@ -11,7 +11,7 @@ from etalis.columnar.columns import Column, Integers, constant, from_values
 from etalis.columnar.instances import Instances
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.values import variables
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.runtime.code import Code
 from etalis.runtime.terms import build, fits
 

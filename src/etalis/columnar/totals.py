@@ -18,7 +18,7 @@ from etalis.columnar import objects
 from etalis.columnar.columns import FLAT, Column, Integers, from_values, key_rows, ranks
 from etalis.columnar.instances import Instances, nothing, stack
 from etalis.columnar.tables import Numbered
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.temporal.aggregate import FOLDS, add, divide
 
 _SAFE = float(1 << 62)

@@ -15,7 +15,7 @@ from etalis.columnar import tape as t
 from etalis.columnar.columns import Column, Integers, shrink
 from etalis.columnar.flat import type_of
 from etalis.errors import EventError, Problem
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 
 TYPES = {"int": t.WHOLE, "float": t.REAL, "string": t.TEXT}
 _NOT_A_NUMBER = 0x7FF8000000000000

@@ -24,7 +24,7 @@ from etalis.formats.json_lines import read_json_lines
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
-from etalis.logic.term import format_value
+from etalis.logic.terms.term import format_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 

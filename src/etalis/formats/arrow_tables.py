@@ -21,8 +21,8 @@ from etalis.formats.table import Attribute, column_names, open_table
 from etalis.formats.terms import read_cell_term
 from etalis.formats.written import SECONDS, TimeForm
 from etalis.language.attributes import convert_one
-from etalis.logic.columns import to_objects
-from etalis.logic.term import Value, format_value, to_value
+from etalis.logic.knowledge.arrow_columns import to_objects
+from etalis.logic.terms.term import Value, format_value, to_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds
 

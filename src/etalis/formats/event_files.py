@@ -20,7 +20,7 @@ from etalis.language.read.units import exact
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term, Var
 from etalis.language.traversal import rewrite_term
 from etalis.language.values import variables
-from etalis.logic.term import Struct, Value, format_value
+from etalis.logic.terms.term import Struct, Value, format_value
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds

@@ -18,7 +18,7 @@ from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, p
 from etalis.formats.table import check_event
 from etalis.language.attributes import convert, convert_one, declaration_text, find_surplus, place_event, refuse_order
 from etalis.language.check.spelling import suggest
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.temporal.attribute_names import END, RULE, START
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds

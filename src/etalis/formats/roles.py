@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from etalis.language.check.spelling import suggest
 from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes
-from etalis.logic.term import format_atom
+from etalis.logic.terms.term import format_atom
 from etalis.temporal.attribute_names import END, RULE, START, name_columns
 from etalis.temporal.record import ADDED
 

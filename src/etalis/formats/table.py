@@ -14,7 +14,7 @@ from etalis.errors import InputError, Problem
 from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_event, find_times, without_added
 from etalis.formats.row import ARRIVAL, Place, Reading, interval_of, time_of
 from etalis.language.check.spelling import suggest
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.event import Event
 

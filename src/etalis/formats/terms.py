@@ -6,7 +6,7 @@ from etalis.errors import InputError, Problem, ProgramError
 from etalis.language.read.parser import parse_term
 from etalis.language.syntax import Term
 from etalis.language.values import ground
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 _COMPOUND = frozenset("([")
 

@@ -21,15 +21,15 @@ from etalis.language.read.parser import parse_rule
 from etalis.language.rules import declarations
 from etalis.language.steps import Assign, Delete, Host, Insert, Occur, Reset, Spy, Step, Withdraw
 from etalis.language.syntax import EventDeclaration, Program, Property, Rule
-from etalis.logic.arguments import bound
-from etalis.logic.clauses import Database, Key, is_callable
+from etalis.logic.builtins.time import counted, seconds_since_1970
 from etalis.logic.errors import LogicError
-from etalis.logic.foreign import install
-from etalis.logic.iso_errors import domain_error, instantiation_error, representation_error, show, type_error
-from etalis.logic.machine import Code, Frame, Machine
-from etalis.logic.term import Value
-from etalis.logic.time_builtins import counted, seconds_since_1970
-from etalis.logic.unify import Term, deref, from_value, split_list, to_value, variables
+from etalis.logic.knowledge.foreign import install
+from etalis.logic.machine.clauses import Database, Key, is_callable
+from etalis.logic.machine.machine import Code, Frame, Machine
+from etalis.logic.terms.arguments import bound
+from etalis.logic.terms.iso_errors import domain_error, instantiation_error, representation_error, show, type_error
+from etalis.logic.terms.term import Value
+from etalis.logic.terms.unify import Term, deref, from_value, split_list, to_value, variables
 from etalis.temporal.interval import to_seconds, to_time
 
 Args = tuple[Term, ...]

@@ -19,7 +19,7 @@ from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing, written
 from etalis.language.read.units import seconds_of
 from etalis.language.syntax import Const, LabelProperty, Program, Property, Rule, SetFlag, Term
-from etalis.logic.term import Value, to_value
+from etalis.logic.terms.term import Value, to_value
 from etalis.temporal.duration import DurationError
 from etalis.temporal.interval import to_microseconds, to_seconds
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from etalis.language.flags import Settings
-from etalis.logic.machine import Limits
+from etalis.logic.machine.machine import Limits
 
 _BLOCK = 80  # bytes of a block of the interpreter, on average
 

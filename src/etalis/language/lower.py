@@ -24,13 +24,13 @@ from etalis.language.syntax import (
     Term,
     Var,
 )
-from etalis.logic import unify
-from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError
-from etalis.logic.iso_errors import syntax_error
-from etalis.logic.library import new_database
-from etalis.logic.lookup import Goal
+from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.library import new_database
+from etalis.logic.machine.lookup import Goal
 from etalis.logic.solver import Solver
+from etalis.logic.terms import unify
+from etalis.logic.terms.iso_errors import syntax_error
 
 _WRAPPERS = ("db", "static", "prolog")
 

@@ -61,7 +61,7 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
-from etalis.logic.term import format_atom, format_value
+from etalis.logic.terms.term import format_atom, format_value
 
 _MICROSECONDS = 1_000_000
 

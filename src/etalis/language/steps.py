@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from etalis.language.syntax import Property, Rule
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 
 @dataclass(frozen=True, slots=True)

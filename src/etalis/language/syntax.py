@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from etalis.errors import Span
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 
 def place() -> Span | None:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from etalis.language import traversal
 from etalis.language.syntax import Compound, Const, ListTerm, Pattern, Rule, Term, Var
-from etalis.logic.term import Struct, Value
+from etalis.logic.terms.term import Struct, Value
 
 
 def ground(term: Term) -> Value | None:

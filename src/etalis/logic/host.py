@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from etalis.logic.unify import Term, Variable
+from etalis.logic.terms.unify import Term, Variable
 
 Clock = Callable[[], float | datetime]
 Reader = Callable[[str], tuple[Term, Mapping[str, Variable]]]  # a text to its term and the term's variables by name

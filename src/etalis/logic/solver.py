@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 
-from etalis.logic.clauses import Database, Key
-from etalis.logic.compile import Query, compile_query
 from etalis.logic.host import Clock, Host
-from etalis.logic.lookup import Goal, Prepared, find_fact
-from etalis.logic.machine import DONE, Limits, Machine
-from etalis.logic.past import View, view
-from etalis.logic.term import Real, Value
-from etalis.logic.unify import Term, Variable, from_value, to_value
+from etalis.logic.knowledge.as_of import View, view
+from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.compile import Query, compile_query
+from etalis.logic.machine.lookup import Goal, Prepared, find_fact
+from etalis.logic.machine.machine import DONE, Limits, Machine
+from etalis.logic.terms.term import Real, Value
+from etalis.logic.terms.unify import Term, Variable, from_value, to_value
 
 PreparedAll = Callable[..., list[tuple[Value | None, ...]]]
 

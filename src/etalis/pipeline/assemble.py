@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 from etalis.errors import EtalisError, Problem, ProgramError, Source, Span
 from etalis.language.flags import FLAGS, flag_problems
 from etalis.language.syntax import Const, SetFlag
-from etalis.logic.loaders import load_rows
-from etalis.logic.term import to_value
+from etalis.logic.knowledge.loaders import load_rows
+from etalis.logic.terms.term import to_value
 from etalis.pipeline.spec import Pipeline
 from etalis.runtime.program import Program
 from etalis.runtime.program import compile as compile_text

@@ -12,9 +12,9 @@ from functools import reduce
 from typing import TypeAlias
 
 from etalis.language.check.goals import TIMES
-from etalis.logic.clauses import Database, Key
-from etalis.logic.predicate import Predicate
-from etalis.logic.unify import Term, Variable, deref, split_list
+from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.predicate import Predicate
+from etalis.logic.terms.unify import Term, Variable, deref, split_list
 from etalis.plan.lattice import (
     ANY_VALUE,
     ANYTHING,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from etalis.logic.unify import Term, Variable, deref
+from etalis.logic.terms.unify import Term, Variable, deref
 from etalis.plan.lattice import ANYTHING, NUMBER, TERM, Bound, Type
 
 _WHOLE = frozenset({"//", "div", "mod", "rem", "gcd", ">>", "<<", "/\\", "\\/", "xor"})

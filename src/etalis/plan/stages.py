@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from etalis.language.syntax import Program as Tree
-from etalis.logic.components import number_components
+from etalis.logic.tabling.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.keys import Group, Kind, Reason, find_groups, find_partitioning
 

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from etalis.logic.term import format_atom
+from etalis.logic.terms.term import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
 from etalis.plan.sharing import meet

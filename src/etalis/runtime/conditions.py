@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
-from etalis.logic.inline import HELPERS, inline
-from etalis.logic.inline_lookup import Finder, look_ups
-from etalis.logic.lookup import Goal
-from etalis.logic.measure import TOO_DEEP, is_too_deep
+from etalis.logic.inline.inline import HELPERS, inline
+from etalis.logic.inline.lookup import Finder, look_ups
+from etalis.logic.machine.lookup import Goal
 from etalis.logic.solver import Solver
-from etalis.logic.term import Struct, Value, format_value, real
+from etalis.logic.terms.measure import TOO_DEEP, is_too_deep
+from etalis.logic.terms.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
 from etalis.runtime.breaker import Breaker
 from etalis.runtime.code import Code

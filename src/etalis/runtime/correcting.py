@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EventError
-from etalis.logic.term import Struct, to_value
+from etalis.logic.terms.term import Struct, to_value
 from etalis.runtime.retraction import Retractions
 from etalis.runtime.revision import Revision
 from etalis.runtime.state import NEVER

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import LimitError, Problem
 from etalis.language.steps import Occur, RuleStep, Spy, Step
-from etalis.logic.measure import weigh
+from etalis.logic.terms.measure import weigh
 from etalis.runtime.changes import Changes
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round

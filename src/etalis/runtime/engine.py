@@ -21,10 +21,10 @@ from etalis.language.read.parser import parse_event
 from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.language.syntax import Const, Property
 from etalis.language.values import ground
-from etalis.logic.loaders import Rows, load_rows
-from etalis.logic.term import to_value
-from etalis.logic.time_builtins import no_clock
-from etalis.logic.unify import from_value
+from etalis.logic.builtins.time import no_clock
+from etalis.logic.knowledge.loaders import Rows, load_rows
+from etalis.logic.terms.term import to_value
+from etalis.logic.terms.unify import from_value
 from etalis.runtime.ahead import Horizon, horizon_on
 from etalis.runtime.asked import check_reported
 from etalis.runtime.breaker import Breaker, Broken
@@ -52,7 +52,7 @@ from etalis.temporal.time_input import to_instant
 if TYPE_CHECKING:
     from etalis.language.flags import Settings
     from etalis.language.syntax import Rule
-    from etalis.logic.rdf import RdfOptions
+    from etalis.logic.rdf.load import RdfOptions
     from etalis.runtime.program import Program
     from etalis.runtime.retraction import Retractions
     from etalis.runtime.snapshot import Restored

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
-from etalis.logic.term import to_value
+from etalis.logic.terms.term import to_value
 from etalis.plan import algebra as p
 from etalis.runtime.code import Code
 from etalis.runtime.gate import Turns, entered

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.runtime.operators import Emit, Key, Shelf, Values
 from etalis.temporal.aggregate import Fold, explain_no_value, has_no_value
 

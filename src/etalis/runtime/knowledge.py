@@ -15,15 +15,15 @@ from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
 from etalis.language.syntax import Clause
 from etalis.language.syntax import Program as Tree
-from etalis.logic.builtins import PROTECTED
-from etalis.logic.clauses import Database, Key
-from etalis.logic.foreign import Function, install
-from etalis.logic.library import new_database
-from etalis.logic.loaders import Rows
-from etalis.logic.machine import Frame, Machine
+from etalis.logic.builtins.table import PROTECTED
+from etalis.logic.knowledge.foreign import Function, install
+from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.library import new_database
+from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.solver import Solver
-from etalis.logic.term import real
-from etalis.logic.unify import Term, deref, from_value, make_list
+from etalis.logic.terms.term import real
+from etalis.logic.terms.unify import Term, deref, from_value, make_list
 from etalis.runtime.state import show_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds

@@ -23,10 +23,10 @@ from etalis.language.rules import declarations, event_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Program as Tree
 from etalis.language.syntax import Rule, Trigger
-from etalis.logic.foreign import functions, read_register
 from etalis.logic.host import Clock
-from etalis.logic.loaders import load_rows
-from etalis.logic.rdf import RdfOptions
+from etalis.logic.knowledge.foreign import functions, read_register
+from etalis.logic.knowledge.loaders import load_rows
+from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.explain import Explanation, explain_rules, write_text

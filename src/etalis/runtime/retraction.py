@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from etalis.logic.term import Struct, format_value
+from etalis.logic.terms.term import Struct, format_value
 from etalis.runtime.changelog import net
 from etalis.runtime.order import HeldRow, Stamp, Values, atom_of
 

@@ -26,9 +26,9 @@ from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Spy, 
 from etalis.language.syntax import LabelProperty, Property, Rule, Var
 from etalis.language.syntax import Program as Tree
 from etalis.language.values import ground
-from etalis.logic.facts import change_facts
+from etalis.logic.knowledge.facts import change_facts
 from etalis.logic.solver import Solver
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from etalis.language.check.spelling import nearest
 from etalis.language.printer import seconds
 from etalis.language.syntax import Var
-from etalis.logic.term import Struct, format_value
+from etalis.logic.terms.term import Struct, format_value
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.plan.wording import event_text, names, relation_test, term_text, test_text

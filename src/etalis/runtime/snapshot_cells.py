@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from etalis.errors import Problem, SnapshotError
-from etalis.logic.term import Rational, Real, Struct, real
-from etalis.logic.unify import Variable, deref
+from etalis.logic.terms.term import Rational, Real, Struct, real
+from etalis.logic.terms.unify import Variable, deref
 from etalis.runtime.store import Token
 
 _LENGTH = Layout("<I")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError
-from etalis.logic.loaders import Rows
-from etalis.logic.predicate import Predicate
-from etalis.logic.version_data import Version, has_changed, read_versions, set_generations, write_versions
-from etalis.logic.versions import Versions
+from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.version_data import Version, has_changed, read_versions, set_generations, write_versions
+from etalis.logic.knowledge.versions import Versions
+from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.predicate import Predicate
 from etalis.runtime.changes import Change
 from etalis.runtime.snapshot_book import Book
 from etalis.runtime.snapshot_cells import CellWriter

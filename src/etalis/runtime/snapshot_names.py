@@ -13,7 +13,7 @@ from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
 
-from etalis.logic.term import format_atom
+from etalis.logic.terms.term import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.bindings import Signature
 from etalis.plan.sharing import count_leaves

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from etalis.language import syntax as s
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure

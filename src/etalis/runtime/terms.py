@@ -10,7 +10,7 @@ from typing import assert_never
 
 from etalis.language import syntax as s
 from etalis.language.values import listed, unlisted, variables
-from etalis.logic.term import Struct, Value
+from etalis.logic.terms.term import Struct, Value
 from etalis.runtime.code import Code
 
 _MOST_BRACKETS = 30  # levels of a term that are written in one expression

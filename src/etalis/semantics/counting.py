@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etalis.language import syntax as s
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.semantics.matches import (
     Bindings,
     Instance,

@@ -15,8 +15,8 @@ from typing import Any, Protocol, TypeAlias, assert_never
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language import syntax as s
 from etalis.language.steps import Step
-from etalis.logic.term import Struct, Value, real
-from etalis.logic.time_builtins import no_clock
+from etalis.logic.builtins.time import no_clock
+from etalis.logic.terms.term import Struct, Value, real
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds, to_seconds

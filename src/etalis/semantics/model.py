@@ -18,7 +18,7 @@ from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
 from etalis.language.rules import expand_any, labelled_rules, with_checks
 from etalis.language.traversal import postorder
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.semantics.matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
 from etalis.temporal.event import Event
 from etalis.temporal.relation import Relation, relations

@@ -17,7 +17,7 @@ from etalis.language.check.bindings import bindings, mentioned
 from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
 from etalis.language.traversal import variables
-from etalis.logic.term import format_value
+from etalis.logic.terms.term import format_value
 from etalis.semantics.counting import Anchored, Folding, Opened, Runs, Sliding
 from etalis.semantics.matches import (
     Instance,

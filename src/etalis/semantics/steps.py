@@ -20,11 +20,11 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
-from etalis.logic.facts import change_facts
-from etalis.logic.machine import Limits
-from etalis.logic.measure import TOO_DEEP, is_too_deep, weigh
+from etalis.logic.knowledge.facts import change_facts
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.logic.term import Struct, Value, format_value
+from etalis.logic.terms.measure import TOO_DEEP, is_too_deep, weigh
+from etalis.logic.terms.term import Struct, Value, format_value
 from etalis.semantics import model as semantics_model
 from etalis.semantics.matches import (
     Bindings,

@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.language.attributes import Signature, convert
-from etalis.logic.columns import in_one
-from etalis.logic.term import order_key
+from etalis.logic.knowledge.arrow_columns import in_one
+from etalis.logic.terms.term import order_key
 from etalis.runtime.step_keys import input_key
 from etalis.tables.cells import cells_of, undeclared
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from etalis.errors import EventError, InputError, Problem
 from etalis.language.attributes import convert
-from etalis.logic.columns import to_list
-from etalis.logic.term import order_key
+from etalis.logic.knowledge.arrow_columns import to_list
+from etalis.logic.terms.term import order_key
 from etalis.runtime.engine import Engine
 from etalis.runtime.order import Stamp
 from etalis.spark.shard import Job, run_rows

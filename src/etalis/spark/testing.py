@@ -24,7 +24,7 @@ from etalis.cases.case_file import Case
 from etalis.cases.outcomes import Outcome, find_differences
 from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.row import parse_time
-from etalis.logic.term import Real, to_value
+from etalis.logic.terms.term import Real, to_value
 from etalis.plan.keys import show
 from etalis.runtime.intake import Intake
 from etalis.runtime.program import compile as compile_text

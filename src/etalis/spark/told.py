@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from etalis.logic.foreign import Function
-from etalis.logic.loaders import Rows, load_rows
-from etalis.logic.unify import Term
+from etalis.logic.knowledge.foreign import Function
+from etalis.logic.knowledge.loaders import Rows, load_rows
+from etalis.logic.terms.unify import Term
 from etalis.runtime.asked import check_facts
 from etalis.runtime.snapshot_cells import read_column, unkept, write_column
 

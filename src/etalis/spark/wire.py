@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.formats.terms import read_value
-from etalis.logic.term import Value, format_value, real
+from etalis.logic.terms.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
 from etalis.runtime.relay import Derived
 from etalis.spark.feed import Rows

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from etalis.columnar.flat import type_of
 from etalis.formats.row import Bad, Item, Row
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 from etalis.tables.json_cells import dumps
 from etalis.tables.parts import JSON, Kind
 from etalis.temporal.event import Event

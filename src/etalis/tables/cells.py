@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from etalis.errors import InputError
 from etalis.formats.terms import read_cell_term
-from etalis.logic.columns import to_list
+from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.tables.sorting import refuse_row
 from etalis.temporal.time_columns import is_text
 

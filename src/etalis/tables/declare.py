@@ -15,8 +15,8 @@ from etalis.data.files import STANDARD_INPUT, File, find_files
 from etalis.errors import InputError, Problem
 from etalis.formats.roles import find_event, find_times
 from etalis.language.attributes import declaration_text
-from etalis.logic.cells import parse_cell
-from etalis.logic.columns import to_list
+from etalis.logic.knowledge.arrow_columns import to_list
+from etalis.logic.knowledge.cell_values import parse_cell
 from etalis.tables.column_types import declarable
 from etalis.tables.sources import Source, find_source
 from etalis.tables.type_names import type_name

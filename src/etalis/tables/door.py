@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.errors import InputError, Problem
-from etalis.logic.columns import in_one, table_without_views, to_list
+from etalis.logic.knowledge.arrow_columns import in_one, table_without_views, to_list
 from etalis.runtime.ahead import find_ahead
 from etalis.runtime.state import BEGINNING
 from etalis.tables.refusals import Refused, screen

@@ -20,7 +20,7 @@ from etalis.columnar.run import Input, Received
 from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
-from etalis.logic.columns import in_one
+from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.tables.cells import cells_of
 from etalis.tables.json_cells import loads
 from etalis.tables.parts import JSON, Kind, Part

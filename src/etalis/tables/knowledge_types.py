@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from etalis.language.check.effects import changes_facts
 from etalis.language.rules import knowledge_changes
-from etalis.logic.clauses import Database
+from etalis.logic.machine.clauses import Database
 from etalis.plan.answers import Answers
 from etalis.plan.lattice import NUMBER
 from etalis.runtime.state import NEVER

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from etalis.columnar.columns import Column, shrink
 from etalis.columnar.execute import Made
-from etalis.logic.term import Value, format_atom, format_value
+from etalis.logic.terms.term import Value, format_atom, format_value
 from etalis.tables.output import (
     ARGS,
     ATOM,

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.logic.columns import in_one
+from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.ahead import describe_ahead, last_end
 from etalis.runtime.state import BEGINNING
 from etalis.tables.door import Arrived, Door

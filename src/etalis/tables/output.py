@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
-from etalis.logic.term import Struct, Value, format_atom, format_value
+from etalis.logic.terms.term import Struct, Value, format_atom, format_value
 from etalis.plan.lattice import NUMBER
 from etalis.tables.nested import arrow_type, to_cell
 from etalis.temporal.attribute_names import ATOM as ATOM

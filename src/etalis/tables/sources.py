@@ -25,8 +25,8 @@ from etalis.formats.comma_separated import open_csv
 from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
-from etalis.logic.columns import schema_without_views, table_without_views
-from etalis.logic.loaders import execute
+from etalis.logic.knowledge.arrow_columns import schema_without_views, table_without_views
+from etalis.logic.knowledge.loaders import execute
 from etalis.tables.blocks import Block, blocks_of
 from etalis.tables.csv_blocks import csv_blocks
 from etalis.tables.rows import RowSource, RowTable, open_rows

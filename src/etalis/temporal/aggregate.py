@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from etalis.logic.term import Value, order_key, real
+from etalis.logic.terms.term import Value, order_key, real
 
 
 @dataclass(frozen=True, slots=True)

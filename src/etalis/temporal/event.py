@@ -15,8 +15,8 @@ from typing import Any, Self
 
 from etalis.data.scalars import show
 from etalis.errors import EventError, Problem
-from etalis.logic.measure import count_cells
-from etalis.logic.term import Value, format_atom, format_value, order_key, to_value
+from etalis.logic.terms.measure import count_cells
+from etalis.logic.terms.term import Value, format_atom, format_value, order_key, to_value
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
 from etalis.temporal.json_values import from_plain, to_plain, to_text

@@ -22,7 +22,7 @@ from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.language.syntax import Program as Tree
-    from etalis.logic.term import Value
+    from etalis.logic.terms.term import Value
     from etalis.runtime.engine import Engine
     from etalis.runtime.program import Program
     from etalis.runtime.report import Refused, Silent, Unread

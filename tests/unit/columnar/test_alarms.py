@@ -10,7 +10,7 @@ import etalis
 from etalis.columnar.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import EventError
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check
 

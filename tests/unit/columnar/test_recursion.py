@@ -12,7 +12,7 @@ from etalis.columnar.events import find_types, gather
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.run import ColumnRun, run_on
 from etalis.errors import EventError, LimitError
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check_carried

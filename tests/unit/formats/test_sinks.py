@@ -9,7 +9,7 @@ import pytest
 from etalis.errors import EventError
 from etalis.formats import Row, read, write
 from etalis.formats.arrow_tables import to_table
-from etalis.logic.term import Struct, to_value
+from etalis.logic.terms.term import Struct, to_value
 from etalis.temporal.event import Event
 
 EVENTS = [

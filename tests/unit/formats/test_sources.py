@@ -15,7 +15,7 @@ from etalis.errors import InputError
 from etalis.formats import Bad, Pause, Reading, Row, feed, in_order, raise_bad, read
 from etalis.formats.comma_separated import MOST_LINES
 from etalis.formats.row import reading_of
-from etalis.logic.term import Struct
+from etalis.logic.terms.term import Struct
 from etalis.temporal.event import Event
 
 SCHEMA = {

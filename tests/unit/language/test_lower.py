@@ -8,8 +8,8 @@ from etalis.errors import ProgramError
 from etalis.language.lower import load_clauses, to_logic, to_term
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.solver import Solver
-from etalis.logic.unify import Variable
-from etalis.logic.write import format_term
+from etalis.logic.terms.unify import Variable
+from etalis.logic.terms.write import format_term
 
 
 @pytest.mark.parametrize(

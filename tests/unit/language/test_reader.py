@@ -8,7 +8,7 @@ from etalis.errors import ProgramError
 from etalis.language.read.parser import parse, parse_term
 from etalis.language.read.reader import MAX_DEPTH
 from etalis.language.syntax import Compound, Const, Initially, ListTerm, Term, Var
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 
 
 def c(name: str, *args: Term | str | int | float) -> Compound:

@@ -6,7 +6,7 @@ import pytest
 
 from etalis.language.read.parser import parse_rule, parse_term
 from etalis.language.values import ground, variables
-from etalis.logic.term import Struct
+from etalis.logic.terms.term import Struct
 
 
 @pytest.mark.parametrize(

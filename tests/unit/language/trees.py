@@ -43,7 +43,7 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.relation import RELATIONS
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.logic.arithmetic import evaluate
+from etalis.logic.arithmetic.arithmetic import evaluate
+from etalis.logic.arithmetic.functions import COMPARISONS
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.forms import check_partial_list
-from etalis.logic.functions import COMPARISONS
-from etalis.logic.library import new_database
-from etalis.logic.lookup import Goal
-from etalis.logic.machine import Limits
-from etalis.logic.order import compare
+from etalis.logic.machine.control_forms import check_partial_list
+from etalis.logic.machine.library import new_database
+from etalis.logic.machine.lookup import Goal
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.logic.unify import Trail, Variable, copy, deref, make_list, to_value, undo, unify, variables
+from etalis.logic.terms.order import compare
+from etalis.logic.terms.unify import Trail, Variable, copy, deref, make_list, to_value, undo, unify, variables
 
 pytestmark = pytest.mark.property
 

@@ -7,9 +7,9 @@ import pytest
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine import Limits
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 RIGHT = "p(X, Y) :- e(X, Y). p(X, Z) :- e(X, Y), p(Y, Z). "
 CYCLE = "e(a, b). e(b, c). e(c, a). e(c, d). "

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.errors import LimitError
-from etalis.logic.entailment import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE, Graph, Triple, closure, entail
+from etalis.logic.rdf.entailment import DOMAIN, RANGE, SUBCLASS, SUBPROPERTY, TYPE, Graph, Triple, closure, entail
 
 NODES = ("a", "b", "c", "_:1")
 SCHEMA = (TYPE, SUBCLASS, SUBPROPERTY, DOMAIN, RANGE)

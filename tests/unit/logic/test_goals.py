@@ -11,8 +11,8 @@ from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError
 from etalis.logic.solver import Solver
-from etalis.logic.unify import deref, from_value
-from etalis.logic.write import format_term
+from etalis.logic.terms.unify import deref, from_value
+from etalis.logic.terms.write import format_term
 
 TEXT = (Path(__file__).parent / "goals.txt").read_text().splitlines()
 ROWS = [(i, *line.split(" ==> ")) for i, line in enumerate(TEXT, 1) if " ==> " in line]

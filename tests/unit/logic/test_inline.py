@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from etalis.language.lower import to_logic
 from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicError
-from etalis.logic.inline import HELPERS, InlineTest, inline
-from etalis.logic.library import new_database
-from etalis.logic.lookup import Goal
+from etalis.logic.inline.inline import HELPERS, InlineTest, inline
+from etalis.logic.machine.library import new_database
+from etalis.logic.machine.lookup import Goal
 from etalis.logic.solver import Solver
-from etalis.logic.term import Struct, real
-from etalis.logic.unify import Variable
+from etalis.logic.terms.term import Struct, real
+from etalis.logic.terms.unify import Variable
 from properties.examples import by_day
 
 SOLVER = Solver(new_database())

@@ -11,7 +11,7 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine import Limits
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
 
 KNOWLEDGE = parse(

@@ -16,10 +16,10 @@ from uuid import UUID
 import pytest
 
 from etalis.errors import InputError
-from etalis.logic.library import new_database
-from etalis.logic.loaders import Columns, load_rows
-from etalis.logic.term import Real, Struct
-from etalis.logic.unify import to_value
+from etalis.logic.knowledge.loaders import Columns, load_rows
+from etalis.logic.machine.library import new_database
+from etalis.logic.terms.term import Real, Struct
+from etalis.logic.terms.unify import to_value
 
 ROWS = [("a", 1, Real(2.0)), ("b c", -3, 0.5)]
 
@@ -258,5 +258,5 @@ def test_many_links_load_quickly(tmp_path: Path) -> None:
 
 
 def test_pyarrow_is_not_imported_before_it_is_used() -> None:
-    code = "import sys, etalis.logic.loaders; sys.exit('pyarrow' in sys.modules)"
+    code = "import sys, etalis.logic.knowledge.loaders; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

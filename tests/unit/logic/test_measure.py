@@ -10,10 +10,10 @@ import pytest
 
 import etalis
 from etalis import Struct
-from etalis.logic.measure import count_cells, is_too_deep
-from etalis.logic.term import MAX_DEPTH, format_value, order_key, to_value
-from etalis.logic.unify import from_value
-from etalis.logic.unify import to_value as leave
+from etalis.logic.terms.measure import count_cells, is_too_deep
+from etalis.logic.terms.term import MAX_DEPTH, format_value, order_key, to_value
+from etalis.logic.terms.unify import from_value
+from etalis.logic.terms.unify import to_value as leave
 
 
 def nested(levels: int, x: object = 1) -> Struct | object:

@@ -11,12 +11,12 @@ import pytest
 from etalis.language.check.goals import SIDE_EFFECTS
 from etalis.language.lower import to_logic
 from etalis.language.read.parser import parse_term
+from etalis.logic.builtins.output import OUTPUT_TESTS
+from etalis.logic.builtins.state import STATE_TESTS
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.library import library, new_database
-from etalis.logic.output_builtins import OUTPUT_TESTS
+from etalis.logic.machine.library import library, new_database
 from etalis.logic.solver import Solver
-from etalis.logic.state_builtins import STATE_TESTS
-from etalis.logic.unify import Variable
+from etalis.logic.terms.unify import Variable
 
 CASES = [
     ("write('A b'), nl", "A b\n"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.logic.reachability import Reachability
+from etalis.logic.tabling.reachability import Reachability
 
 Link = tuple[int, int]
 NODES = st.integers(0, 7)

@@ -8,12 +8,12 @@ import pytest
 
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
-from etalis.logic.clauses import Database
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.lookup import Goal
-from etalis.logic.machine import Limits
+from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.lookup import Goal
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.logic.term import Struct, real
+from etalis.logic.terms.term import Struct, real
 
 
 def solver(text: str = "", **limits: int) -> Solver:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine import Limits
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 WORKLOADS = Path(__file__).parents[3] / "bench" / "workloads.py"
 RECURSIONS = {

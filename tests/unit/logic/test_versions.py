@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from etalis.errors import ConditionError
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
-from etalis.logic.facts import forget, learn
-from etalis.logic.relation import Relation
+from etalis.logic.knowledge.facts import forget, learn
+from etalis.logic.machine.relation import Relation
 from etalis.logic.solver import Solver
 from properties.examples import by_day
 

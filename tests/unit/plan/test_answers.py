@@ -6,7 +6,7 @@ import pytest
 
 import etalis
 from etalis.language.check.goals import TIMES
-from etalis.logic.builtins import CODES
+from etalis.logic.builtins.table import CODES
 from etalis.plan import answers as a
 from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules

@@ -16,7 +16,7 @@ from etalis import ConditionError, EtalisError, InputError, ProgramError, Struct
 from etalis.language.lower import to_logic
 from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.machine import Limits
+from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver
 
 WORKLOADS = Path(__file__).parents[3] / "bench" / "workloads.py"

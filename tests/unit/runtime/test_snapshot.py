@@ -10,7 +10,7 @@ import pytest
 
 import etalis
 from etalis import SnapshotError, Stamp, Struct
-from etalis.logic.term import Rational, Real
+from etalis.logic.terms.term import Rational, Real
 from etalis.runtime.snapshot_cells import read_column, write_column
 from etalis.runtime.store import Token
 

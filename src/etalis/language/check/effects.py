@@ -24,7 +24,7 @@ from etalis.language.check.wording import kind, written
 from etalis.language.flags import Settings
 from etalis.language.syntax import Compound, Const, Program, Term, Trigger, Var
 from etalis.language.traversal import subterms
-from etalis.logic.time_builtins import CURRENT
+from etalis.logic.builtins.time import CURRENT
 
 _NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
 _CHANGING = frozenset(name for name, _ in CHANGES_CLAUSES) | {"abolish", "reset_db"}

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from etalis.errors import Span
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
-from etalis.logic.builtins import EFFECTS
-from etalis.logic.control import FORMS
-from etalis.logic.library import library
+from etalis.logic.builtins.table import EFFECTS
+from etalis.logic.machine.control import FORMS
+from etalis.logic.machine.library import library
 
 Indicator = tuple[str, int]
 Names = frozenset[str]

@@ -23,7 +23,7 @@ from etalis.language.syntax import (
     Trigger,
     Var,
 )
-from etalis.logic.builtins import PROTECTED
+from etalis.logic.builtins.table import PROTECTED
 from etalis.temporal.relation import RELATIONS
 
 RESERVED = (

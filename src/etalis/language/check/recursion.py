@@ -55,7 +55,7 @@ from etalis.language.syntax import (
     Within,
 )
 from etalis.language.traversal import fold, names, postorder, rewrite, subterms, variables
-from etalis.logic.components import number_components
+from etalis.logic.tabling.components import number_components
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation, relations
 

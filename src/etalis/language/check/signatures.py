@@ -29,7 +29,7 @@ from etalis.language.syntax import (
     Var,
 )
 from etalis.language.traversal import fold, names, variables
-from etalis.logic.term import format_float
+from etalis.logic.terms.term import format_float
 
 # What a variable can be at one place: each possible type with the event that says so.
 Types = Mapping[str, Mapping[str, EventPattern]]

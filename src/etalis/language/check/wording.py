@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from etalis.errors import Span
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Term, Var
-from etalis.logic.term import format_atom, format_value
+from etalis.logic.terms.term import format_atom, format_value
 from etalis.temporal.interval import to_seconds
 
 LONGEST = 50

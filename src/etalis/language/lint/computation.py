@@ -15,7 +15,7 @@ from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import kind, written
 from etalis.language.syntax import Compound, Condition, Const, ListTerm, Term, Var
 from etalis.language.traversal import arguments, names, postorder, variables
-from etalis.logic.functions import BINARY, CONSTANTS, UNARY
+from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, UNARY
 from etalis.temporal.aggregate import FOLDS
 
 # What compares terms, and what compares the numbers they come to.

@@ -37,7 +37,7 @@ from etalis.language.syntax import (
     Var,
 )
 from etalis.language.traversal import fold, names, postorder, variables
-from etalis.logic.functions import CONSTANTS
+from etalis.logic.arithmetic.functions import CONSTANTS
 
 NEVER_HOLDS = "W231"
 

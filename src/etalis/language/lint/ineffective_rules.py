@@ -29,7 +29,7 @@ from etalis.language.syntax import (
     Within,
 )
 from etalis.language.traversal import children, postorder
-from etalis.logic.components import number_components
+from etalis.logic.tabling.components import number_components
 from etalis.temporal.interval import to_seconds
 
 

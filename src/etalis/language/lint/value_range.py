@@ -7,7 +7,7 @@ from math import floor, inf
 
 from etalis.language.check.wording import written
 from etalis.language.syntax import Const
-from etalis.logic.term import Value
+from etalis.logic.terms.term import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from etalis.language.read.imports import Reader, read_below, read_file, read_not
 from etalis.language.read.parser import parse_collect
 from etalis.language.read.renaming import rename_items
 from etalis.language.syntax import EventDeclaration, Export, Import, Item, Program, SetFlag
-from etalis.logic.components import number_components
+from etalis.logic.tabling.components import number_components
 
 Indicator = tuple[str, int]
 EXTENSIONS = (".event", ".etalis")

@@ -14,7 +14,7 @@ from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOpera
 from etalis.language.read.tokens import ClauseError, Token, refusal
 from etalis.language.read.units import read_number, wrong_unit
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 
 MAX_DEPTH = 200
 

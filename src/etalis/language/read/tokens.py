@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from etalis.errors import Problem, Source, Span
-from etalis.logic.term import real
+from etalis.logic.terms.term import real
 
 Token: TypeAlias = tuple[str, Any, int, int]  # kind, value, start, end
 

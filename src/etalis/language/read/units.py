@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from etalis.errors import Span
 from etalis.language.read.tokens import ClauseError, Token, refusal
 from etalis.language.syntax import Const, Term, Var
-from etalis.logic.term import Value, real
+from etalis.logic.terms.term import Value, real
 from etalis.temporal.duration import (
     NO_UNITS,
     UNITS,

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pyarrow import parquet
 
 from etalis.formats.row import UNITS
-from etalis.logic.columns import to_list
+from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.spark.feed import Rows
 from etalis.spark.store import Place, open_folder, read_whole, write_whole
 from etalis.tables.sorting import END, START, TAG

@@ -1,0 +1,258 @@
+"""Built-in predicates on lists that a program may also define itself."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+
+from etalis.logic.arithmetic.arithmetic import evaluate
+from etalis.logic.arithmetic.functions import Number, add, larger, smaller
+from etalis.logic.errors import LogicLimitError
+from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.machine import Code, Frame, Machine, Test
+from etalis.logic.terms.arguments import bound, integer, natural, optional_integer, proper_list
+from etalis.logic.terms.iso_errors import domain_error, instantiation_error, type_error
+from etalis.logic.terms.order import compare, sort_key
+from etalis.logic.terms.unify import Term, Variable, deref, make_list, split_list, unify
+
+Args = tuple[Term, ...]
+
+
+def _length(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+    items, tail = split_list(args[0])
+    machine.trail.charge(len(items))
+    size = optional_integer(args[1])
+    if tail == ():
+        return cont if unify(args[1], len(items), machine.trail) else None
+    if not isinstance(tail, Variable):
+        raise type_error("list", args[0])
+    if size is not None:
+        if size < len(items):
+            return None
+        return cont if unify(tail, _sized_list(size - len(items), (), machine), machine.trail) else None
+    if tail is deref(args[1]):
+        raise type_error("list", args[0])
+    return _lengthen(machine, (tail, len(items), args[1]), cont)
+
+
+def _lengthen(machine: Machine, args: tuple[Variable, int, Term], cont: Frame) -> Frame | None:
+    """End a list at its open end; on backtracking it goes on by one more element."""
+    tail, size, length = args
+    machine.choices.append((len(machine.trail), (_add_element, args, cont)))
+    return cont if unify(tail, (), machine.trail) and unify(length, size, machine.trail) else None
+
+
+def _add_element(machine: Machine, args: tuple[Variable, int, Term], cont: Frame) -> Frame | None:
+    tail, size, length = args
+    if size > machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    end = Variable()
+    unify(tail, make_list((Variable(),), end), machine.trail)
+    return _lengthen(machine, (end, size + 1, length), cont)
+
+
+def _nth(first: int) -> Code:
+    """`nth0/3` and `nth1/3`; a list without an end grows as far as it must."""
+
+    def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+        items, tail = split_list(args[1])
+        machine.trail.charge(len(items))
+        if not isinstance(tail, Variable) and tail != ():
+            raise type_error("list", args[1])
+        if isinstance(deref(args[0]), Variable):
+            known = (("-", i, item, tail) for i, item in enumerate(items, first))
+            more = _grown(len(items) + first, machine) if isinstance(tail, Variable) else ()
+            return machine.choose(("-", args[0], args[2], tail), itertools.chain(known, more), cont)
+        index = natural(args[0]) - first
+        if 0 <= index < len(items):
+            return cont if unify(args[2], items[index], machine.trail) else None
+        if index < 0 or not isinstance(tail, Variable):
+            return None
+        between = _sized_list(index - len(items), make_list((args[2],), Variable()), machine)
+        return cont if unify(tail, between, machine.trail) else None
+
+    return run
+
+
+def _grown(index: int, machine: Machine) -> Iterator[Term]:
+    """Yield the element behind the known ones, then the next, each with the tail that holds it."""
+    extra = 0
+    while True:
+        item = Variable()
+        yield ("-", index + extra, item, _sized_list(extra, make_list((item,), Variable()), machine))
+        extra += 1
+
+
+def _sized_list(size: int, tail: Term, machine: Machine) -> Term:
+    """Return a list of new variables."""
+    if size > machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    machine.trail.charge(size)
+    return make_list((Variable() for _ in range(size)), tail)
+
+
+def _nth_rest(first: int) -> Code:
+    """`nth0/4` and `nth1/4`: the element, and the list without it."""
+
+    def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
+        index, whole = deref(args[0]), split_list(args[1])
+        if whole[1] == ():
+            items = whole[0]
+            machine.trail.charge(len(items))
+            places = range(len(items)) if isinstance(index, Variable) else (natural(index) - first,)
+            found = (
+                ("-", i + first, items[i], make_list(items[:i] + items[i + 1 :])) for i in places if 0 <= i < len(items)
+            )
+            return machine.choose(("-", index, args[2], args[3]), found, cont)
+        rest = proper_list(args[3], machine)
+        places = range(len(rest) + 1) if isinstance(index, Variable) else (natural(index) - first,)
+        made = (("-", i + first, make_list([*rest[:i], args[2], *rest[i:]])) for i in places if 0 <= i <= len(rest))
+        return machine.choose(("-", index, args[1]), made, cont)
+
+    return run
+
+
+def _relate(function: Callable[[list[Term]], Term]) -> Test:
+    """Make a predicate of a list and what a function computes from it."""
+    return lambda machine, args: unify(args[1], function(proper_list(args[0], machine)), machine.trail)
+
+
+def _distinct(items: Iterable[Term]) -> list[Term]:
+    """Drop neighbours that are the same."""
+    kept: list[Term] = []
+    for item in items:
+        if not kept or compare(kept[-1], item):
+            kept.append(item)
+    return kept
+
+
+def _fold(function: Callable[[Number, Number], Number], machine: Machine, args: Args) -> bool:
+    """Fold the numbers of a list that must not be empty."""
+    items = proper_list(args[0], machine)
+    if not items:
+        return False
+    result = evaluate(items[0])
+    for item in items[1:]:
+        result = function(result, evaluate(item))
+    return unify(args[1], result, machine.trail)
+
+
+def _sum_list(items: list[Term]) -> Number:
+    total: Number = 0
+    for item in items:
+        total = add(total, evaluate(item))
+    return total
+
+
+def _proper_length(machine: Machine, args: Args) -> bool:
+    """`proper_length(List, Length)`: fails on what is no list with an end."""
+    items, tail = split_list(args[0])
+    machine.trail.charge(len(items))
+    return bool(tail == ()) and unify(args[1], len(items), machine.trail)
+
+
+def _last(machine: Machine, args: Args) -> bool:
+    items = proper_list(args[0], machine)
+    return bool(items) and unify(args[1], items[-1], machine.trail)
+
+
+def _keysort(items: list[Term]) -> Term:
+    for item in items:
+        pair = bound(item)
+        if not (isinstance(pair, tuple) and len(pair) == 3 and pair[0] == "-"):
+            raise type_error("pair", pair)
+    return make_list(sorted(items, key=lambda pair: sort_key(deref(pair)[1])))
+
+
+def _sort_by(machine: Machine, args: Args) -> bool:
+    """`sort(Key, Order, List, Sorted)`."""
+    position, order = natural(args[0]), bound(args[1])
+    if order not in ("@<", "@>", "@=<", "@>="):
+        raise domain_error("order", order)
+
+    def key(item: Term) -> Term:
+        item = deref(item)
+        if not position:
+            return item
+        if isinstance(bound(item), tuple) and item and position < len(item):
+            return item[position]
+        raise type_error("compound", item)
+
+    descending = order.startswith("@>")
+    items = sorted(proper_list(args[2], machine), key=lambda item: sort_key(key(item)), reverse=descending)
+    if "=" not in order:
+        kept: list[Term] = []
+        for item in items:
+            if not kept or compare(key(kept[-1]), key(item)):
+                kept.append(item)
+        items = kept
+    return unify(args[3], make_list(items), machine.trail)
+
+
+def _numlist(machine: Machine, args: Args) -> bool:
+    low, high = integer(args[0]), integer(args[1])
+    if high - low > machine.limits.size:
+        raise LogicLimitError("size", machine.limits.size)
+    machine.trail.charge(max(0, high - low))
+    return low <= high and unify(args[2], make_list(range(low, high + 1)), machine.trail)
+
+
+def _list_to_set(items: list[Term]) -> Term:
+    """Keep the first of equal elements, in place."""
+    order = sorted(range(len(items)), key=lambda i: sort_key(items[i]))
+    doubles = {j for i, j in itertools.pairwise(order) if compare(items[i], items[j]) == 0}
+    return make_list(item for i, item in enumerate(items) if i not in doubles)
+
+
+def _member_once(machine: Machine, args: Args) -> bool:
+    """`memberchk/2` on a list that has an end."""
+    items, tail = split_list(args[1])
+    machine.trail.charge(len(items))
+    mark = len(machine.trail)
+    for item in items:
+        if unify(args[0], item, machine.trail):
+            return True
+        while len(machine.trail) > mark:
+            machine.trail.pop().ref = None
+    if isinstance(tail, Variable):
+        return unify(tail, make_list((args[0],), Variable()), machine.trail)
+    return False
+
+
+def _append_lists(machine: Machine, args: Args) -> bool:
+    """`append(ListOfLists, List)`."""
+    lists = proper_list(args[0], machine)
+    if any(isinstance(split_list(part)[1], Variable) for part in lists):
+        raise instantiation_error()
+    return unify(args[1], make_list(item for part in lists for item in proper_list(part, machine)), machine.trail)
+
+
+LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
+    {
+        ("msort", 2): _relate(lambda items: make_list(sorted(items, key=sort_key))),
+        ("sort", 2): _relate(lambda items: make_list(_distinct(sorted(items, key=sort_key)))),
+        ("sort", 4): _sort_by,
+        ("keysort", 2): _relate(_keysort),
+        ("list_to_set", 2): _relate(_list_to_set),
+        ("reverse", 2): _relate(lambda items: make_list(items[::-1])),
+        ("sum_list", 2): _relate(_sum_list),
+        ("sumlist", 2): _relate(_sum_list),
+        ("max_list", 2): lambda machine, args: _fold(larger, machine, args),
+        ("min_list", 2): lambda machine, args: _fold(smaller, machine, args),
+        ("last", 2): _last,
+        ("proper_length", 2): _proper_length,
+        ("numlist", 3): _numlist,
+        ("memberchk", 2): _member_once,
+        ("append", 2): _append_lists,
+    }
+)
+LIST_CODES: Mapping[Key, Code] = MappingProxyType(
+    {
+        ("length", 2): _length,
+        ("nth0", 3): _nth(0),
+        ("nth1", 3): _nth(1),
+        ("nth0", 4): _nth_rest(0),
+        ("nth1", 4): _nth_rest(1),
+    }
+)

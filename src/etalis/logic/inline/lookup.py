@@ -1,0 +1,62 @@
+"""Look-ups of knowledge as functions for generated code: is this fact known, does this closure hold?
+
+A look-up is exact while its predicate keeps the shape it was made for; `stands` says how generated code tests that. All
+arguments are bound. Atoms and numbers are the same inside the logic machine and outside, and no other term is in a
+relation or in an index that may be asked directly; so values are asked for as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from etalis.logic.machine.control import FORMS
+from etalis.logic.machine.predicate import Predicate
+from etalis.logic.terms.term import Value
+
+if TYPE_CHECKING:
+    from etalis.logic.solver import Solver
+
+Finder = Callable[[str, int], "LookUp | None"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookUp:
+    """A function of the arguments that gives the truth, as long as each object has its property."""
+
+    holds: Callable[..., bool]
+    stands: tuple[tuple[Any, str], ...]
+
+
+def look_ups(solver: Solver) -> Finder:
+    """Return what finds the look-up of a predicate, None where only the solver can call it."""
+    database = solver.database
+    present = () if database.versions is None else ((solver, ".view is None"),)
+
+    def find(name: str, arity: int) -> LookUp | None:
+        if (name, arity) in FORMS or not database.overrides(name, arity):
+            return None
+        predicate = database.predicate(name, arity)
+        if predicate.relation is not None:
+            return LookUp(_fact_test(predicate), (*present, (predicate, ".relation is not None")))
+        closure = predicate.find_closure()
+        if closure is None:
+            return None
+        closure.links.prepare()  # a condition may ask for it where it would never come to be called
+        return LookUp(closure.question(), (*present, (closure, ".valid"), (closure.links, ".direct")))
+
+    return find
+
+
+def _fact_test(predicate: Predicate) -> Callable[..., bool]:
+    """Return the test whether a fact with given arguments is known."""
+    positions, bare = tuple(range(predicate.arity)), predicate.arity == 1
+
+    def holds(*values: Value) -> bool:
+        relation = predicate.relation
+        assert relation is not None
+        found, died = relation.find(positions, values[0] if bare else values), relation.died
+        return bool(found) if not died else any(number not in died for number in found)
+
+    return holds

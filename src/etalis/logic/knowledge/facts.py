@@ -1,0 +1,42 @@
+"""Single facts that come and go: knowledge as a set.
+
+A fact that is known already is not added again, and one that goes is gone, however often it was said. Clauses of a
+predicate that are more than that fact (rules, facts with variables) stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.predicate import Predicate
+from etalis.logic.terms.term import Value
+from etalis.logic.terms.unify import Term, from_value
+
+Row = tuple[Term, ...]
+
+
+def change_facts(database: Database, changes: Iterable[tuple[str, bool]], values: Iterable[Value]) -> None:
+    """Make the facts of some predicates with the arguments given known (True) or unknown (False), in turn."""
+    row = tuple(map(from_value, values))
+    for name, known in changes:
+        (learn if known else forget)(database, name, row)
+
+
+def learn(database: Database, name: str, row: Row) -> None:
+    """Add a ground fact, unless it is known."""
+    predicate = database.writable(name, len(row))
+    if next(_handles(predicate, row), None) is None:
+        database.add_rows(name, len(row), (row,))
+
+
+def forget(database: Database, name: str, row: Row) -> None:
+    """Take a ground fact away, if it is known."""
+    predicate = database.writable(name, len(row))
+    for handle in list(_handles(predicate, row)):
+        predicate.erase(handle)
+
+
+def _handles(predicate: Predicate, row: Row) -> Iterator[Any]:
+    return (handle for handle, args, body in predicate.entries(row) if body == "true" and args == row)

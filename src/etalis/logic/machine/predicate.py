@@ -1,0 +1,298 @@
+"""A predicate: ordered clauses, indexed on their first argument, or a relation of plain facts.
+
+A predicate whose clauses are all facts over atoms and numbers is a `Relation`; the first clause of another kind turns
+it into a list of compiled clauses. Clauses are appended, and erased ones carry the generation at which they died.
+Whoever keeps conclusions from clauses (tables, indexes of reachability) is told of every change.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from etalis.logic.builtins.refused import REFUSALS
+from etalis.logic.machine.machine import Frame, Machine
+from etalis.logic.machine.relation import FOREVER, Relation, RowHandle
+from etalis.logic.machine.resolution import Clause, bound_positions, enter_rows, index_key, try_clauses
+from etalis.logic.tabling.closure import Closure, Links, find_closure, ground_arguments
+from etalis.logic.tabling.tabling import call_tabled
+from etalis.logic.terms.iso_errors import refused_predicate, unknown_predicate
+from etalis.logic.terms.unify import Term, Variable, deref, is_ground
+
+if TYPE_CHECKING:
+    from etalis.logic.machine.clauses import Database
+
+_COMPACT_AT = 16
+
+
+class Predicate:
+    """All clauses of one name and arity, in order; a fixed one has code of its own and takes none."""
+
+    fixed = False
+    __slots__ = (
+        "_index", "_recognised", "_unkeyed", "arity", "clauses", "closure", "database", "dead", "defined", "name",
+        "past", "relation", "special", "tabled", "watchers",
+    )  # fmt: skip
+
+    def __init__(self, database: Database, name: str, arity: int) -> None:
+        self.database = database
+        self.name = name
+        self.arity = arity
+        self.defined = False
+        self.tabled = False
+        self.special = True  # calls may be answered otherwise than by running clauses
+        self.closure: Closure | None = None
+        self.watchers: list[Links] = []
+        self.relation: Relation | None = Relation(arity)
+        self.clauses: list[Clause] = []
+        self.dead = 0
+        self._index: dict[Any, list[Clause]] | None = None
+        self._unkeyed: list[Clause] = []
+        self.past: deque[tuple[int, Predicate]] = deque()
+        self._recognised = False
+
+    def add(self, args: tuple[Term, ...], body: Term, *, first: bool = False) -> None:
+        """Add a clause at the end or at the beginning."""
+        self.defined = True
+        if self.relation is not None:
+            if not first and body == "true" and all(_is_atomic(a) for a in args):
+                self.note_birth(self.relation)
+                self.add_row(self.relation, tuple(map(deref, args)))
+                return
+            self._leave_relation(self.relation)
+        clause = Clause(args, body, self.database.generation)
+        if first:
+            self.clauses = [clause, *self.clauses]
+            self._index = None
+        else:
+            self.clauses.append(clause)
+            if self._index is not None:
+                self._file(clause, self._index)
+        self._note(clause, known=True)
+
+    def add_row(self, relation: Relation, row: tuple[Term, ...]) -> None:
+        """Add a fact over atoms and numbers."""
+        relation.add(row)
+        if self._is_followed():
+            self._note_row(row, known=True)
+
+    def _is_followed(self) -> bool:
+        """Tell whether somebody may keep conclusions."""
+        return bool(self.watchers or self.database.tables.answers)
+
+    def _note_row(self, row: tuple[Term, ...], *, known: bool) -> None:
+        """Tell those who keep conclusions from facts that one has come or gone."""
+        for links in self.watchers:
+            links.change(self.name, row, known=known)
+        self.database.tables.forget(self, index_key(row[0]) if row else None)
+
+    def _note(self, clause: Clause, *, known: bool) -> None:
+        """Tell those who keep conclusions from clauses that one has come or gone."""
+        self._renew()
+        if not self._is_followed():
+            return
+        if clause.body == "true" and all(map(is_ground, clause.args)):
+            self._note_row(clause.args, known=known)
+        else:
+            self.note_all(clause.key())
+
+    def note_all(self, key: Any = None) -> None:
+        """Tell those who keep conclusions that more than a ground fact has changed, under one index key or none."""
+        for links in self.watchers:
+            links.reset()
+        self.database.tables.forget(self, key)
+
+    def _renew(self) -> None:
+        """Look anew, at the next call, whether the predicate is a closure."""
+        if self.closure is not None:
+            self.closure.valid = False
+        self.special, self._recognised, self.closure = True, False, None
+
+    def _leave_relation(self, relation: Relation) -> None:
+        """Turn the rows into clauses, because a clause of another kind comes."""
+        self._keep_version()
+        relation.moved = {i: Clause(row, "true") for i, row in enumerate(relation.rows) if i not in relation.died}
+        self.clauses = list(relation.moved.values())
+        self.relation = None
+
+    def _file(self, clause: Clause, index: dict[Any, list[Clause]]) -> None:
+        """Put a new last clause into the index; one with a variable comes after every key."""
+        key = clause.key()
+        if key is not None:
+            index.setdefault(key, list(self._unkeyed)).append(clause)
+            return
+        self._unkeyed.append(clause)
+        for clauses in index.values():
+            clauses.append(clause)
+
+    def _build_index(self) -> dict[Any, list[Clause]]:
+        self._index, self._unkeyed = {}, []
+        for clause in self.clauses:
+            self._file(clause, self._index)
+        return self._index
+
+    def select(self, args: tuple[Term, ...]) -> list[Clause]:
+        """Return the clauses whose first argument may match."""
+        if not args or len(self.clauses) < 2:
+            return self.clauses
+        key = index_key(deref(args[0]))
+        if key is None:
+            return self.clauses
+        index = self._index
+        if index is None:
+            index = self._build_index()
+        return index.get(key, self._unkeyed)
+
+    def enter(self, machine: Machine, args: tuple[Term, ...], cont: Frame, filling: bool = False) -> Frame | None:
+        """Call the predicate; its clauses themselves if a table is being filled."""
+        if self.special and not filling:
+            return self._enter_specially(machine, args, cont)
+        if machine.view is not None and self.defined and self.database.versions is not None:
+            return machine.view.enter(machine, self, args, cont)
+        if machine.tabling is not None:
+            machine.tabling.note_call(self, index_key(deref(args[0])) if args else None)
+        if self.relation is not None:
+            if not self.relation.rows and not self.defined:
+                return self._undefined(machine, args, cont)
+            return enter_rows(machine, self.relation, self.database.generation, args, cont)
+        clauses = self.select(args)
+        if len(clauses) == 1 and clauses[0].died == FOREVER:
+            clause = clauses[0]
+            frame = (clause.match or self.database.compile(clause))(args, machine.trail)
+            if frame is None:
+                return None
+            frame[self.arity] = len(machine.choices)
+            return clause.code(machine, frame, cont)  # type: ignore[misc]
+        return try_clauses(machine, (self.database, clauses, 0, len(clauses), self.database.generation, args), cont)
+
+    def _enter_specially(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        """Answer a call by reachability or from a table, where that can be done."""
+        closure = self.find_closure()
+        ground = None if closure is None else ground_arguments(args)
+        if closure is not None and ground is not None:
+            answer = closure.answer(machine, self, *ground)
+            if answer is not None:
+                return cont if answer else None
+        if self.tabled:
+            return call_tabled(machine, self.name, self._fill, args, cont)
+        return self._fill(machine, args, cont)
+
+    def find_closure(self) -> Closure | None:
+        """Return what the predicate is a closure of, if it is one."""
+        if not self._recognised:
+            self._recognised, self.closure = True, find_closure(self)
+            self.special = self.tabled or self.closure is not None
+        return self.closure
+
+    def _fill(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        return self.enter(machine, args, cont, filling=True)
+
+    def _undefined(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
+        value = (machine.extra or {}).get((self.name, self.arity))
+        if value is not None:
+            return machine.choose(args[0], (value,), cont)
+        reason = REFUSALS.get((self.name, self.arity))
+        if reason is not None:
+            raise refused_predicate(self.name, self.arity, reason)
+        raise unknown_predicate(self.name, self.arity, machine.database.known())
+
+    def is_facts(self) -> bool:
+        """Tell whether the predicate is made of facts alone, which others may replace."""
+        return self.relation is not None or all(c.body == "true" for c in self.clauses if c.died == FOREVER)
+
+    def is_inhabited(self) -> bool:
+        """Tell whether there is a clause, or code in place of clauses."""
+        if self.relation is not None:
+            return len(self.relation) > 0
+        return self.fixed or any(c.died == FOREVER for c in self.clauses)
+
+    def is_ground_facts(self) -> bool:
+        """Tell whether the predicate is made of facts without variables alone."""
+        return all(body == "true" and all(map(is_ground, args)) for args, body in self.live())
+
+    def live(self) -> Iterator[tuple[tuple[Term, ...], Term]]:
+        """Return the arguments and the body of every clause."""
+        if self.relation is not None:
+            died = self.relation.died
+            return ((row, "true") for number, row in enumerate(self.relation.rows) if number not in died)
+        return ((c.args, c.body) for c in self.clauses if c.died == FOREVER)
+
+    def clear(self) -> None:
+        """Begin anew as an empty relation."""
+        self._keep_version()
+        self.relation, self.clauses, self.dead, self._index = Relation(self.arity), [], 0, None
+        self._renew()
+        self.note_all()
+
+    def note_birth(self, relation: Relation) -> None:
+        """Note that rows come, where old versions are kept."""
+        versions = self.database.versions
+        if versions is not None:
+            relation.note_birth(self.database.generation, versions.oldest)
+
+    def _keep_version(self) -> None:
+        """Keep what is about to be replaced as a whole, for views of the generations before this one."""
+        database = self.database
+        if database.versions is not None:
+            old = Predicate(database, self.name, self.arity)
+            old.relation, old.clauses, old._index, old._unkeyed = (
+                self.relation,
+                self.clauses,
+                self._index,
+                self._unkeyed,
+            )
+            self.past.append((database.generation, old))
+            database.versions.replaced(database.generation, self)
+
+    def twin(self, database: Database) -> Predicate:
+        """Return the same predicate for another database."""
+        fresh = Predicate(database, self.name, self.arity)
+        fresh.defined, fresh.tabled = self.defined, self.tabled
+        for _, args, body in self.entries(tuple(Variable() for _ in range(self.arity))):
+            fresh.add(args, body)
+        return fresh
+
+    def entries(self, args: tuple[Term, ...]) -> list[tuple[Any, tuple[Term, ...], Term]]:
+        """Return (handle, head arguments, body) of every live clause that may match, for clause/2 and retract/1."""
+        if self.relation is None:
+            return [(c, c.args, c.body) for c in self.select(args) if c.died == FOREVER]
+        positions, key = bound_positions(args)
+        if positions is None:
+            return []
+        relation, rows, died = self.relation, self.relation.rows, self.relation.died
+        return [(RowHandle(relation, i), rows[i], "true") for i in relation.find(positions, key) if i not in died]
+
+    def erase(self, handle: Any) -> bool:
+        """Take a clause away by its handle; False if it is gone already."""
+        self.database.begin_change()
+        while isinstance(handle, RowHandle) and handle.relation.moved is not None:
+            handle = handle.relation.moved.get(handle.number)
+        if isinstance(handle, RowHandle):
+            relation = handle.relation
+            versions = self.database.versions
+            gone = relation.erase(
+                handle.number, self.database.generation, None if versions is None else versions.oldest
+            )
+            if gone and relation is self.relation:
+                self._note_row(relation.rows[handle.number], known=False)
+            if len(relation.died) > max(_COMPACT_AT, len(relation.rows) // 2):
+                self._keep_version()
+                self.relation = relation.compacted()
+            return gone
+        if not isinstance(handle, Clause) or handle.died != FOREVER:
+            return False
+        handle.died = self.database.generation
+        self.dead += 1
+        if self.dead > max(_COMPACT_AT, len(self.clauses) // 2):
+            self._keep_version()
+            self.clauses = [c for c in self.clauses if c.died == FOREVER]
+            self.dead, self._index = 0, None
+        if self.relation is None:
+            self._note(handle, known=False)
+        return True
+
+
+def _is_atomic(term: Term) -> bool:
+    term = deref(term)
+    return term.__class__ is not Variable and not (term.__class__ is tuple and term)
