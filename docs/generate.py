@@ -14,7 +14,7 @@ from pathlib import Path
 from etalis.language.check.goals import BUILTINS
 from etalis.language.operators import PATTERN_OPERATORS
 from etalis.logic.terms.term import format_value
-from etalis.plan.wording import policy_afterwards, policy_matches, relation_interval, relation_test
+from etalis.plan.explain.wording import policy_afterwards, policy_matches, relation_interval, relation_test
 from etalis.temporal.aggregate import FOLDS, Fold
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 from etalis.temporal.relation import RELATIONS, WEAK_RELATIONS, Relation

@@ -46,7 +46,7 @@ def test_compiling_and_running_loads_no_network() -> None:
     code = "import etalis; engine = etalis.compile('b(X) <- a(X).').engine(); engine.push('a', 1, at=0)"
     loaded = modules_after(code)
     assert "etalis.runtime.engine" in loaded
-    assert not loaded & (HEAVY | {"rich", "typer", "etalis.plan.drawing", "etalis.testing"})
+    assert not loaded & (HEAVY | {"rich", "typer", "etalis.plan.explain.svg", "etalis.testing"})
 
 
 def test_a_plugin_that_is_not_used_costs_pytest_nothing() -> None:

@@ -13,8 +13,8 @@ from typing import Any
 
 from etalis.language import syntax as s
 from etalis.language.values import variables
+from etalis.plan.attribute_names import name_attributes
 from etalis.plan.bindings import sure as firm
-from etalis.plan.naming import name_attributes
 from etalis.runtime.code import Code
 from etalis.runtime.conditions import Conditions
 from etalis.runtime.network import PlannedRule

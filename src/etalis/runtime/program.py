@@ -29,8 +29,8 @@ from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
-from etalis.plan.explain import Explanation, explain_rules, write_text
-from etalis.plan.naming import name_attributes
+from etalis.plan.attribute_names import name_attributes
+from etalis.plan.explain.text import Explanation, explain_rules, write_text
 from etalis.plan.rules import plan_rules
 from etalis.runtime.asked import check_facts
 from etalis.runtime.comparison import Difference, compare_matches
@@ -329,13 +329,13 @@ class Program:
 
     def explain_dot(self, *, policy: str | None = None) -> str:
         """Return the plan as Graphviz text."""
-        from etalis.plan.graphviz import write_dot
+        from etalis.plan.explain.dot import write_dot
 
         return write_dot(self._explanation(policy))
 
     def explain_svg(self, *, policy: str | None = None) -> str:
         """Return the plan as an SVG picture."""
-        from etalis.plan.drawing import write_svg
+        from etalis.plan.explain.svg import write_svg
 
         return write_svg(self._explanation(policy))
 

@@ -16,8 +16,8 @@ from etalis.language.printer import seconds
 from etalis.language.syntax import Var
 from etalis.logic.terms.term import Struct, format_value
 from etalis.plan import algebra as p
+from etalis.plan.explain.wording import event_text, names, relation_test, term_text, test_text
 from etalis.plan.retention import window_of
-from etalis.plan.wording import event_text, names, relation_test, term_text, test_text
 from etalis.runtime.evidence import Kind
 from etalis.runtime.state import show_time
 from etalis.runtime.store import members

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.plan.layout import Layout, Size, arrange, fit
+from etalis.plan.explain.layout import Layout, Size, arrange, fit
 
 GRAPHS = st.integers(1, 12).flatmap(
     lambda n: st.tuples(

@@ -6,8 +6,8 @@ characters that no picture can show are written out.
 
 from __future__ import annotations
 
-from etalis.plan.explain import Explanation
-from etalis.plan.picture import Box, draw_picture
+from etalis.plan.explain.picture import Box, draw_picture
+from etalis.plan.explain.text import Explanation
 
 _SHAPES = {
     "event": 'shape=box, style="rounded,filled", fillcolor="#e8f1fb"',

@@ -12,9 +12,9 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from unicodedata import combining, east_asian_width
 
-from etalis.plan.explain import Explanation
-from etalis.plan.layout import Layout, Point, Size, arrange
-from etalis.plan.picture import Box, Picture, draw_picture
+from etalis.plan.explain.layout import Layout, Point, Size, arrange
+from etalis.plan.explain.picture import Box, Picture, draw_picture
+from etalis.plan.explain.text import Explanation
 
 _FONT = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace"
 _TITLE, _LINE = 13, 11  # sizes of letters

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from etalis.language.check.wording import kind as kind_text
-from etalis.plan.describe import DescribedRule, Input, Step
-from etalis.plan.explain import Explanation, attributes_text
+from etalis.plan.explain.describe import DescribedRule, Input, Step
+from etalis.plan.explain.text import Explanation, attributes_text
 from etalis.plan.keys import Kind
 
 _ABSENT = frozenset({"cnot", "fnot", "not"})

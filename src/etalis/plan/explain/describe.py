@@ -14,9 +14,7 @@ from typing import assert_never
 from etalis.language.printer import seconds
 from etalis.language.syntax import Compound, Const
 from etalis.plan import algebra as p
-from etalis.plan.retention import NEVER_STORED, join_key, retention, window_of
-from etalis.plan.sharing import Listened, Shape, count_leaves, find_shared, shape_of
-from etalis.plan.wording import (
+from etalis.plan.explain.wording import (
     event_text,
     names,
     relation_interval,
@@ -25,6 +23,8 @@ from etalis.plan.wording import (
     test_text,
     window_text,
 )
+from etalis.plan.retention import NEVER_STORED, join_key, retention, window_of
+from etalis.plan.sharing import Listened, Shape, count_leaves, find_shared, shape_of
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import Policy
 

@@ -1,5 +1,5 @@
 """How a program is run, as text: a tree per rule, the policies they follow, its events with their types, and by what
-events can be parted. The pictures of plan/drawing.py and plan/graphviz.py show the same steps.
+events can be parted. The pictures of plan/explain/svg.py and plan/explain/dot.py show the same steps.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from etalis.language.check.wording import kind as kind_text
 from etalis.language.rules import declarations
 from etalis.language.syntax import Program as Tree
 from etalis.plan import algebra as p
-from etalis.plan.describe import DescribedRule, Input, Step, describe
+from etalis.plan.explain.describe import DescribedRule, Input, Step, describe
+from etalis.plan.explain.wording import policy_afterwards, policy_matches
 from etalis.plan.keys import Group, Kind, Partitioning, find_partitioning
 from etalis.plan.types import Types, infer_types
-from etalis.plan.wording import policy_afterwards, policy_matches
 from etalis.temporal.policy import Policy
 
 _REPORTED = {True: "reported", False: "not reported"}
