@@ -166,7 +166,7 @@ def _flagged(case: Case, policy: str | None, drive: Callable[[Engine, Case], Ite
 def _shuffled(engine: Engine, case: Case) -> Iterator[Event]:
     import random
 
-    from etalis.runtime.order import Stamp
+    from etalis.runtime.lateness.watermark import Stamp
 
     stream = [(rank, step) for rank, step in enumerate(case.steps) if isinstance(step, Event)]
     random.Random(case.id).shuffle(stream)

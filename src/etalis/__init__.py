@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     )
     from etalis.logic.terms.term import Struct
     from etalis.runtime.comparison import Difference
+    from etalis.runtime.compiled import Program, compile, compile_file  # noqa: A004
     from etalis.runtime.engine import Engine
-    from etalis.runtime.order import DeadLetter, Stamp
-    from etalis.runtime.program import Program, compile, compile_file  # noqa: A004
-    from etalis.runtime.report import Report, ReportError
+    from etalis.runtime.lateness.watermark import DeadLetter, Stamp
+    from etalis.runtime.reporting.report import Report, ReportError
     from etalis.temporal.event import Event, Retraction
 else:  # for a type checker every name would be one that `__getattr__` knows
     __getattr__, __dir__ = import_lazily(
@@ -45,9 +45,9 @@ else:  # for a type checker every name would be one that `__getattr__` knows
             "etalis.logic.terms.term": ("Struct",),
             "etalis.runtime.comparison": ("Difference",),
             "etalis.runtime.engine": ("Engine",),
-            "etalis.runtime.order": ("DeadLetter", "Stamp"),
-            "etalis.runtime.program": ("Program", "compile", "compile_file"),
-            "etalis.runtime.report": ("Report", "ReportError"),
+            "etalis.runtime.lateness.watermark": ("DeadLetter", "Stamp"),
+            "etalis.runtime.compiled": ("Program", "compile", "compile_file"),
+            "etalis.runtime.reporting.report": ("Report", "ReportError"),
             "etalis.temporal.event": ("Event", "Retraction"),
         },
         modules=("cases", "errors", "testing"),

@@ -26,8 +26,8 @@ from etalis.errors import InputError, Problem, ReportWarning
 from etalis.language.flags import with_ahead
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import show
-from etalis.runtime.options import with_options
-from etalis.runtime.report import Report, ReportError, read_nowhere
+from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
+from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING
 from etalis.spark.batch import Form, Intake, plan_intake, plan_output
 from etalis.spark.told import tell
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from etalis.errors import ConditionError
     from etalis.formats.row import Bad
     from etalis.plan.types import Types
+    from etalis.runtime.compiled import Program
     from etalis.runtime.engine import Engine
-    from etalis.runtime.order import DeadLetter, DeadLetters
-    from etalis.runtime.program import Program
+    from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters
     from etalis.tables.intake import Told
     from etalis.temporal.event import Event
 

@@ -21,8 +21,8 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.plan import algebra as p
 from etalis.runtime.engine import Engine
-from etalis.runtime.repetition import Runner
-from etalis.runtime.store import Newest, Token, members
+from etalis.runtime.operators.repetition import Runner
+from etalis.runtime.operators.store import Newest, Token, members
 from etalis.temporal.event import Event
 from properties.programs import Shape, policies, programs, streams
 from properties.test_columns import FLAT, RECURSIVE, REPEATED, TEXTS

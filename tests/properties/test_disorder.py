@@ -15,7 +15,7 @@ from etalis import Stamp, Struct
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.runtime import checkpoint, history, replay, revision, row_log
+from etalis.runtime.revision import checkpoint, history, replay, revision, row_log
 from etalis.temporal.event import Event, Retraction, sort_key
 from properties.programs import policies, programs, streams
 from properties.test_engine import MOST, meaning, moment

@@ -17,7 +17,7 @@ from etalis.language.traversal import rewrite
 from etalis.logic.terms.term import Value, order_key, real
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import Stage, Stages, find_stages
-from etalis.runtime.relay import Derived, Relay, Step
+from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind
 from etalis.runtime.step_keys import input_key
 from etalis.temporal.event import Event, new_event, sort_key

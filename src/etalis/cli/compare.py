@@ -32,8 +32,8 @@ from etalis.formats.row import reading_of
 from etalis.formats.seen import Seen
 from etalis.formats.written import TimeForm, record_of, text_of
 from etalis.runtime.comparison import GAINED, compare_matches
-from etalis.runtime.failures import Failures
-from etalis.runtime.report import Report, failed_of
+from etalis.runtime.reporting.failures import Failures
+from etalis.runtime.reporting.report import Report, failed_of
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_text
 

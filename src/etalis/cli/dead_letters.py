@@ -16,7 +16,7 @@ from etalis.errors import InputError, Problem
 from etalis.formats import Bad, Item, Place, Row
 from etalis.formats.row import show_bytes
 from etalis.formats.written import SECONDS, TimeForm, moment_of
-from etalis.runtime.order import DeadLetter
+from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.temporal.interval import to_microseconds
 from etalis.temporal.json_values import to_text
 

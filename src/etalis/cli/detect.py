@@ -33,9 +33,9 @@ from etalis.cli.findings import Strict, show_failures, show_findings
 from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.errors import InputError, Problem
 from etalis.logic.terms.term import format_value, to_value
+from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
-from etalis.runtime.program import Program
-from etalis.runtime.report import Report
+from etalis.runtime.reporting.report import Report
 from etalis.temporal.json_values import to_text
 
 Source = Annotated[

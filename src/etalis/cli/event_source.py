@@ -23,9 +23,9 @@ from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, Item, Reading, Row, format_of, in_order, parser_of, read
 from etalis.formats.live import Followed, Reader, Stop, arrive, parse_input
 from etalis.language.flags import UNBOUNDED, with_ahead
-from etalis.runtime.ahead import horizon_on
+from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
-from etalis.runtime.program import Program
+from etalis.runtime.lateness.future_events import horizon_on
 from etalis.temporal.interval import MICROSECONDS, to_time
 
 HOUR = 3_600 * MICROSECONDS

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from etalis.errors import ConditionError
-from etalis.runtime.failures import kind_of
-from etalis.runtime.report import Report, lines_of
+from etalis.runtime.reporting.failures import kind_of
+from etalis.runtime.reporting.report import Report, lines_of
 
 Strict = Annotated[
     bool, typer.Option("--strict", help="End with code 6 if events were not read, or rules never fired.")

@@ -20,7 +20,7 @@ from etalis.cli.common import count, end_with, reporting
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Strict, show_findings
 from etalis.errors import InputError, Problem
-from etalis.runtime.counted import report_counts
+from etalis.runtime.reporting.counted_report import report_counts
 
 if TYPE_CHECKING:
     from etalis.pipeline import Checked

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.columnar.batches import Input, Kind, listed
 from etalis.plan import algebra as p
-from etalis.runtime.network import Entry
+from etalis.runtime.codegen.network import Entry
 from etalis.runtime.state import Raw
 from etalis.temporal.event import Event, new_event
 

@@ -18,7 +18,7 @@ from etalis.columnar.repetitions import Repeater, asks_elements, asks_followers,
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, shared_names, window_of
 from etalis.plan.types import Typing
-from etalis.runtime.conditions import Conditions
+from etalis.runtime.codegen.conditions import Conditions
 
 
 class Builder:

@@ -22,8 +22,8 @@ from etalis.columnar.joins import Join
 from etalis.columnar.repeated import Following, shelve
 from etalis.columnar.state import Undo, by_end
 from etalis.columnar.typed import to_column, to_integers
-from etalis.runtime.operators import Values, rank
-from etalis.runtime.repetition import Left, Lengths, Repeater, Run, Runner
+from etalis.runtime.operators.base import Values, rank
+from etalis.runtime.operators.repetition import Left, Lengths, Repeater, Run, Runner
 
 Chain: TypeAlias = tuple[int, int, Lengths]  # start and end of the last element; how many there are, since when
 Limits: TypeAlias = tuple[int, int]  # least and most, as columns have them

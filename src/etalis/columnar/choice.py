@@ -15,7 +15,7 @@ from etalis.logic.machine.clauses import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.types import Types, Typing, infer_types
-from etalis.runtime.program import Program
+from etalis.runtime.compiled import Program
 from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:

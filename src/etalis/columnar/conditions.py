@@ -19,7 +19,7 @@ from etalis.columnar.lookups import Comparison, find_steps, follow, places_of
 from etalis.columnar.tables import Numbered
 from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
-from etalis.runtime.conditions import Conditions
+from etalis.runtime.codegen.conditions import Conditions
 
 
 class Judge:

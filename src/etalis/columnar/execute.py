@@ -26,7 +26,7 @@ from etalis.language.values import variables
 from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
-from etalis.runtime.conditions import Conditions
+from etalis.runtime.codegen.conditions import Conditions
 from etalis.temporal.interval import MICROSECONDS
 
 Kind: TypeAlias = tuple[str, int]

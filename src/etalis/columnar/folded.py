@@ -20,10 +20,10 @@ from etalis.columnar.state import Undo, by_end
 from etalis.columnar.totals import VALUE, WEIGHT, Running
 from etalis.columnar.typed import to_column, to_integers
 from etalis.logic.terms.term import Value, real
-from etalis.runtime.folding import Folder as TheirFolder
-from etalis.runtime.folding import Opener
-from etalis.runtime.folding import Slider as TheirSlider
-from etalis.runtime.operators import Values, rank
+from etalis.runtime.operators.aggregate import Folder as TheirFolder
+from etalis.runtime.operators.aggregate import Opener
+from etalis.runtime.operators.aggregate import Slider as TheirSlider
+from etalis.runtime.operators.base import Values, rank
 from etalis.runtime.state import State
 
 _NOTHING = real(0.0)  # added to a float, it leaves it as it is

@@ -17,7 +17,7 @@ from etalis.columnar.batches import Input, Kind, Received, arrange, below, liste
 from etalis.columnar.columns import Integers
 from etalis.columnar.state import Undo
 from etalis.columnar.typed import UnfitError, to_column, to_integers
-from etalis.runtime.order import PLAIN, HeldRow, Watermark
+from etalis.runtime.lateness.watermark import PLAIN, HeldRow, Watermark
 from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:

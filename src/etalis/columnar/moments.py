@@ -22,7 +22,7 @@ from etalis.errors import EventError, Problem
 from etalis.language.syntax import Alarm
 from etalis.language.values import ground
 from etalis.plan import algebra as p
-from etalis.runtime.conditions import to_moment
+from etalis.runtime.codegen.conditions import to_moment
 
 Kind: TypeAlias = tuple[str, int]
 

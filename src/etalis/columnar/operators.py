@@ -23,7 +23,7 @@ from etalis.columnar.terms import is_compound, match_terms
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
-from etalis.runtime.blockers import LooseBlockers
+from etalis.runtime.operators.blockers import LooseBlockers
 
 Kind: TypeAlias = tuple[str, int]
 # of events that were made, by the identity of the arrays they were made with, which are kept beside

@@ -32,8 +32,8 @@ from etalis.columnar.typed import UnfitError, to_column, to_integers
 from etalis.errors import EventError
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED
-from etalis.runtime.blockers import Blockers, LooseBlockers
-from etalis.runtime.network import Entry
+from etalis.runtime.codegen.network import Entry
+from etalis.runtime.operators.blockers import Blockers, LooseBlockers
 from etalis.runtime.ruleset import RuleSet
 
 Place: TypeAlias = tuple[int, int]  # a store of the machine: its number, and the side

@@ -24,8 +24,8 @@ from etalis.columnar.words import TYPES, Texts
 from etalis.errors import LimitError
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
-from etalis.runtime.conditions import Conditions
-from etalis.runtime.course import too_many
+from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.run_loop import too_many
 from etalis.temporal.event import Event, new_event
 from etalis.temporal.event import Kind as EventKind
 

@@ -22,10 +22,10 @@ from etalis.columnar.repetitions import Repeater
 from etalis.columnar.slots import Groups
 from etalis.columnar.state import Gap, Stored, Undo, clear_gaps, find_limits, keys_of, write_limits
 from etalis.columnar.typed import to_column, to_integers
-from etalis.runtime.operators import Values, rank
-from etalis.runtime.repetition import Left, Run, Runner
-from etalis.runtime.repetition import Repeater as TheirRepeater
-from etalis.runtime.store import Token, members, put
+from etalis.runtime.operators.base import Values, rank
+from etalis.runtime.operators.repetition import Left, Run, Runner
+from etalis.runtime.operators.repetition import Repeater as TheirRepeater
+from etalis.runtime.operators.store import Token, members, put
 
 Counted: TypeAlias = Any  # Left | Run, as the operator has it
 _ANYTHING: Mapping[str, Any] = {"int": 0, "float": 0.0, "string": ""}  # where nobody asks again

@@ -27,11 +27,11 @@ from etalis.columnar.whole import Piece, Wholes
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
-from etalis.runtime.course import too_many
+from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
-from etalis.runtime.order import DeadLetter
-from etalis.runtime.program import Program
+from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.ruleset import RuleSet, Tick
+from etalis.runtime.run_loop import too_many
 from etalis.runtime.state import NEVER, Reported
 from etalis.temporal.event import Event, new_event
 from etalis.temporal.event import Kind as EventKind

@@ -24,11 +24,11 @@ from etalis.columnar.operators import Absence
 from etalis.columnar.tables import Blockers as ByKey
 from etalis.columnar.tables import Numbered
 from etalis.columnar.typed import to_column, to_integers
-from etalis.runtime.blockers import Blockers, LooseBlockers
-from etalis.runtime.snapshot_stores import Tokens, row_columns, table_content, table_rows
+from etalis.runtime.operators.blockers import Blockers, LooseBlockers
+from etalis.runtime.operators.store import Newest
+from etalis.runtime.snapshot.stores import Tokens, row_columns, table_content, table_rows
 from etalis.runtime.state import Made as Noted
 from etalis.runtime.state import State
-from etalis.runtime.store import Newest
 
 Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
 Undo = Callable[[], None]

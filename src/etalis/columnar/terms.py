@@ -12,8 +12,8 @@ from etalis.columnar.instances import Instances
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
 from etalis.language.values import variables
 from etalis.logic.terms.term import Value
-from etalis.runtime.code import Code
-from etalis.runtime.terms import build, fits
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.codegen.terms import build, fits
 
 
 def is_compound(term: Term) -> bool:

@@ -29,7 +29,7 @@ from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
-from etalis.runtime.network import Entry, PlannedRule
+from etalis.runtime.codegen.network import Entry, PlannedRule
 from etalis.runtime.ruleset import RuleSet
 
 Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers | Counting | Firsts | Lefts

@@ -18,8 +18,8 @@ from etalis.columnar.execute import Alarms, Made
 from etalis.columnar.instances import nothing
 from etalis.columnar.state import Undo, by_end
 from etalis.columnar.typed import to_column, to_integers
-from etalis.runtime.heads import Ring
-from etalis.runtime.operators import Waiter as Owner
+from etalis.runtime.codegen.heads import Ring
+from etalis.runtime.operators.base import Waiter as Owner
 from etalis.runtime.state import NEVER, State, Timer
 
 

@@ -22,7 +22,7 @@ from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 Find: TypeAlias = "Callable[[Place, str], tuple[int, int] | None]"
 Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)

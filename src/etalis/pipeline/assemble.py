@@ -18,8 +18,8 @@ from etalis.language.syntax import Const, SetFlag
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.terms.term import to_value
 from etalis.pipeline.spec import Pipeline
-from etalis.runtime.program import Program
-from etalis.runtime.program import compile as compile_text
+from etalis.runtime.compiled import Program
+from etalis.runtime.compiled import compile as compile_text
 
 Texts: TypeAlias = Sequence[tuple[str, str]]  # name and text of each file
 

@@ -16,7 +16,7 @@ from etalis.pipeline.assemble import assemble
 from etalis.pipeline.columns import AT, END, EVENT, ORDER, START, Arranger, SchemaError, data_files, known_columns
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
-from etalis.runtime.program import Program
+from etalis.runtime.compiled import Program
 from etalis.spark.batch import Form, plan_detection
 from etalis.spark.kinds import kinds_received
 from etalis.tables.schema import Given, Options

@@ -25,26 +25,26 @@ from etalis.logic.builtins.time import no_clock
 from etalis.logic.knowledge.loaders import Rows, load_rows
 from etalis.logic.terms.term import to_value
 from etalis.logic.terms.unify import from_value
-from etalis.runtime.ahead import Horizon, horizon_on
-from etalis.runtime.asked import check_reported
-from etalis.runtime.breaker import Breaker, Broken
 from etalis.runtime.changes import Change, Changes
-from etalis.runtime.correcting import correcting_push, correcting_row
-from etalis.runtime.course import Course
-from etalis.runtime.disorder import Disorder
-from etalis.runtime.evidence import Evidence
-from etalis.runtime.failures import Failures
-from etalis.runtime.gate import alone
-from etalis.runtime.holding import HoldingWriter
-from etalis.runtime.inspection import Waiting, inspect
-from etalis.runtime.intake import Intake
+from etalis.runtime.codegen.fast_path_late import HoldingWriter
+from etalis.runtime.codegen.fast_path_revision import correcting_push, correcting_row
+from etalis.runtime.delivery import Callback, Outlet
+from etalis.runtime.inputs import Intake
 from etalis.runtime.knowledge import show_history, solutions, solutions_at
-from etalis.runtime.limits import Guard, Limits, guard_of, guarded_push, guarded_run
-from etalis.runtime.order import DeadLetter, DeadLetters, Stamp
-from etalis.runtime.outlet import Callback, Outlet
-from etalis.runtime.report import Report, make_report, refuse_silence, refuse_unread
+from etalis.runtime.lateness.future_events import Horizon, horizon_on
+from etalis.runtime.lateness.lateness import Disorder
+from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp
+from etalis.runtime.limits.circuit_breaker import Breaker, Broken
+from etalis.runtime.limits.limits import Guard, Limits, guard_of, guarded_push, guarded_run
+from etalis.runtime.reporting.evidence import Evidence
+from etalis.runtime.reporting.failures import Failures
+from etalis.runtime.reporting.inspection import Waiting, inspect
+from etalis.runtime.reporting.report import Report, make_report, refuse_silence, refuse_unread
+from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.run_loop import Course
 from etalis.runtime.state import BEGINNING, NEVER, show_time
+from etalis.runtime.thread_guard import alone
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import show_moment, to_seconds, to_time
 from etalis.temporal.time_input import to_instant
@@ -53,9 +53,9 @@ if TYPE_CHECKING:
     from etalis.language.flags import Settings
     from etalis.language.syntax import Rule
     from etalis.logic.rdf.load import RdfOptions
-    from etalis.runtime.program import Program
-    from etalis.runtime.retraction import Retractions
-    from etalis.runtime.snapshot import Restored
+    from etalis.runtime.compiled import Program
+    from etalis.runtime.revision.retraction import Retractions
+    from etalis.runtime.snapshot.snapshot import Restored
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Callback)
@@ -158,12 +158,12 @@ class Engine:
         self.__dict__.pop("_take_rows", None)
 
     def __repr__(self) -> str:
-        from etalis.runtime.showing import describe_engine  # of use where a person looks alone
+        from etalis.runtime.reporting.display import describe_engine  # of use where a person looks alone
 
         return describe_engine(self)
 
     def _repr_html_(self) -> str:
-        from etalis.runtime.showing import show_engine
+        from etalis.runtime.reporting.display import show_engine
 
         return show_engine(self)
 
@@ -619,7 +619,7 @@ class Engine:
 
         With `since`, a snapshot or a snapshot with the deltas after it, only what has changed since the last of them.
         """
-        from etalis.runtime.snapshot import take_snapshot  # Arrow is loaded where it is needed
+        from etalis.runtime.snapshot.snapshot import take_snapshot  # Arrow is loaded where it is needed
 
         return take_snapshot(self, since)
 

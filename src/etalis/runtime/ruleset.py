@@ -32,22 +32,22 @@ from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
-from etalis.runtime.blockers import Blockers
-from etalis.runtime.breaker import Breaker
-from etalis.runtime.code import Code
-from etalis.runtime.compile import Compiler
-from etalis.runtime.conditions import Conditions
-from etalis.runtime.entry import EntryWriter
-from etalis.runtime.evidence import Evidence, has_held
-from etalis.runtime.heads import Heads
-from etalis.runtime.network import Entry, PlannedRule, Wiring
-from etalis.runtime.operators import Waiter
+from etalis.runtime.codegen.compile import Compiler
+from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.fast_path import EntryWriter
+from etalis.runtime.codegen.heads import Heads
+from etalis.runtime.codegen.network import Entry, PlannedRule, Wiring
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.limits.circuit_breaker import Breaker
+from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.blockers import Blockers
+from etalis.runtime.operators.store import Doubles, count_instances
+from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
-from etalis.runtime.store import Doubles, count_instances
 from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 
 Pair = tuple[PlannedRule, Rule]

@@ -13,10 +13,10 @@ from etalis.language.check.names import triggered
 from etalis.language.syntax import Compound, Const, Term, Trigger, Var
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
-from etalis.runtime.code import Code
-from etalis.runtime.conditions import Conditions
+from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.codegen.terms import match_arguments
 from etalis.runtime.state import Reported
-from etalis.runtime.terms import match_arguments
 
 _DEFINED = Const("all_defined_events")
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from etalis.runtime.counted import report_counts
-from etalis.runtime.options import with_options
+from etalis.runtime.reporting.counted_report import report_counts
+from etalis.runtime.reporting.unknown_options import with_options
 from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
 from etalis.spark.compare import compare_frames
 from etalis.spark.counting import count_errors, count_events
@@ -34,8 +34,8 @@ from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
-    from etalis.runtime.report import Report
+    from etalis.runtime.compiled import Program
+    from etalis.runtime.reporting.report import Report
 
 __all__ = ["SparkProgram", "session"]
 

@@ -57,7 +57,7 @@ from etalis.tables.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG
 from etalis.temporal.interval import to_microseconds
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 
 @dataclass(frozen=True, slots=True)

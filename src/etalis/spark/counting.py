@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etalis.errors import Problem
-from etalis.runtime.report import Failed
+from etalis.runtime.reporting.report import Failed
 from etalis.spark.sharding import quoted
 from etalis.tables.schema import Frame
 

@@ -10,7 +10,7 @@ from etalis.plan import algebra as p
 from etalis.tables.parts import Kind
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 
 def kinds_read(program: Program) -> tuple[Kind, ...]:

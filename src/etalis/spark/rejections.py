@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import fs, parquet
 
 from etalis.errors import InputError, Problem
-from etalis.runtime.ahead import describe_ahead
+from etalis.runtime.lateness.future_events import describe_ahead
 from etalis.spark.screening import Layouts, last_column, leave_to_others, refuse_wrong
 from etalis.spark.store import open_folder, write_whole
 from etalis.spark.stream.letters import LETTERS, Letters, describe_rows, plain

@@ -22,9 +22,9 @@ import pyarrow as pa
 from etalis.errors import ConditionError, EventError, InputError, Problem
 from etalis.language.flags import Settings
 from etalis.language.read.parser import parse
+from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
-from etalis.runtime.program import Program
-from etalis.runtime.snapshot_names import digest
+from etalis.runtime.snapshot.names import digest
 from etalis.spark.feed import Feed, Rows
 from etalis.spark.rejections import Rejects, naming_remedy, screened
 from etalis.spark.told import NOTHING, Facts, Told

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.runtime.program import Program
-from etalis.runtime.relay import Derived, Relay, Step
+from etalis.runtime.compiled import Program
+from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
 from etalis.spark import wire

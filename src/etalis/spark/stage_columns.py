@@ -14,7 +14,7 @@ import numpy as np
 from etalis.columnar.execute import Made
 from etalis.columnar.moments import MOST_ROUNDS, PLACE, row_of
 from etalis.columnar.run import ColumnRun
-from etalis.runtime.relay import Step
+from etalis.runtime.stage_engine import Step
 from etalis.spark import wire
 from etalis.spark.columns import ColumnShard
 from etalis.spark.feed import Feed

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.runtime.relay import Relay
+from etalis.runtime.stage_engine import Relay
 from etalis.runtime.state import BEGINNING
 from etalis.spark import wire
 from etalis.spark.shard import BATCH

@@ -21,7 +21,7 @@ from etalis.spark.wire import TRANSPORT, Forward, forward_tag
 from etalis.tables.schema import TEXT, Layout, Slots
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 
 @dataclass(frozen=True, slots=True)

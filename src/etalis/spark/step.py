@@ -19,7 +19,7 @@ from etalis.language.attributes import convert
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.logic.terms.term import order_key
 from etalis.runtime.engine import Engine
-from etalis.runtime.order import Stamp
+from etalis.runtime.lateness.watermark import Stamp
 from etalis.spark.shard import Job, run_rows
 from etalis.spark.stream.admission import Admitted, Shard, Stream, admit, hold
 from etalis.spark.stream.letters import Letters

@@ -33,7 +33,7 @@ from etalis.tables.schema import refuse
 from etalis.tables.sorting import TAG
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 REPORTING = ("on_watermark", "on_arrival")
 SHARD = "_shard"

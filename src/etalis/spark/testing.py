@@ -26,8 +26,8 @@ from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.row import parse_time
 from etalis.logic.terms.term import Real, to_value
 from etalis.plan.keys import show
-from etalis.runtime.intake import Intake
-from etalis.runtime.program import compile as compile_text
+from etalis.runtime.compiled import compile as compile_text
+from etalis.runtime.inputs import Intake
 from etalis.spark.kinds import kinds_read
 from etalis.tables.output import END, START
 from etalis.tables.parts import Kind
@@ -37,7 +37,7 @@ from etalis.temporal.interval import LATEST
 from etalis.temporal.json_values import from_plain
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 _START, _END, _RANK, _NUMBER = "_start", "_end", "_rank", "_number"
 _CLOSED = LATEST  # a time that settles everything

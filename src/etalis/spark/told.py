@@ -17,11 +17,11 @@ import pyarrow as pa
 from etalis.logic.knowledge.foreign import Function
 from etalis.logic.knowledge.loaders import Rows, load_rows
 from etalis.logic.terms.unify import Term
-from etalis.runtime.asked import check_facts
-from etalis.runtime.snapshot_cells import read_column, unkept, write_column
+from etalis.runtime.reporting.unknown_names import check_facts
+from etalis.runtime.snapshot.cells import read_column, unkept, write_column
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
 
 _FORMS = b"forms"
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun
     from etalis.errors import ConditionError
     from etalis.plan.types import Types
+    from etalis.runtime.compiled import Program
     from etalis.runtime.engine import Engine
-    from etalis.runtime.program import Program
     from etalis.spark.shard import Job
     from etalis.spark.stage import Relayed
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from etalis.formats.terms import read_value
 from etalis.logic.terms.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
-from etalis.runtime.relay import Derived
+from etalis.runtime.stage_engine import Derived
 from etalis.spark.feed import Rows
 from etalis.tables.output import Field, Output, attribute
 from etalis.tables.sorting import TAG

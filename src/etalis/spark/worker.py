@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import ConditionError, Problem, SnapshotError
+from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
-from etalis.runtime.order import Watermark
-from etalis.runtime.program import Program
+from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
 from etalis.spark.held import read_held, write_held
 from etalis.spark.refresh import read_version

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from etalis.errors import InputError, Problem
 from etalis.logic.knowledge.arrow_columns import in_one, table_without_views, to_list
-from etalis.runtime.ahead import find_ahead
+from etalis.runtime.lateness.future_events import find_ahead
 from etalis.runtime.state import BEGINNING
 from etalis.tables.refusals import Refused, screen
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
     from etalis.runtime.engine import Engine
-    from etalis.runtime.order import DeadLetters
+    from etalis.runtime.lateness.watermark import DeadLetters
     from etalis.tables.schema import Frame
 
 _LEAST = int(np.iinfo(np.int64).min)

@@ -17,8 +17,8 @@ from etalis.plan.lattice import NUMBER
 from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
+    from etalis.runtime.compiled import Program
     from etalis.runtime.engine import Engine
-    from etalis.runtime.program import Program
 
 
 def program_answers(program: Program, database: Database | None = None, refreshed: Collection[str] = ()) -> Answers:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.logic.knowledge.arrow_columns import in_one
-from etalis.runtime.ahead import describe_ahead, last_end
+from etalis.runtime.lateness.future_events import describe_ahead, last_end
 from etalis.runtime.state import BEGINNING
 from etalis.tables.door import Arrived, Door
 from etalis.tables.refusals import Refused

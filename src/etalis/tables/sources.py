@@ -33,7 +33,7 @@ from etalis.tables.rows import RowSource, RowTable, open_rows
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.runtime.program import Program
+    from etalis.runtime.compiled import Program
     from etalis.tables.schema import Options
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from etalis.cases.atoms import write_event
 from etalis.cases.case_file import Case, read_events, read_steps
 from etalis.cases.outcomes import compare_events, find_differences
 from etalis.errors import InputError, Problem
-from etalis.runtime.intake import Intake
-from etalis.runtime.program import Program, compile_file
-from etalis.runtime.program import compile as compile_text
+from etalis.runtime.compiled import Program, compile_file
+from etalis.runtime.compiled import compile as compile_text
+from etalis.runtime.inputs import Intake
 from etalis.temporal.event import Event, Retraction
 from etalis.testing.backends import find_backend, outcome_of, placed, report_notes, take
 

@@ -23,9 +23,9 @@ from etalis.temporal.interval import MICROSECONDS
 if TYPE_CHECKING:
     from etalis.language.syntax import Program as Tree
     from etalis.logic.terms.term import Value
+    from etalis.runtime.compiled import Program
     from etalis.runtime.engine import Engine
-    from etalis.runtime.program import Program
-    from etalis.runtime.report import Refused, Silent, Unread
+    from etalis.runtime.reporting.report import Refused, Silent, Unread
 
 
 Run: TypeAlias = Callable[[Case, str | None], Outcome]
@@ -67,7 +67,7 @@ def outcome_of(run: Run, case: Case, policy: str | None) -> Outcome:
 @lru_cache(maxsize=8)
 def _compile(text: str, source: str | None, files: Files, options: tuple[tuple[str, Value], ...]) -> Program:
     """Compile once for all policies of a case: engines share nothing but an unchanging program."""
-    from etalis.runtime.program import compile as compile_text
+    from etalis.runtime.compiled import compile as compile_text
 
     return compile_text(text, name=source or "<program>", read=reader_of(text, source, files), **dict(options))
 

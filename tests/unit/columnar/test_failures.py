@@ -14,7 +14,7 @@ from etalis.columnar.execute import Component
 from etalis.columnar.recursion import Recursion
 from etalis.columnar.state import Side
 from etalis.errors import EtalisError, EventError, LimitError
-from etalis.runtime.course import Course
+from etalis.runtime.run_loop import Course
 
 pytestmark = pytest.mark.fast
 

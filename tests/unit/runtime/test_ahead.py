@@ -10,7 +10,7 @@ import pytest
 
 import etalis
 from etalis.errors import ProgramError
-from etalis.runtime.ahead import find_ahead
+from etalis.runtime.lateness.future_events import find_ahead
 
 MINUTE = 60
 RULES = "pair(X, Y) <- a(X) seq b(Y). late(X) <- a(X) seq (not b(X) within 5)."

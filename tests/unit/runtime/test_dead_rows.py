@@ -9,7 +9,7 @@ import pytest
 
 import etalis
 from etalis.errors import EtalisError
-from etalis.runtime.order import DeadLetter
+from etalis.runtime.lateness.watermark import DeadLetter
 
 DECLARED = ":- event(a(x: int)). :- event(b(x: int)). "
 RULES = "pair(X, Y) <- a(X) seq b(Y)."

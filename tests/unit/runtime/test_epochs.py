@@ -10,7 +10,7 @@ import pytest
 import etalis
 from etalis import Stamp
 from etalis.errors import ProgramError
-from etalis.runtime import history
+from etalis.runtime.revision import history
 
 ARRIVAL = {"out_of_order": "on", "ooo_window": 100, "reporting": "on_arrival"}
 

@@ -11,7 +11,7 @@ import pytest
 
 import etalis
 from etalis.errors import ConditionError
-from etalis.runtime.failures import MOST_KINDS, Failures
+from etalis.runtime.reporting.failures import MOST_KINDS, Failures
 
 DECLARED = ":- event(login(card: string)). :- event(pay(card: string, amount: int)). "
 FRAUD = "fraud(C) <- login(C) seq pay(C, A) where A > 10."

@@ -11,8 +11,8 @@ import pytest
 import etalis
 from etalis import SnapshotError, Stamp, Struct
 from etalis.logic.terms.term import Rational, Real
-from etalis.runtime.snapshot_cells import read_column, write_column
-from etalis.runtime.store import Token
+from etalis.runtime.operators.store import Token
+from etalis.runtime.snapshot.cells import read_column, write_column
 
 JOIN = "d(Id, X, Y, Z) <- a(Id, X) seq b(Id, Y) seq c(Id, Z)."
 MANY = 10_000

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.runtime.ahead import describe_ahead
 from etalis.runtime.engine import Engine
-from etalis.runtime.order import Watermark
+from etalis.runtime.lateness.future_events import describe_ahead
+from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
 from etalis.spark.held import Layouts, fit_rows
 from etalis.spark.screening import last_column, leave_to_others, refuse_wrong

@@ -1,0 +1,243 @@
+"""Conditions and actions in generated code: goals over the background knowledge, each failure kept to its own match.
+
+A goal that is plain arithmetic, comparison or look-up is written in line; any other becomes a function prepared once.
+What raises is reported with rule, bindings and text, and fails that match alone (language.md section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import ConditionError, EtalisError, Problem
+from etalis.language.lower import to_logic
+from etalis.language.printer import print_term
+from etalis.logic.inline.inline import HELPERS, inline
+from etalis.logic.inline.lookup import Finder, look_ups
+from etalis.logic.machine.lookup import Goal
+from etalis.logic.solver import Solver
+from etalis.logic.terms.measure import TOO_DEEP, is_too_deep
+from etalis.logic.terms.term import Struct, Value, format_value, real
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.limits.circuit_breaker import Breaker
+from etalis.temporal.calendar import calendar_time
+from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_seconds
+
+if TYPE_CHECKING:
+    from etalis.runtime.codegen.passing import Passing
+
+Names = dict[str, str]
+
+
+class Conditions:
+    """Prepares the goals of a program against its knowledge; of old knowledge, where `as_of` tells the moment."""
+
+    def __init__(
+        self, solver: Solver, report: Callable[[ConditionError], None], breaker: Breaker,
+        as_of: Callable[[], int] | None = None,
+    ) -> None:  # fmt: skip
+        self.solver = solver
+        self.find: Finder = look_ups(solver) if as_of is None else lambda _name, _arity: None
+        self.as_of = as_of
+        self.breaker = breaker
+        self.report = report
+        self.reports = 0
+
+    def _report(self, error: ConditionError) -> None:
+        self.reports += 1
+        self.report(error)
+
+    def write(
+        self,
+        code: Code,
+        test: p.Goal,
+        names: Names,
+        firm: frozenset[str],
+        t1: str,
+        t2: str,
+        passing: Passing,
+        rule: str,
+    ) -> None:
+        """Add a condition to a match's tests; what it binds is added to `names`, also where an input may be unbound."""
+        timed = test.kind == "check"
+        arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
+        outputs = (*test.outputs, *(v for v in test.inputs if v not in firm))
+        slow = self.prepare(test, outputs, rule)
+        row = code.fresh("r")
+        if test.kind == "event_multiply":
+            passing.expressions.append(f"({row} := {code.constant(slow)}({arguments}))")
+            passing.loops.append((row, outputs))
+            return
+        if test.kind == "where" and all(v in firm for v in test.inputs):
+            written = self._in_line(code, test, names, slow, row, arguments)
+            if written is not None:
+                passing.expressions.append(written)
+                return
+        call = f"{code.constant(slow)}({arguments})"
+        if outputs:
+            passing.expressions.append(f"({row} := {call}) is not None")
+            names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
+        else:
+            passing.expressions.append(f"{call} is not None")
+
+    def _in_line(
+        self, code: Code, test: p.Goal, names: Names, slow: Callable[..., Any], row: str, arguments: str
+    ) -> str | None:
+        """Write a condition as an expression that cannot raise; values it is not meant for take the slow way."""
+        goal = to_logic(test.goal)
+        for kind, guard in _GUARDS:
+            found = inline(goal, dict.fromkeys(test.inputs, kind), self.find)
+            if found is None or {v for v, _ in found.bindings} != set(test.outputs):
+                return None
+            local = {v: code.fresh("n") for v in test.outputs}
+            text = found.source({**names, **local}, code.constant)
+            if _RAISING in text:
+                continue
+            names.update(local)
+            tests = [guard.format(names[v]) for v in test.inputs] if guard else []
+            guards = " and ".join([*tests, *(f"{code.constant(thing)}{stands}" for thing, stands in found.stands)])
+            if not guards:
+                return text
+            rebind = "".join(f" and ({n} := {row}[{i}]) is not None" for i, n in enumerate(local.values()))
+            otherwise = f"({row} := {code.constant(slow)}({arguments})) is not None{rebind}"
+            return f"({text} if {guards} else {otherwise})"
+        return None
+
+    def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
+        """Return the statement that runs an action."""
+        goal = p.Goal("where", action.goal, action.inputs, ())
+        run = self.prepare(goal, (), rule, what="action")
+        key, off = (rule, "action", print_term(goal.goal)), self.breaker.off
+
+        def act(*values: Any) -> None:
+            before, is_off = self.reports, bool(off) and key in off
+            if run(*values) is None and self.reports == before and not is_off:
+                failure = ConditionError(Problem("E501", "failure"))
+                self._report(self._explain(failure, goal, values, rule, "action"))
+
+        return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
+
+    def prepare(self, test: p.Goal, outputs: tuple[str, ...], rule: str, what: str = "condition") -> Callable[..., Any]:
+        """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies."""
+        goal = to_logic(test.goal)
+        extra = _TIMES if test.kind == "check" else ()
+        inputs = test.inputs
+        if test.kind == "event_multiply":
+            find = self.solver.prepare_all(goal, inputs, outputs, extra)
+            solve: Callable[..., Any] = lambda *values: list(dict.fromkeys(find(*values)))  # noqa: E731
+        else:
+            solve = self._expression(goal, inputs, outputs, extra) or self.solver.prepare(goal, inputs, outputs, extra)
+        if self.as_of is not None:
+            solve = self._in_the_past(solve, self.as_of)
+        count = len(inputs)
+        key, off = (rule, what, print_term(test.goal)), self.breaker.off
+
+        def guarded(*values: Any) -> Any:
+            if off and key in off:
+                return None
+            try:
+                if extra:
+                    values = (*values[:count], *map(_seconds, values[count:]))
+                return solve(*values)
+            except EtalisError as error:
+                self._report(self._explain(error, test, values, rule, what))
+                broken = self.breaker.note(key, error, test.goal.span)
+                if broken is not None:
+                    self._report(broken)
+                return None
+
+        return guarded
+
+    def _in_the_past(self, solve: Callable[..., Any], as_of: Callable[[], int]) -> Callable[..., Any]:
+        """Return a goal that sees the knowledge of its moment, if that has ever changed."""
+        solver = self.solver
+
+        def asked(*values: Any) -> Any:
+            if solver.database.versions is None or not solver.database.versions.changed:
+                return solve(*values)
+            with solver.as_of(as_of()):
+                return solve(*values)
+
+        return asked
+
+    def _expression(
+        self, goal: Goal, inputs: tuple[str, ...], outputs: tuple[str, ...], extra: tuple[Any, ...]
+    ) -> Callable[..., Any] | None:
+        """Return a goal of arithmetic and comparison as a function, None where only the solver can run it."""
+        found = None if extra or set(inputs) & set(outputs) else inline(goal, dict.fromkeys(inputs, "term"))
+        if found is None or {v for v, _ in found.bindings} != set(outputs):
+            return None
+        code = Code([f"v{i}" for i in range(len(inputs))])
+        names = dict(zip(inputs, code.parameters, strict=True)) | {v: f"n{i}" for i, v in enumerate(outputs)}
+        text = found.source(names, code.constant)
+        for name, function in HELPERS.items():
+            if name in text:
+                code(f"{name} = {code.constant(function)}")
+        code(f"return ({''.join(names[v] + ', ' for v in outputs)}) if {text} else None")
+        return code.function()
+
+    def _explain(
+        self, error: EtalisError, test: p.Goal, values: tuple[Any, ...], rule: str, what: str
+    ) -> ConditionError:
+        bound = ", ".join(
+            f"{v} = {format_value(x)}" for v, x in zip(test.inputs, values, strict=False) if x is not None
+        )
+        first = error.problems[0]
+        message = f"the {what} {print_term(test.goal)} of rule {rule} raised {first.message}"
+        found = ConditionError(Problem("E501", message + (f" ({bound})" if bound else ""), test.goal.span, first.hint))
+        found.kind = (rule, what, print_term(test.goal), first.code)
+        return found
+
+    def fail(self, rule: str) -> Callable[[str], None]:
+        """Return the function that reports a value an operator cannot use."""
+
+        def fail(message: str) -> None:
+            self._report(ConditionError(Problem("E501", f"rule {rule}: {message}")))
+
+        return fail
+
+    def fits(self, rule: str) -> Callable[..., bool]:
+        """Return the test of what a rule's head makes: a term nested too deep is reported, and its match fails."""
+
+        def fits(*values: Value) -> bool:
+            if not is_too_deep(values):
+                return True
+            self.fail(rule)(TOO_DEEP)
+            return False
+
+        return fits
+
+    def due(self, form: str, now: int, when: Value, rule: str) -> int | None:
+        """Return the moment of an alarm, or report that there is none."""
+        try:
+            moment = to_moment(when)
+        except (TypeError, ValueError, OverflowError):
+            self.fail(rule)(f"an alarm cannot be set for {format_value(when)}; a number of seconds is needed")
+            return None
+        if form == "after":
+            if moment <= 0:
+                self.fail(rule)(f"an alarm must be set for a positive number of seconds, not {format_value(when)}")
+                return None
+            return now + moment
+        return max(now, moment)
+
+
+def to_moment(value: Value) -> int:
+    """Turn seconds or `datetime(Y,M,D,H,Mi,S)` into microseconds."""
+    if isinstance(value, int):
+        return value * MICROSECONDS
+    if isinstance(value, Struct):
+        return calendar_time(value.name, value.args)
+    return to_microseconds(value)
+
+
+_RAISING = "logic_"
+_NUMBERS = "(type({0}) is int or isinstance({0}, float))"
+_GUARDS = (("term", ""), ("number", _NUMBERS), ("int", "type({}) is int"))
+_TIMES = (("t1", 1), ("t2", 1))
+
+
+def _seconds(time: int) -> Value:
+    seconds = to_seconds(time)
+    return real(seconds) if isinstance(seconds, float) else seconds

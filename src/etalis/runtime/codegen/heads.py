@@ -1,0 +1,183 @@
+"""Heads in generated code: how a match becomes a derived event, an alarm, or nothing new.
+
+A derived event is made once per (atom, interval); it joins the queue of the next round. Rules with one body and the
+same attributes are made together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from etalis.language import syntax as s
+from etalis.language.values import variables
+from etalis.plan.attribute_names import name_attributes
+from etalis.plan.bindings import sure as firm
+from etalis.runtime.codegen.conditions import Conditions
+from etalis.runtime.codegen.network import PlannedRule
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.codegen.terms import build
+from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State
+from etalis.runtime.triggers import find_raised, find_reported
+from etalis.temporal.event import Event, Shown, new_event
+
+Names = dict[str, str]
+
+
+class Heads:
+    """The kinds of the heads of a rule set."""
+
+    def __init__(
+        self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
+        triggers: Sequence[s.Trigger], parts: bool, shown: Shown, made: dict[tuple[str, int], Made] | None = None,
+    ) -> None:  # fmt: skip
+        self.state = state
+        self.conditions = conditions
+        self.attributes = attributes
+        self.triggers = triggers
+        self._raised: dict[tuple[str, int], Reported] = {}
+        self.parts = parts
+        self.shown = shown
+        self.kinds: dict[int, HeadKind] = {}
+        self.made: dict[tuple[str, int], Made] = {} if made is None else made
+        self.makers: Counter[tuple[str, int]] = Counter()
+        self.rings: dict[int, Ring] = {}
+
+    def kind(self, rule: PlannedRule) -> HeadKind:
+        """Return the kind of the events a rule makes; kept while the rule lives."""
+        if rule.number not in self.kinds:
+            event = rule.head.event
+            key = (event.name, len(event.args))
+            made = self.made.setdefault(key, Made())
+            names = self.attributes.get(key) or name_attributes([event], {})[key]  # the one, of a rule that came later
+            kind = self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
+            kind.shown = self.shown
+        return self.kinds[rule.number]
+
+    def reported(self, name: str, arity: int) -> Reported:
+        """Tell which events of a kind that rules make are reported."""
+        return find_reported(self.triggers, name, arity, self.conditions)
+
+    def reports_raised(self, name: str, args: tuple[Any, ...]) -> bool:
+        """Tell whether an event is reported that a goal raised."""
+        key = name, len(args)
+        if key not in self._raised:
+            self._raised[key] = find_raised(self.triggers, *key, self.conditions)
+        found = self._raised[key]
+        return found if isinstance(found, bool) else found(*args)
+
+    def emit(self, code: Code, heads: list[tuple[PlannedRule, Names]], t1: str, t2: str) -> None:
+        """Write what a match becomes, for all rules that have this body; those with equal attributes together."""
+        alike: dict[tuple[str, ...], list[PlannedRule]] = {}
+        for rule, names in heads:
+            sure = firm(rule.head.body)
+            for action in rule.head.actions:
+                code(self.conditions.action(code, action, names, rule.head.label))
+            args = [build(code, a, names, sure) for a in rule.head.event.args]
+            made = self._measured(code, rule, args)
+            args += [names["$parts"]] if self.parts else []
+            with nullcontext() if made is None else code.block(made):
+                if rule.head.alarm is not None:
+                    self._set_alarm(code, rule, rule.head.alarm, args, names, sure, t2)
+                elif made is None and self.is_lone(rule):
+                    alike.setdefault(tuple(args), []).append(rule)
+                else:
+                    self._derive(code, [self.kind(rule)], args, t1, t2)
+        for same, rules in alike.items():
+            self._derive(code, sorted(map(self.kind, rules)), same, t1, t2)
+
+    def _measured(self, code: Code, rule: PlannedRule, args: list[str]) -> str | None:
+        """Give terms that a head makes names of their own; return the test that they are not nested too deep."""
+        made = [i for i, arg in enumerate(rule.head.event.args) if variables(arg) and not isinstance(arg, s.Var)]
+        for i in made:
+            local = code.fresh("h")
+            code(f"{local} = {args[i]}")
+            args[i] = local
+        test = code.constant(self.conditions.fits(rule.head.label))
+        return f"if {test}({', '.join(args[i] for i in made)}):" if made else None
+
+    def is_lone(self, rule: PlannedRule) -> bool:
+        """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""
+        event = rule.head.event
+        return self.makers[event.name, len(event.args)] == 1
+
+    def _derive(self, code: Code, kinds: list[HeadKind], args: Sequence[str], t1: str, t2: str) -> None:
+        """Write the making of events that differ in their kind only: new if the first of them is new."""
+        made = code.constant(kinds[0].made)
+        arity = kinds[0].arity
+        flat = "".join(f", {a}" for a in args)
+        raw = code.fresh("raw")
+        code(f"{raw} = ({t2}, {t1}, {code.constant(kinds[0])}{flat})")
+        more = [f"({t2}, {t1}, {code.constant(kind)}{flat})" for kind in kinds[1:]]
+        with code.block(f"if {made}.stamp != {t2}:"):
+            code(f"{made}.stamp = {t2}")
+            code(f"{made}.first = {raw}")
+            self._hand_out(code, [raw, *more])
+        identity = "".join(f", {a}" for a in args[:arity])
+        with code.block(f"elif {made}.add(({t1}, {identity[2:]}), {arity}):"):
+            self._hand_out(code, [raw, *more])
+
+    def _hand_out(self, code: Code, raws: list[str]) -> None:
+        if code.direct is not None:
+            for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
+                code(line)
+        elif len(raws) > 1:
+            code(f"{code.constant(self.state.queue)}.extend(({', '.join(raws)}))")
+        else:
+            code(f"{code.constant(self.state.queue)}.append({raws[0]})")
+
+    def _set_alarm(
+        self,
+        code: Code,
+        rule: PlannedRule,
+        alarm: s.Alarm,
+        args: list[str],
+        names: Names,
+        sure: frozenset[str],
+        t2: str,
+    ) -> None:
+        ring = self.alarm(rule, alarm)
+        when = build(code, alarm.when, names, sure)
+        flat = "".join(f", {a}" for a in args)
+        code(f"{code.constant(ring.set)}({t2}, {when}{flat})")
+
+    def alarm(self, rule: PlannedRule, alarm: s.Alarm) -> Ring:
+        """Return what rings for a rule; kept while the rule lives."""
+        if rule.number not in self.rings:
+            kind = self.kind(rule)
+            self.rings[rule.number] = Ring(rule.number, kind, alarm.kind, rule.head.label, self.state, self.conditions)
+        return self.rings[rule.number]
+
+
+class Ring:
+    """The alarms that one rule sets."""
+
+    def __init__(
+        self, place: int, kind: HeadKind, form: str, label: str, state: State, conditions: Conditions
+    ) -> None:  # fmt: skip
+        self.place: Hashable = place
+        self.kind = kind
+        self.form = form
+        self.label = label
+        self.state = state
+        self.conditions = conditions
+
+    def set(self, now: int, when: Any, *values: Any) -> None:
+        """Set an alarm, relative to a moment or for one."""
+        due = self.conditions.due(self.form, now, when, self.label)
+        if due is not None:
+            self.state.schedule(due, NEVER, self, (*values, due))
+
+    def stands(self, payload: Raw) -> bool:
+        """Tell whether the rule is still there."""
+        del payload
+        return self.kind.alive
+
+    def fire(self, payload: Raw) -> None:
+        """Let the event happen, unless it has happened already at this moment."""
+        *values, due = payload
+        raw = (due, due, self.kind, *values)
+        if self.kind.made.note(raw, self.kind.arity):
+            self.state.queue.append(raw)

@@ -1,0 +1,385 @@
+"""The search for partners of an instance that arrives at a join, written by the rows of relation and policy.
+
+The rows are read here, when the code is written; the code itself knows neither. Law: what waits in a group is in
+order of (end, start, arrival), and nothing that waits ends after what arrives.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
+from etalis.runtime.codegen.network import Entry, own_names
+from etalis.runtime.codegen.passing import Passing
+from etalis.runtime.codegen.source import Code, tuple_of
+from etalis.runtime.operators import store as stores
+
+if TYPE_CHECKING:
+    from etalis.runtime.codegen.compile import Compiler
+
+Names = dict[str, str]
+
+
+class Probe:
+    """Writes the search for partners of one arriving instance, by the rows of relation and policy."""
+
+    def __init__(
+        self, compiler: Compiler, code: Code, entry: Entry, place: int, names: Names, key: str, t1: str, t2: str
+    ) -> None:
+        self.compiler = compiler
+        self.code = code
+        self.entry = entry
+        assert isinstance(entry.node, p.Join)
+        self.node = entry.node
+        self.place = place
+        self.names = names
+        self.key = key
+        self.x1, self.x2 = t1, t2
+        self.other = compiler.remember(entry, f"side{1 - place}", dict)
+        self.taken = False
+        self.columns = compiler.columns(entry, 1 - place)
+        self.locals = [code.fresh("y") for _ in self.columns]
+        self.y1, self.y2 = code.fresh("s"), code.fresh("e")
+        x, y = (self.x1, self.x2), (self.y1, self.y2)
+        (self.a1, self.a2), (self.b1, self.b2) = (x, y) if place == 0 else (y, x)
+
+    @property
+    def points(self) -> dict[str, str]:
+        return {"a1": self.a1, "a2": self.a2, "b1": self.b1, "b2": self.b2}
+
+    def write(self, own: dict[Any, Any] | None) -> None:
+        """Write probing and storing, as the policy's row says."""
+        match self.node.policy.select:
+            case "earliest" | "latest":
+                self.write_one(own)
+            case "all":
+                self.write_all(own)
+            case _:
+                self.write_together(own)
+
+    # pieces
+
+    def merged(self) -> Names:
+        """Return the variables of a pair: the arriving instance's, the waiting one's, the bound one of two."""
+        pair = dict(self.names)
+        for column, local in zip(self.columns, self.locals, strict=True):
+            if column in pair and column[0] != "$":
+                pair[column] = f"({pair[column]} if {pair[column]} is not None else {local})"
+            elif column == "$parts" and column in pair:
+                pair[column] = f"merge_parts({pair[column]}, {local})"
+            elif column == "$ids" and column in pair:
+                pair[column] = f"({pair[column]} | {local})"
+            else:
+                pair[column] = local
+        self._name_marks(pair)
+        return pair
+
+    def _name_marks(self, pair: Names) -> None:
+        """Give a sequence its inner bounds: end of the first part, start of the last."""
+        if "$parts" in pair:
+            pair["$parts"] = pair["$parts"].replace("merge_parts", self.code.constant(merge_parts))
+        if self.node.relation.sequential:
+            left, right = own_names(self.entry)
+            pair["$first"] = pair["$first"] if "$first" in left else self.a2
+            pair["$last"] = pair["$last"] if "$last" in right else self.b1
+
+    def agreement(self) -> list[str]:
+        """Return tests for shared variables that may be unbound."""
+        found = []
+        for column, local in zip(self.columns, self.locals, strict=True):
+            if column in self.names and column[0] != "$":
+                x = self.names[column]
+                found.append(f"({x} is None or {local} is None or {x} == {local})")
+        return found
+
+    def interval(self) -> tuple[str, str]:
+        """Return start and end of a pair. The arriving instance ends last, so a hull ends with it."""
+        relation = self.node.relation
+        if relation.occurs_on == "a":
+            return self.a1, self.a2
+        if relation.occurs_on == "b":
+            return self.b1, self.b2
+        if relation.sequential or relation.name == "meets":
+            return self.a1, self.x2
+        if ("a1", "=", "b1") in relation.comparisons:
+            return self.x1, self.x2
+        return f"({self.y1} if {self.y1} < {self.x1} else {self.x1})", self.x2
+
+    def passing(self) -> tuple[Passing, Names, str, str]:
+        """Return the candidate test of a pair with its variables and interval."""
+        names = self.merged()
+        start, end = self.interval()
+        low, high = names.get("$first", start), names.get("$last", end)
+        firm = self.entry.sure
+        tests = self.compiler.tests(self.code, self.entry, names, firm, start, end, low, high, self.length_test())
+        relation = [
+            f"{self.points[x]} {'==' if op == '=' else op} {self.points[y]}"
+            for x, op, y in self.node.relation.comparisons
+        ]
+        tests.expressions[:0] = [*relation, *self.agreement()]
+        return tests, names, start, end
+
+    def length_test(self) -> str | None:
+        duration = window_of(self.node.tests)
+        if duration is None or self.node.relation.occurs_on != "hull":
+            return None
+        limit = self.code.constant(duration)
+        if self.node.relation.sequential:
+            return f"{self.x2} - {self.a1} <= {limit}"
+        return f"{self.x2} - {self.y1} <= {limit} and {self.x2} - {self.x1} <= {limit}"
+
+    def unpack(self, source: str) -> str:
+        return f"{tuple_of([*self.locals, self.y1, self.y2])} = {source}"
+
+    def past(self) -> str | None:
+        """Return when, going from the newest back, nothing further can match; from the row and the window."""
+        mine, other = ("a", "b") if self.place == 1 else ("b", "a")
+        conditions = []
+        for x, op, y in self.node.relation.comparisons:
+            if x[0] == other and y[0] == mine and op in ("<", "<="):
+                conditions.append(f"{self.y2} {'<=' if op == '<' else '<'} {self.points[x]}")
+            elif op == "=" and f"{mine}2" in (x, y):
+                partner = y if x[0] == mine else x
+                conditions.append(f"{self.y2} < {self.points[partner]}")
+        window = window_of(self.node.tests)
+        if window is not None and self.node.relation.occurs_on == "hull":
+            conditions.append(f"{self.y2} < {self.x2} - {self.code.constant(window)}")
+        return " or ".join(conditions) or None
+
+    def beyond(self) -> str | None:
+        """Return when, going from the oldest on, nothing further can match."""
+        mine = "a" if self.place == 1 else "b"
+        for x, op, y in self.node.relation.comparisons:
+            if x == f"{mine}2" and y[0] != mine and op in ("<", "<="):
+                return f"{self.y2} {'>=' if op == '<' else '>'} {self.points[y]}"
+        return None
+
+    def forget(self) -> None:
+        """Let blockers of a key go when its last left side has gone."""
+        for blockers in self.compiler.special.watching(self.entry):
+            self.code(f"{self.code.constant(blockers)}.forget({self.key})")
+
+    def consumed(self) -> None:
+        """What consumes a repetition consumes the whole."""
+        if "$token" in self.columns and self.node.policy.consume:
+            token = self.locals[self.columns.index("$token")]
+            with self.code.block(f"if {token} is not None:"):
+                self.code(f"{token}.kill()")
+
+    def keep_waiting(self, own: dict[Any, Any] | None) -> None:
+        if own is not None:
+            self.compiler.store(self.code, self.entry, self.place, self.names, self.key, self.x1, self.x2)
+
+    # shapes
+
+    def write_one(self, own: dict[Any, Any] | None) -> None:
+        """Earliest or latest candidate; it leaves where the policy consumes.
+
+        Where nearly every candidate passes (no condition, no absence) the group is taken out first, and put back if
+        need be.
+        """
+        code, node = self.code, self.node
+        y = code.fresh("y")
+        tests, names, start, end = self.passing()
+        condition = " and ".join(tests.expressions) or "True"
+        self.taken = node.policy.consume and not any(isinstance(t, p.Goal | p.Absent) for t in node.tests)
+        look = f"pop({self.key}, None)" if self.taken else f"get({self.key})"
+        code(f"{y} = {code.constant(self.other)}.{look}")
+        with code.block(f"if {y} is not None:"):
+            if self.compiler.meets_itself(self.entry):
+                self._try_held(y, condition)
+            elif node.policy.keep == "newest":
+                self._try_only(y, condition)
+            else:
+                with code.block(f"if type({y}) is tuple:"):
+                    self._try_only(y, condition)
+                with code.block("else:"):
+                    self._try_several(y, condition)
+            if own is None:
+                with code.block(f"if {y} is not None:"):
+                    self._match_one(tests, names, start, end)
+        if own is not None:
+            with code.block(f"if {y} is not None:"):
+                self._match_one(tests, names, start, end)
+                if node.policy.keep != "unmatched":
+                    self.keep_waiting(own)
+            with code.block("else:"):
+                self.keep_waiting(own)
+
+    def _match_one(self, tests: Passing, names: Names, start: str, end: str) -> None:
+        self.consumed()
+        self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+
+    def _try_only(self, y: str, condition: str) -> None:
+        """Test the one instance that waits under the key; it becomes None where it is no candidate."""
+        code = self.code
+        code(self.unpack(y))
+        if self.taken:
+            with code.block(f"if not ({condition}):"):
+                code(f"{code.constant(self.other)}[{self.key}] = {y}")
+                code(f"{y} = None")
+            return
+        with code.block(f"if {condition}:"):
+            if self.node.policy.consume:
+                code(f"del {code.constant(self.other)}[{self.key}]")
+                self.forget()
+        with code.block("else:"):
+            code(f"{y} = None")
+
+    def _try_held(self, y: str, condition: str) -> None:
+        """Test the newest and, for the event that replaced them, the older ones of the key."""
+        code = self.code
+        held = code.fresh("g")
+        code(f"{held} = {y}")
+        with code.block(f"for {y} in {held}.candidates({code.constant(self.compiler.state)}.current):"):
+            code(self.unpack(y))
+            with code.block(f"if {condition}:"):
+                code("break")
+        with code.block("else:"):
+            code(f"{y} = None")
+
+    def _try_several(self, y: str, condition: str) -> None:
+        """Test the instances of a group from the end that the policy prefers."""
+        code = self.code
+        g, j = code.fresh("g"), code.fresh("j")
+        latest = self.node.policy.select == "latest"
+        code(f"{g} = {y}")
+        if self.taken:
+            code(f"{code.constant(self.other)}[{self.key}] = {g}")
+        with code.block(f"for {j} in {f'range(len({g}) - 1, -1, -1)' if latest else f'range(len({g}))'}:"):
+            code(f"{y} = {g}[{j}]")
+            code(self.unpack(y))
+            stop = self.past() if latest else self.beyond()
+            if stop:
+                with code.block(f"if {stop}:"):
+                    code(f"{y} = None")
+                    code("break")
+            with code.block(f"if {condition}:"):
+                if self.node.policy.consume:
+                    code(f"{code.constant(stores.take)}({code.constant(self.other)}, {self.key}, {g}, {j})")
+                code("break")
+        with code.block("else:"):
+            code(f"{y} = None")
+
+    def write_all(self, own: dict[Any, Any] | None) -> None:
+        """Every candidate, earliest first; all leave where the policy consumes."""
+        code, node = self.code, self.node
+        other = code.constant(self.other)
+        g, y, hits = code.fresh("g"), code.fresh("y"), code.fresh("h")
+        tests, names, start, end = self.passing()
+        condition = " and ".join(tests.expressions) or "True"
+        consume = node.policy.consume
+        if consume:
+            code(f"{hits} = ()")
+        code(f"{g} = {other}.get({self.key})")
+        with code.block(f"if {g} is not None:"):
+            with code.block(f"if type({g}) is tuple:"):
+                code(f"{g} = ({g},)")
+            back = self.past()
+            if consume or back:
+                code(f"{hits} = []")
+                with code.block(f"for {y} in reversed({g}):"):
+                    code(self.unpack(y))
+                    if back:
+                        with code.block(f"if {back}:"):
+                            code("break")
+                    with code.block(f"if {condition}:"):
+                        code(f"{hits}.append({y})")
+                if consume:
+                    with code.block(f"if {hits}:"):
+                        self._leave(g, hits, other)
+                with code.block(f"for {y} in reversed({hits}):"):
+                    code(self.unpack(y))
+                    self._again(tests, names, start, end)
+            else:
+                with code.block(f"for {y} in {g}:"):
+                    code(self.unpack(y))
+                    ahead = self.beyond()
+                    if ahead:
+                        with code.block(f"if {ahead}:"):
+                            code("break")
+                    with code.block(f"if {condition}:"):
+                        self.compiler.multiplied(code, self.entry, tests, names, start, end)
+        if own is not None:
+            if consume:
+                with code.block(f"if not {hits}:"):
+                    self.keep_waiting(own)
+            else:
+                self.keep_waiting(own)
+
+    def _leave(self, g: str, hits: str, other: str) -> None:
+        code = self.code
+        gone = code.fresh("z")
+        code(f"{gone} = set(map(id, {hits}))")
+        code(f"{code.constant(stores.leave)}({other}, {self.key}, [z for z in {g} if id(z) not in {gone}])")
+        if self.compiler.special.watching(self.entry):
+            with code.block(f"if {self.key} not in {other}:"):
+                self.forget()
+        if "$token" in self.columns:
+            place = self.columns.index("$token")
+            with code.block(f"for {gone} in {hits}:"), code.block(f"if {gone}[{place}] is not None:"):
+                code(f"{gone}[{place}].kill()")
+
+    def _again(self, tests: Passing, names: Names, start: str, end: str) -> None:
+        """Evaluate the conditions of a chosen pair once more for what they bind, then hand on."""
+        rebind = [e for e in tests.expressions if ":=" in e]
+        if rebind:
+            with self.code.block(f"if {' and '.join(rebind)}:"):
+                self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+        else:
+            self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+
+    def write_together(self, own: dict[Any, Any] | None) -> None:
+        """One match with all candidates, on the common hull, with the variables of the latest."""
+        code = self.code
+        other = code.constant(self.other)
+        g, y, hits, first = code.fresh("g"), code.fresh("y"), code.fresh("h"), code.fresh("m")
+        tests, _, _, _ = self.passing()
+        condition = " and ".join(tests.expressions) or "True"
+        code(f"{hits} = []")
+        code(f"{g} = {other}.get({self.key})")
+        with code.block(f"if {g} is not None:"):
+            with code.block(f"if type({g}) is tuple:"):
+                code(f"{g} = ({g},)")
+            with code.block(f"for {y} in {g}:"):
+                code(self.unpack(y))
+                with code.block(f"if {condition}:"):
+                    code(f"{hits}.append({y})")
+        with code.block(f"if {hits}:"):
+            code(self.unpack(f"{hits}[-1]"))
+            code(f"{first} = {self.x1}")
+            with code.block(f"for {y} in {hits}:"), code.block(f"if {y}[-2] < {first}:"):
+                code(f"{first} = {y}[-2]")
+            self._combined(first, g, hits, other)
+        if own is not None:
+            with code.block(f"if not {hits}:"):
+                self.keep_waiting(own)
+
+    def _combined(self, first: str, g: str, hits: str, other: str) -> None:
+        """Run the conditions once more on the combined match; only if it stands is anything consumed."""
+        names = self.merged()
+        for mark in ("$parts", "$ids"):
+            if mark in self.columns:
+                names[mark] = self._all_of(mark, hits)
+        again = [t for t in self.node.tests if isinstance(t, p.Goal | p.Action)]
+        x2 = self.x2
+        passing = self.compiler.judged(self.code, self.entry, again, names, self.entry.sure, first, x2, first, x2, None)
+        with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
+            self._leave(g, hits, other)
+            self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)
+        if passing.expressions:
+            with self.code.block("else:"):
+                self.code(f"{hits} = ()")
+
+    def _all_of(self, mark: str, hits: str) -> str:
+        """Return a mark of the combined match: that of the arriving instance and of all candidates."""
+        place = self.columns.index(mark)
+        own = self.names[mark]
+        others = f"*[z[{place}] for z in {hits}]"
+        return f"{own}.union({others})" if mark == "$ids" else f"{self.code.constant(merge_parts)}({own}, {others})"
+
+
+def merge_parts(*several: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers of all, in order, each once."""
+    return tuple(sorted({number for some in several for number in some}))

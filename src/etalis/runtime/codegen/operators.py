@@ -1,0 +1,397 @@
+"""Wiring of the operators with a life of their own, and of absences, into generated code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from etalis.language import syntax as s
+from etalis.logic.terms.term import Value
+from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
+from etalis.plan.bindings import sure
+from etalis.plan.retention import window_of
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.codegen.terms import build, fits
+from etalis.runtime.operators.aggregate import Folder, Opener, Slider
+from etalis.runtime.operators.base import Values, Waiter
+from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers
+from etalis.runtime.operators.repetition import Limits, Repeater, Runner
+from etalis.runtime.operators.store import Once, Token, waits
+from etalis.temporal.aggregate import FOLDS
+
+if TYPE_CHECKING:
+    from etalis.runtime.codegen.compile import Compiler
+    from etalis.runtime.codegen.network import Entry
+
+Names = dict[str, str]
+
+
+class Special:
+    """Builds operators on first use; one per entry, kept with the entry's state."""
+
+    def __init__(self, compiler: Compiler) -> None:
+        self.compiler = compiler
+        self.built: dict[int, Any] = {}
+
+    # absence
+
+    def test_of(self, entry: Entry, place: int) -> p.Absent | p.Deadline:
+        """Return the absence that the negated input at a place serves."""
+        absent = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
+        if place < len(absent):
+            return absent[place]
+        assert isinstance(entry.node, p.Deadline)
+        return entry.node
+
+    def blockers(self, entry: Entry, place: int) -> Blockers | LooseBlockers:
+        """Return the occurrences that one absence looks at."""
+        return self.compiler.remember(entry, f"blockers{place}", lambda: self._new_blockers(entry, place))  # type: ignore[no-any-return]
+
+    def _new_blockers(self, entry: Entry, place: int) -> Blockers | LooseBlockers:
+        test = self.test_of(entry, place)
+        if not all(v in entry.sure and v in self._sure_negative(entry, place) for v in test.joined):
+            return LooseBlockers(self._blocking_time(entry, test))
+        keep = self._blocking_time(entry, test)
+        if isinstance(test, p.Absent) and test.kind != "before":
+            return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
+        return Blockers(keep, keep is None, None)
+
+    def _blocking_time(self, entry: Entry, test: p.Absent | p.Deadline) -> int | None:
+        """Return how long an occurrence can matter, None for ever."""
+        if isinstance(test, p.Deadline):
+            return test.duration
+        return test.window if test.kind == "before" else window_of(p.tests(entry.node))
+
+    def _sure_negative(self, entry: Entry, place: int) -> frozenset[str]:
+        child = entry.negated[place]
+        for reader in child.readers:
+            if reader.kind == "negated" and reader.target is entry and reader.place == place:
+                return frozenset(reader.renames.get(v, v) for v in child.sure)
+        raise AssertionError("a negated part is read by its parent")
+
+    def _watched(self, entry: Entry, test: p.Absent) -> dict[Any, Any] | None:
+        """Return the store of left sides, where only those that wait can ever be blocked."""
+        node = entry.node
+        if not (isinstance(node, p.Join) and test.kind == "gap" and node.relation.sequential):
+            return None
+        if "$first" in node.left.exports or list(test.joined) != self.compiler.keys(entry) or not test.joined:
+            return None
+        return self.compiler.remember(entry, "side0", dict)  # type: ignore[no-any-return]
+
+    def watching(self, entry: Entry) -> list[Blockers]:
+        """Return the blockers to be forgotten with the last left side of a key."""
+        count = sum(isinstance(t, p.Absent) for t in p.tests(entry.node))
+        found = [self.blockers(entry, i) for i in range(count)]
+        return [b for b in found if isinstance(b, Blockers) and b.watched is not None]
+
+    def key(self, blockers: Blockers | LooseBlockers, values: Sequence[str]) -> str:
+        if len(values) == 1 and isinstance(blockers, Blockers):
+            return values[0]
+        return f"({''.join(v + ', ' for v in values)})"
+
+    def block(self, code: Code, entry: Entry, place: int, child: Entry, names: Names, t1: str, t2: str) -> None:
+        """Write what an occurrence of a negated pattern does: note it."""
+        del child
+        blockers = self.blockers(entry, place)
+        joined = self.test_of(entry, place).joined
+        code(f"{code.constant(blockers)}.add({self.key(blockers, [names[v] for v in joined])}, {t1}, {t2})")
+
+    def unblocked(
+        self, code: Code, entry: Entry, place: int, test: p.Absent, names: Names, t1: str, t2: str, low: str, high: str
+    ) -> str:
+        """Return the test that nothing blocks a match."""
+        blockers = self.blockers(entry, place)
+        key = self.key(blockers, [names[v] for v in test.joined])
+        if test.kind == "gap":
+            bounds = f"{low}, {high}"
+        elif test.kind == "inside":
+            bounds = f"{t1}, {t2}"
+        elif test.window is None:
+            bounds = f"{code.constant(BEFORE_TIME)}, {t2}"
+        else:
+            bounds = f"{t2} - {code.constant(test.window + 1)}, {t2}"
+        return f"not {code.constant(blockers)}.hit({key}, {bounds})"
+
+    # operators
+
+    def columns(self, entry: Entry, place: int) -> tuple[str, ...]:
+        """Return the variables an operator's input brings."""
+        return p.children(entry.node)[place].exports
+
+    def method(self, entry: Entry, place: int) -> Callable[..., None]:
+        """Return what takes the instances of one input of an operator."""
+        operator = self.operator(entry)
+        single = len(p.children(entry.node)) == 1
+        taker = operator.on_element if single and not isinstance(operator, Waiter) else operator.on_left
+        return operator.on_element if place == 1 else taker  # type: ignore[no-any-return]
+
+    def operator(self, entry: Entry) -> Any:
+        """Return the operator of an entry, its state kept, its emission compiled anew."""
+        if id(entry) not in self.built:
+            fresh = self._build(entry)
+            kept = self.compiler.remember(entry, "operator", lambda: fresh)
+            if kept is not fresh:
+                kept.emit = fresh.emit
+                if isinstance(kept, Repeater):
+                    kept.check = fresh.check
+            self.built[id(entry)] = kept
+        return self.built[id(entry)]
+
+    def _build(self, entry: Entry) -> Any:
+        match entry.node:
+            case p.Repetition(left=None):
+                return self._runner(entry, entry.node)
+            case p.Repetition():
+                return self._repeater(entry, entry.node)
+            case p.Fold(opener=None):
+                return self._slider(entry, entry.node)
+            case p.Fold():
+                return self._folder(entry, entry.node)
+            case p.Deadline():
+                return self._waiter(entry, entry.node)
+        raise AssertionError(entry.node)
+
+    def columns_out(self, entry: Entry) -> tuple[str, ...]:
+        """Return what an operator hands to its tests: what it exports and what the tests read."""
+        node = entry.node
+        later = self._bound_by_tests(node)
+        extra: dict[str, None] = dict.fromkeys(v for v in node.exports if v not in later)
+        for test in p.tests(node):
+            match test:
+                case p.Goal(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
+                    extra.update(dict.fromkeys(v for v in names if v not in later))
+                case _:
+                    pass
+            if isinstance(test, p.Absent | p.Alone) and test.kind == "gap":
+                extra.update({"$first": None, "$last": None})
+            if isinstance(test, p.Alone):
+                extra["$ids"] = None
+        return tuple(extra)
+
+    def _bound_by_tests(self, node: p.Node) -> set[str]:
+        return {v for t in p.tests(node) if isinstance(t, p.Goal) for v in t.outputs}
+
+    def _waiter(self, entry: Entry, node: p.Deadline) -> Waiter:
+        blockers = self.blockers(entry, len(p.negated(node)) - 1)
+        exports = node.left.exports
+        pick = picker(exports, node.joined)
+        scalar = len(node.joined) == 1 and isinstance(blockers, Blockers)
+        key: Callable[[Values], Any] = (lambda values: pick(values)[0]) if scalar else pick
+        emit = self.compiler.emitter(entry, exports)
+        schedule = self.compiler.state.schedule
+        return Waiter(
+            duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key
+        )  # fmt: skip
+
+    def _keep(self, node: p.Node) -> int | None:
+        return min((t.duration for t in p.tests(node) if isinstance(t, p.Window)), default=None)
+
+    def _fail(self, entry: Entry) -> Callable[[str], None]:
+        return self.compiler.conditions.fail(self.compiler.rule_of(entry))
+
+    def _limits(self, entry: Entry, node: p.Repetition, exports: tuple[str, ...]) -> Callable[[Values], Limits | None]:
+        """Return how the bounds of a repetition are read off the values of the exports, or reported."""
+        fail = self._fail(entry)
+
+        def read(term: s.Term, values: Values) -> Any:
+            if isinstance(term, s.Const):
+                return term.value
+            return values[exports.index(term.name)] if isinstance(term, s.Var) and term.name in exports else None
+
+        def limits(values: Values) -> Limits | None:
+            least = read(node.least, values)
+            most = least if node.most is None else read(node.most, values)
+            if not (isinstance(least, int) and isinstance(most, int) and 1 <= least <= most):
+                fail(f"ntimes ({least}, {most}) needs whole numbers, 1 or more")
+                return None
+            return least, None if node.most is None else most
+
+        return limits
+
+    def _repeater(self, entry: Entry, node: p.Repetition) -> Repeater:
+        assert node.left is not None
+        left, element = node.left.exports, node.element.exports
+        out = self.columns_out(entry)
+        firm = [v for v in node.shared if v in sure(node.left) and v in sure(node.element)]
+        return Repeater(
+            policy=node.policy, limits=self._limits(entry, node, (*node.shared, *left)),
+            shared=sharer(left, element, node.shared),
+            combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
+            emit=self.compiler.emitter(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
+            repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
+            event=self._event(entry), needs_first="$last" in out,
+        )  # fmt: skip
+
+    def _event(self, entry: Entry) -> Callable[[], int] | None:
+        """Return what tells the event being offered, where it may replace its own partner."""
+        state = self.compiler.state
+        return (lambda: state.current) if self.compiler.meets_itself(entry) else None
+
+    def _runner(self, entry: Entry, node: p.Repetition) -> Runner:
+        element = node.element.exports
+        limits = self._limits(entry, node, node.shared)
+        out = self.columns_out(entry)
+        marks = [v for v in ("$parts", "$ids") if v in element]
+
+        def merge(parts: Any, values: Values) -> Any:
+            found = [frozenset(values[element.index(v)]) for v in marks]
+            return found if parts is None else [a | b for a, b in zip(parts, found, strict=True)]
+
+        def export(values: Values, token: Token, parts: Any) -> Values:
+            own = {"$token": token, **dict(zip(marks, parts, strict=True))}
+            return tuple(mark_value(v, own[v]) if v in own else values[element.index(v)] for v in out)
+
+        return Runner(
+            policy=node.policy, limits=limits, shared=picker(element, node.shared),
+            emit=self.compiler.emitter(entry, out),
+            export=export, merge=merge, window=self._keep(node),
+        )  # fmt: skip
+
+    def _value(self, node: p.Fold) -> Callable[..., Value]:
+        exports = node.element.exports
+        code = Code([f"v{i}" for i in range(len(exports))])
+        names = {v: f"v{i}" for i, v in enumerate(exports)}
+        term = s.Const(0) if node.value is None else node.value
+        code(f"return {build(code, term, names, sure(node.element))}")
+        return self.compiler.finish(code, "aggregated value")
+
+    def _result(self, node: p.Fold, out: tuple[str, ...]) -> Callable[[Values, Value], Values | None]:
+        """Return how the value reached joins the others: None where a bound result differs."""
+        term = node.result
+
+        def result(found: Values, value: Value) -> Values | None:
+            bound = {v: x for v, x in zip(out, found, strict=True) if x is not None}
+            if not fits(term, value, bound):
+                return None
+            return tuple(bound.get(v, x) for v, x in zip(out, found, strict=True))
+
+        return result
+
+    def _fold_columns(self, entry: Entry, node: p.Fold) -> tuple[str, ...]:
+        """Return what a fold hands on; its result too, where that may be bound before."""
+        out = self.columns_out(entry)
+        before = {*(() if node.opener is None else node.opener.exports), *node.groups}
+        return (*out, *(v for v in term_variables(node.result) if v not in out and v in before))
+
+    def _folder(self, entry: Entry, node: p.Fold) -> Folder:
+        assert node.opener is not None
+        left, element = node.opener.exports, node.element.exports
+        out = self._fold_columns(entry, node)
+        # what is aggregated has no value outside: the opener may have a variable of the same name
+        seen = [v if v in node.groups or v[0] == "$" else "" for v in element]
+        result, combine = self._result(node, out), combiner(out, left, seen)
+        nothing = tuple(None for _ in element)
+        zero = FOLDS[node.kind].zero
+
+        def at_opener(opener: Opener) -> Values | None:
+            bound = dict(zip(left, opener.values, strict=True))
+            found = combine(opener, nothing, None, bound.get("$last", opener.start), [])
+            if any(bound.get(v) is None for v in node.at_opener):
+                return None
+            return result(found, zero)
+
+        def with_value(opener: Opener, values: Values, value: Value, last: int, taken: list[Values]) -> Values | None:
+            return result(combine(opener, values, None, last, taken), value)
+
+        firm = [v for v in node.groups if v in left and v in sure(node.opener) and v in sure(node.element)]
+        return Folder(
+            left_key=picker(left, firm), element_key=picker(element, firm),
+            fold=FOLDS[node.kind], value=self._value(node), shared=sharer(left, element, node.groups),
+            combine=with_value,
+            at_opener=at_opener, emit=self.compiler.emitter(entry, out), repeats=repeater(left), keep=self._keep(node),
+            fail=self._fail(entry), marked=marked(element),
+        )  # fmt: skip
+
+    def _slider(self, entry: Entry, node: p.Fold) -> Slider:
+        element = node.element.exports
+        out = self._fold_columns(entry, node)
+        result = self._result(node, out)
+
+        def combine(taken: list[Values], values: Values, value: Value) -> Values | None:
+            found = []
+            for name in out:
+                if name in ("$parts", "$ids"):
+                    place = element.index(name)
+                    found.append(mark_value(name, frozenset(n for x in taken for n in x[place])))
+                else:
+                    found.append(values[element.index(name)] if name in node.groups else None)
+            return result(tuple(found), value)
+
+        return Slider(
+            fold=FOLDS[node.kind], value=self._value(node), group=picker(element, node.groups), combine=combine,
+            within=node.within, last=node.last, emit=self.compiler.emitter(entry, out), fail=self._fail(entry),
+        )  # fmt: skip
+
+
+def picker(exports: Sequence[str], names: Sequence[str]) -> Callable[[Values], Values]:
+    """Return the function that picks the values of some names."""
+    places = [exports.index(v) for v in names]
+    return lambda values: tuple(values[i] for i in places)
+
+
+def sharer(
+    left: Sequence[str], element: Sequence[str], shared: Sequence[str]
+) -> Callable[[Values, Values], Values | None]:
+    """Return the function that gives the values of the shared variables, or None where left and element differ."""
+    places = [(left.index(v) if v in left else None, element.index(v)) for v in shared]
+
+    def share(a: Values, b: Values) -> Values | None:
+        found = []
+        for i, j in places:
+            x, y = (None if i is None else a[i]), b[j]
+            if x is not None and y is not None and x != y:
+                return None
+            found.append(y if x is None else x)
+        return tuple(found)
+
+    return share
+
+
+def repeater(left: Sequence[str]) -> Callable[[list[Values], Values], bool]:
+    """Return the test whether an instance of the same origin with equal values is among some."""
+    once = Once.among(left)
+    if once is None:
+        return lambda _others, _instance: False
+    return lambda others, instance: waits(others, instance, once)
+
+
+def parents(left: Sequence[str]) -> Callable[[Values], tuple[Token, ...]]:
+    """Return the function that gives what else goes when a left side is consumed."""
+    if "$token" not in left:
+        return lambda _values: ()
+    place = left.index("$token")
+    return lambda values: () if values[place] is None else (values[place],)
+
+
+def marked(element: Sequence[str]) -> bool:
+    """Tell whether the elements' own numbers are asked for."""
+    return any(v in ("$parts", "$ids") for v in element)
+
+
+def mark_value(name: str, found: frozenset[int]) -> Any:
+    """Return a mark in the form it is handed on in."""
+    return tuple(sorted(found)) if name == "$parts" else found
+
+
+def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]) -> Callable[..., Values]:
+    """Return how the exported values come from a left side, an element, the token and what was counted."""
+
+    def combine(a: Any, b: Values, token: Any, last: int, taken: list[Values]) -> Values:
+        found: list[Any] = []
+        for name in exports:
+            if name == "$token":
+                found.append(token)
+            elif name == "$first":
+                found.append(a.values[left.index(name)] if name in left else a.end)
+            elif name == "$last":
+                found.append(last)
+            elif name in ("$parts", "$ids"):
+                own = a.values[left.index(name)]
+                found.append(mark_value(name, frozenset(own).union(*(x[element.index(name)] for x in taken))))
+            else:
+                mine = a.values[left.index(name)] if name in left else None
+                found.append(b[element.index(name)] if mine is None and name in element else mine)
+        return tuple(found)
+
+    return combine

@@ -1,0 +1,104 @@
+"""What operators with a life of their own have in common: candidates by rank, and what waits by key.
+
+An operator takes instances of its inputs as flat arguments (values..., start, end), keeps its own state, and hands its
+matches to generated code: `check` tests a match, `emit` tests it and passes it on. How values are put together is told
+by small functions made at compile time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+from etalis.runtime.operators.blockers import Blockers, LooseBlockers
+from etalis.temporal.policy import Policy
+
+Emit = Callable[..., bool]
+Values = tuple[Any, ...]
+Key = Callable[[Values], Any]
+
+
+def rank(x: Any) -> tuple[int, int]:
+    """Return the rank of a candidate; a stable sort adds arrival."""
+    return x.end, x.start
+
+
+def select(policy: Policy, candidates: list[Any]) -> list[Any]:
+    """Return the candidates that a policy matches, of all in the order of their rank."""
+    return {"earliest": candidates[:1], "latest": candidates[-1:]}.get(policy.select, candidates)
+
+
+W = TypeVar("W")
+
+
+class Shelf(Generic[W]):
+    """What waits, by join key, each group in order of rank; what ended longer than `keep` ago goes."""
+
+    __slots__ = ("fifo", "groups", "keep")
+
+    def __init__(self, keep: int | None) -> None:
+        self.groups: dict[Any, list[W]] = {}
+        self.keep = keep
+        self.fifo: deque[tuple[int, Any]] = deque()
+
+    def group(self, key: Any) -> list[W]:
+        """Return what waits under a key."""
+        return self.groups.get(key, [])
+
+    def add(self, key: Any, item: W) -> None:
+        """Let one more wait."""
+        group = self.groups.setdefault(key, [])
+        group.append(item)
+        if len(group) > 1 and rank(group[-2]) > rank(item):
+            group.sort(key=rank)
+        if self.keep is not None:
+            self.fifo.append((rank(item)[0], key))
+            self.expire(rank(item)[0])
+
+    def keep_only(self, key: Any, items: list[W]) -> None:
+        """Replace a group by what is left of it."""
+        if items:
+            self.groups[key] = items
+        else:
+            self.groups.pop(key, None)
+
+    def expire(self, now: int) -> None:
+        """Let go what nothing that ends at a moment or later can use."""
+        if self.keep is None:
+            return
+        limit = now - self.keep
+        while self.fifo and self.fifo[0][0] < limit:
+            old = self.fifo.popleft()[1]
+            self.keep_only(old, [x for x in self.group(old) if rank(x)[0] >= limit])
+
+
+class Waiter:
+    """Left sides whose deadline is to come: each is a match at its deadline if nothing blocked it."""
+
+    def __init__(
+        self, *, duration: int, blockers: Blockers | LooseBlockers, key: Callable[[Values], Any], emit: Emit,
+        schedule: Callable[..., None], place: Hashable,
+    ) -> None:  # fmt: skip
+        self.place = place
+        self.duration = duration
+        self.blockers = blockers
+        self.key = key
+        self.emit = emit
+        self.schedule = schedule
+        self.alive = True
+
+    def on_left(self, *instance: Any) -> None:
+        """Set the deadline of one left side."""
+        end = instance[-1]
+        self.schedule(end + self.duration, end, self, instance)
+
+    def stands(self, payload: Values) -> bool:
+        """Tell whether nothing has blocked a left side, and the rule is still there."""
+        return self.alive and not self.blockers.hit(
+            self.key(payload[:-2]), payload[-1], payload[-1] + self.duration + 1
+        )
+
+    def fire(self, payload: Values) -> None:
+        """Report a left side whose time has passed."""
+        self.emit(*payload[:-2], payload[-2], payload[-1] + self.duration)

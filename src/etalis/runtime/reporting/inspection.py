@@ -1,0 +1,166 @@
+"""What an engine holds on to: per rule and operator how many instances wait, how much they weigh, how old they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, assert_never
+
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.heads import Ring
+from etalis.runtime.codegen.network import Entry
+from etalis.runtime.operators.aggregate import Folder, Slider
+from etalis.runtime.operators.base import Waiter
+from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
+from etalis.runtime.operators.repetition import Repeater, Runner
+from etalis.runtime.operators.store import Newest, count_instances, members
+from etalis.temporal.interval import to_seconds
+
+if TYPE_CHECKING:
+    from etalis.runtime.lateness.lateness import Disorder
+    from etalis.runtime.ruleset import RuleSet
+
+SAMPLE = 1000
+_SIDES = {"side0": "left", "side1": "right", "operator": "opened"}
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What one part of one operator holds on to.
+
+    `rules` are the labels of all rules that share the operator, none for what belongs to the whole program. `bytes` is
+    an estimate from a sample; `oldest` is the end, in seconds, of what has waited longest.
+    """
+
+    rules: tuple[str, ...]
+    operator: str
+    part: str
+    instances: int
+    bytes: int
+    oldest: int | float | None
+
+
+def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
+    """Return a row for everything that can hold something, in order of rules."""
+    entries = {entry.key: entry for entry in rules.wiring.entries}
+    found = [
+        _row(labels_of(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), held_by(part, rules))
+        for key, part in rules.memory.items()
+        if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
+    ]
+    for ring in rules.heads.rings.values():
+        alarms = [(t[4], t[0]) for t in rules.state.timers if t[3] is ring]
+        found.append(_row((ring.label,), "alarm", "set", alarms))
+    if rules.log is not None:
+        found.append(_row((), "iso", "events", [(item, item[1]) for item in rules.log.items]))
+    if disorder is not None and disorder.held is not None:
+        found.append(_row((), "out_of_order", "held", [(row, row[0]) for row in disorder.held]))
+    if disorder is not None and disorder.history is not None:
+        rows = [(row, row[0]) for _, row, _ in disorder.history.items()]
+        found.append(_row((), "revision" if disorder.retractions is not None else "out_of_order", "history", rows))
+    return tuple(sorted(found, key=lambda row: row.rules))
+
+
+def count(rules: RuleSet, disorder: Disorder | None) -> int:
+    """Return how many instances an engine holds on to: as many as all rows of `inspect` have."""
+    found = sum(
+        _count(part, rules)
+        for key, part in rules.memory.items()
+        if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
+    )
+    found += 0 if rules.log is None else len(rules.log.items)
+    found += sum(isinstance(timer[3], Ring) for timer in rules.state.timers)
+    if disorder is not None:
+        found += 0 if disorder.held is None else len(disorder.held)
+        found += 0 if disorder.history is None else disorder.history.count()
+    return found
+
+
+def _count(part: Any, rules: RuleSet) -> int:
+    match part:
+        case dict():
+            return count_instances(part)
+        case Blockers(groups=groups):
+            return sum(map(len, groups.values()))
+        case _:
+            return sum(1 for _ in held_by(part, rules))
+
+
+def labels_of_kind(rules: RuleSet, kind: tuple[str, int]) -> tuple[str, ...]:
+    """Return the labels of the rules that read a kind of event."""
+    sources = [(leaf, leaf.node) for leaf in rules.wiring.leaves if isinstance(leaf.node, p.Source)]
+    leaves = [leaf for leaf, node in sources if (node.name, len(node.args)) == kind]
+    return tuple(dict.fromkeys(label for leaf in leaves for label in labels_of(leaf)))
+
+
+def _row(labels: tuple[str, ...], operator: str, part: str, held: Iterable[tuple[Any, int]]) -> Waiting:
+    instances = list(held)
+    oldest = min((end for _, end in instances), default=None)
+    sample = list(islice(instances, SAMPLE))
+    weight = sum(map(_weight, (thing for thing, _ in sample)))
+    whole = round(weight * len(instances) / len(sample)) if sample else 0
+    return Waiting(labels, operator, part, len(instances), whole, None if oldest is None else to_seconds(oldest))
+
+
+def _weight(thing: Any) -> int:
+    """Return what an instance takes up: itself, its values, its place in a table."""
+    values = thing if isinstance(thing, tuple) else getattr(thing, "values", ())
+    return sys.getsizeof(thing) + sum(sys.getsizeof(value) for value in values if not callable(value)) + 32
+
+
+def labels_of(entry: Entry) -> tuple[str, ...]:
+    """Return the labels of the rules that an operator serves."""
+    labels: dict[str, None] = {}
+    waiting = [entry]
+    while waiting:
+        for reader in waiting.pop().readers:
+            if reader.kind == "head":
+                labels[reader.target.head.label] = None
+            else:
+                waiting.append(reader.target)
+    return tuple(labels)
+
+
+def _operator(node: p.Node) -> str:
+    match node:
+        case p.Join(relation=relation):
+            return relation.name
+        case p.Repetition():
+            return "repetition"
+        case p.Fold():
+            return "aggregate"
+        case p.Deadline():
+            return "not within"
+        case p.Source() | p.Tick() | p.Union() | p.Filter():
+            return "absence"
+        case _:
+            assert_never(node)
+
+
+def _part(name: str) -> str:
+    return _SIDES.get(name, "absent")
+
+
+def held_by(part: Any, rules: RuleSet) -> Iterator[tuple[Any, int]]:
+    """Yield what a part of the state holds, each with its end."""
+    match part:
+        case dict():
+            groups = (group.items[-1:] if isinstance(group, Newest) else members(group) for group in part.values())
+            yield from ((instance, instance[-1]) for instance in chain.from_iterable(groups))
+        case Blockers(groups=groups):
+            yield from ((pair, pair[0]) for group in groups.values() for pair in group)
+        case LooseBlockers(items=items):
+            yield from ((item, item[2]) for item in items)
+        case EventLog(items=items):
+            yield from ((item, item[1]) for item in items)
+        case Repeater(lefts=shelf) | Folder(openers=shelf):
+            yield from ((item, item.end) for group in shelf.groups.values() for item in group)
+        case Runner(runs=runs, firsts=firsts):
+            yield from ((run, run.end) for group in runs.values() for run in group)
+            yield from ((run, run.end) for group in firsts.values() for run, _ in group)
+        case Slider(groups=windows):
+            yield from ((item, item[0]) for window in windows.values() for item in window)
+        case Waiter():
+            yield from ((t[4], t[4][-1]) for t in rules.state.timers if t[3] is part)

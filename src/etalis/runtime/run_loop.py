@@ -1,0 +1,221 @@
+"""The course of a run: inputs and time, each processed to completion before the next (language.md section 2).
+
+What an input causes comes in rounds, each sorted and free of duplicates, then what its goals ask for, in turn. Changes
+of knowledge, time points and raised events come before the inputs of their stamp, alarms and deadlines after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heappop
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import LimitError, Problem
+from etalis.language.steps import Occur, RuleStep, Spy, Step
+from etalis.logic.terms.measure import weigh
+from etalis.runtime.changes import Changes
+from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
+from etalis.temporal.event import Event, Kind, brief, new_event
+
+if TYPE_CHECKING:
+    from etalis.runtime.compiled import Program
+
+
+class Course:
+    """Where a run stands, and how it goes on; goals act on it (`language.steps.Host`)."""
+
+    def __init__(self, program: Program, change_rules: Callable[[RuleStep | Spy], None]) -> None:
+        self.program = program
+        self.change_rules = change_rules
+        self.taking = False
+        self.made = 0
+        self.settled: int = NEVER  # how far deadlines may pass by themselves
+
+    def begin(self, rules: RuleSet, changes: Changes) -> None:
+        """Take the rules, whose goals know this course already, and the changes of knowledge to come."""
+        self.rules = rules
+        self.state = rules.state
+        self.changes = changes
+
+    def process(
+        self, kind: tuple[str, int], values: tuple[Any, ...], start: int, end: int, number: int, out: list[Raw],
+        tag: Tag | None = None,
+    ) -> None:  # fmt: skip
+        """Process to completion an input that comes in order; timers that it sets belong to the tag's partition."""
+        state = self.state
+        taking, self.taking = self.taking, True
+        try:
+            if end != state.now:
+                self.move_to(end, out)
+            self.made = 0
+            state.tag = tag
+            if self.rules.numbered:
+                state.number = number
+                state.parts = (number,)
+            if not self.occur(*kind, (end, start, None, *values)):
+                self.rules.evidence.unread[kind] += 1
+            if state.queue or state.steps:
+                self.settle(out)
+        finally:
+            self.taking = taking
+
+    def reach(self, end: int, out: list[Raw]) -> None:
+        """Let time reach the end of an event that is not taken."""
+        taking, self.taking = self.taking, True
+        try:
+            self.move_to(end, out)
+        finally:
+            self.taking = taking
+
+    def advance(self, time: int, out: list[Raw]) -> None:
+        """Let all happen up to a time, after which nothing ends at or before it."""
+        state = self.state
+        if time > state.now or time > state.floor:
+            taking, self.taking = self.taking, True
+            try:
+                self.pass_time(time, out, inclusive=True)
+            finally:
+                self.taking = taking
+            state.floor = max(state.floor, time)
+            if time < NEVER:
+                state.now = max(state.now, time)
+
+    def settle_now(self) -> tuple[Event, ...]:
+        """Process what generated code has queued; return what is reported."""
+        out: list[Raw] = []
+        self.made = 0
+        self.settle(out)
+        return tuple([new_event(Event, raw) for raw in out])
+
+    def occur(self, name: str, arity: int, raw: Raw) -> bool:
+        """Offer one event to the rules; tell whether one reads it."""
+        rules = self.rules
+        if rules.numbered:
+            self.state.current += 1
+            rules.log_event(name, arity, raw[1], raw[0])
+        process = rules.processors.get((name, arity))
+        if process is None:
+            return False
+        process(raw)
+        return True
+
+    def move_to(self, end: int, out: list[Raw]) -> None:
+        """Let time reach the end of an event."""
+        state = self.state
+        if self.rules.ticks or state.due < end or min(self.changes.next, state.next_coming()) <= end:
+            self.pass_time(end, out, inclusive=False)
+        state.now = end
+
+    def pass_time(self, time: int, out: list[Raw], *, inclusive: bool) -> None:
+        """Let all happen up to `time`, in order, but what is due at `time` only if inclusive."""
+        state, rules = self.state, self.rules
+        while True:
+            change, tick, coming = self.changes.next, rules.next_tick(), state.next_coming()
+            due = state.due if state.due <= self.settled else NEVER
+            if change <= min(tick, coming, due, time) and change < NEVER:
+                state.now = max(state.now, change)
+                self.changes.make_next()
+            elif tick <= min(coming, due, time) and tick < NEVER:
+                state.now = max(state.now, tick)
+                rules.fire_tick()
+            elif coming <= min(due, time) and coming < NEVER:
+                state.now = max(state.now, coming)
+                self._raise(heappop(state.coming)[3], out)
+            elif due < time or (inclusive and due <= time and due < NEVER):
+                state.now = max(state.now, due)
+                state.fall_due()
+            else:
+                return
+            if state.queue or state.steps:
+                self.settle(out)
+
+    def settle(self, out: list[Raw]) -> None:
+        """Process what was caused, round by round, until nothing new comes; then what goals asked for, in turn."""
+        steps = self.state.steps
+        self._settle_rounds(out)
+        while steps:
+            self._perform(steps.popleft(), out)
+            self._settle_rounds(out)
+
+    def _settle_rounds(self, out: list[Raw]) -> None:
+        queue = self.state.queue
+        while queue:
+            batch = queue[:]
+            queue.clear()
+            if len(batch) > 1:
+                sort_round(batch)
+            self.count(len(batch), batch[-1])
+            for raw in batch:
+                kind: HeadKind = raw[2]
+                if kind.grows:
+                    self._weigh(raw, kind)
+                reported = kind.reported
+                if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
+                    out.append(raw)
+                if kind.feeds is not None:
+                    if self.rules.numbered:
+                        self.number(raw, kind)
+                    kind.feeds(raw)
+
+    def _weigh(self, raw: Raw, kind: HeadKind) -> None:
+        """Count an event with large attributes for more than one, so that growing terms reach the limit sooner."""
+        more = weigh(raw[3 : 3 + kind.arity])
+        if more:
+            self.count(more, raw)
+
+    def number(self, raw: Raw, kind: Kind) -> None:
+        """Give a derived event its number, where someone reads it."""
+        state = self.state
+        state.current += 1
+        if self.rules.traced:
+            state.parts = raw[3 + kind.arity]
+        self.rules.log_event(kind.name, kind.arity, raw[1], raw[0])
+
+    def count(self, more: int, last: Raw) -> None:
+        """Count what an input caused, and stop at the limit."""
+        limit = self.program.settings.max_derivations
+        self.made += more
+        if self.made <= limit:
+            return
+        self.state.queue.clear()
+        self.state.steps.clear()
+        raise too_many(limit, new_event(Event, last))
+
+    def reached(self) -> int | None:
+        """Return the time reached while an event is processed, None else."""
+        return self.state.now if self.taking else None
+
+    def follow(self, step: Step) -> None:
+        """Take a step that a goal asks for: when the current input is complete, at once if there is none."""
+        if self.taking:
+            self.state.steps.append(step)
+        else:
+            self._perform(step, [])
+
+    def _perform(self, step: Step, out: list[Raw]) -> None:
+        if not isinstance(step, Occur):
+            self.change_rules(step)
+        elif step.end > self.state.now:
+            self.state.await_event(step)
+        else:
+            self._raise(step, out)
+
+    def _raise(self, step: Occur, out: list[Raw]) -> None:
+        """Let an event occur that a goal raised: an input, but received from nowhere."""
+        kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
+        kind.shown = self.rules.heads.shown
+        raw = (step.end, step.start, kind, *step.args)
+        self.count(1, raw)
+        if self.rules.heads.reports_raised(step.name, step.args):
+            out.append(raw)
+        self.state.parts = ()
+        self.occur(step.name, len(step.args), raw)
+
+
+def too_many(limit: int, last: Event) -> LimitError:
+    """Return the error that one input caused too many events."""
+    source = "a goal" if last.rule is None else f"rule {last.rule}"
+    hint = "see `etalis check` for recursion that may not end, or raise max_derivations; large terms count for several"
+    message = f"one input caused more than {limit} events; the last came from {source}: {brief(last)}"
+    return LimitError(Problem("E320", message, hint=hint))

@@ -1,0 +1,39 @@
+"""The sections of a snapshot by name, while it is written or read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from etalis.runtime.snapshot.file import Columns, Image, Name, write_section
+from etalis.runtime.snapshot.stores import Tokens, row_columns
+
+
+class Book:
+    """A snapshot in the making, or being read: sections by name, with the tokens they mention."""
+
+    def __init__(self, count: int, image: Image | None = None) -> None:
+        self.tokens = Tokens(count)
+        self.image = Image({}) if image is None else image
+
+    def put(self, name: Name, columns: Columns, note: dict[str, Any] | None = None) -> None:
+        """Add a section, unless it has no rows."""
+        if columns and len(columns[0]):
+            self.image.sections[name] = write_section(columns, self.tokens.number, note or {})
+
+    def put_rows(self, name: Name, rows: Collection[tuple[Any, ...]]) -> None:
+        """Add a section of rows of equal width."""
+        self.put(name, row_columns(rows))
+
+    def columns(self, name: Name) -> list[list[Any]]:
+        """Return the columns of a section; none where it is not there."""
+        section = self.image.sections.get(name)
+        return [] if section is None else section.columns(self.tokens.find)
+
+    def rows(self, name: Name) -> list[tuple[Any, ...]]:
+        """Return the rows of a section."""
+        return list(zip(*self.columns(name), strict=True))
+
+    def names(self, first: str) -> list[Name]:
+        """Return the names of the sections of one kind."""
+        return [name for name in self.image.sections if name[0] == first]

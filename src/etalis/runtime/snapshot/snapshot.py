@@ -1,0 +1,297 @@
+"""Snapshots: all that an engine knows at a moment, written down so that another engine goes on from there.
+
+What waits is written by the names of plan nodes (snapshot_names), so that a changed program takes over the state of the
+nodes it still has. What is no data (functions, callbacks, the clock) is given anew. Law: an engine restored from a
+snapshot reports from then on what the original would have reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from etalis.errors import Problem, SnapshotError
+from etalis.language.steps import Occur
+from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
+from etalis.runtime.snapshot.file import Image, Name, read_images, write_delta, write_image
+from etalis.runtime.snapshot.knowledge import load_knowledge, save_knowledge
+from etalis.runtime.snapshot.lateness import Partitions, load_disorder, refuse_other_way, save_disorder, way_of
+from etalis.runtime.snapshot.names import Names, describe_entries, digest
+from etalis.runtime.snapshot.rule_epochs import load_epochs
+from etalis.runtime.snapshot.rules import load_rules, save_rules
+from etalis.runtime.snapshot.sections import Book
+from etalis.runtime.snapshot.stores import form_of, pair_columns, pair_content, table_columns, table_content
+from etalis.runtime.state import Timer
+from etalis.temporal.event import Event, Kind, new_event
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+
+_SCALARS = ("floor", "number", "current", "parts", "sequence")
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Whether a snapshot is of this very program, what was taken from it, what has no place, and what it lacks."""
+
+    same_program: bool
+    taken: tuple[str, ...]
+    dropped: tuple[str, ...]
+    new: tuple[str, ...] = ()
+
+
+class Plan:
+    """The names of an engine's rules, nodes and partitions."""
+
+    def __init__(self, engine: Engine) -> None:
+        names = Names(engine._rules)
+        self.rules, self.entries, self.parts = names.rules, names.entries, names.parts
+        self.owners, self.owner = names.owners, names.owner
+        self.described = describe_entries(engine._rules.wiring)
+        self.partitions = Partitions(engine._disorder)
+
+    def fingerprint(self, engine: Engine) -> str:
+        """Return what the program as a whole is called."""
+        return digest(tuple(self.rules[rule.number] for rule in engine._rules.originals))
+
+
+def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> bytes:
+    """Return an engine's state as bytes; after another snapshot, what has changed since."""
+    if engine._outlet.busy or engine._course.taking or engine._state.queue or engine._state.steps:
+        hint = "take it between two calls of push, run or advance"
+        raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
+    book = Book(engine._state.tokens)
+    plan = Plan(engine)
+    save_rules(engine._rules, plan.rules, book)
+    _save_stores(plan, book)
+    _save_timers(engine, plan, book)
+    _save_events(engine, book)
+    save_knowledge(engine, book)
+    if engine._disorder is not None:
+        save_disorder(engine._disorder, plan.partitions, book)
+    engine._state.tokens = book.tokens.count
+    book.put(("tokens",), book.tokens.rows())
+    _save_scalars(engine, plan, book)
+    if since is None:
+        return write_image(book.image)
+    return write_delta(book.image, read_images([since] if isinstance(since, bytes) else since))
+
+
+def read_options(image: Image) -> dict[str, Any]:
+    """Return the options that the engine of a snapshot was made with, as far as they are data."""
+    scalars = dict(Book(0, image).rows(("scalars",)))
+    return {"policy": scalars["policy"], "parts": bool(scalars["traced"])}
+
+
+def restore_engine(engine: Engine, image: Image) -> Restored:
+    """Put the state of a snapshot into a fresh engine."""
+    book = Book(0, image)
+    scalars = dict(book.rows(("scalars",)))
+    found = book.columns(("tokens",))
+    book.tokens.load(found)
+    book.tokens.count = engine._state.tokens = scalars["tokens"]
+    added = load_rules(engine._rules, book)
+    refuse_other_way(scalars["disorder"], way_of(engine._disorder))
+    if engine._disorder is not None and engine._disorder.revision is not None:
+        load_epochs(engine._disorder.revision, added, book)
+    plan = Plan(engine)
+    _refuse_foreign(plan, book)
+    report = _load_stores(plan, book, plan.fingerprint(engine) == scalars["program"])
+    if engine._disorder is not None:
+        load_disorder(engine._disorder, plan.partitions, book)
+    _load_timers(engine, plan, book)
+    book.tokens.settle(found)
+    _load_scalars(engine, plan, scalars)
+    _load_events(engine, book)
+    unfit = load_knowledge(engine, book)
+    engine.open_entries()
+    return replace(report, dropped=(*report.dropped, *unfit))
+
+
+def compare_program(engine: Engine, image: Image) -> Restored:
+    """Say what a fresh engine would take from a snapshot, without doing it."""
+    book = Book(0, image)
+    plan = Plan(engine)
+    return _compare(plan, book, plan.fingerprint(engine) == dict(book.rows(("scalars",)))["program"])
+
+
+def _refuse_foreign(plan: Plan, book: Book) -> None:
+    """Refuse a snapshot of a program that has nothing in common with this one."""
+    theirs = {name for section in ("rules", "nodes") for name, _ in book.rows((section,))}
+    if theirs and theirs.isdisjoint({*plan.rules.values(), *plan.entries.values()}):
+        message = "the snapshot is of another program: no rule and no part of a rule is the same"
+        hint = "restore it with the program it was taken from, or one that has some of its rules"
+        raise SnapshotError(Problem("E425", message, hint=hint))
+
+
+# what waits
+
+
+def _save_stores(plan: Plan, book: Book) -> None:
+    for (node, part_name), part in plan.parts.items():
+        for place, table in enumerate(tables_of(part)):
+            note, columns = table_columns(table, form_of(part, place))
+            book.put(("table", node, part_name, str(place)), columns, note)
+        for place, fifo in enumerate(fifos_of(part)):
+            note, columns = pair_columns(fifo)
+            book.put(("fifo", node, part_name, str(place)), columns, note)
+        for place, log in enumerate(logs_of(part)):
+            book.put_rows(("log", node, part_name, str(place)), log)
+    book.put_rows(("nodes",), [(plan.entries[key], text) for key, text in plan.described.items()])
+
+
+def _load_stores(plan: Plan, book: Book, same: bool) -> Restored:
+    """Give the parts of rules their state; return which ones have it, and what is left over."""
+    for name in _store_names(book):
+        kind, node, part_name, place = name
+        part = plan.parts.get((node, part_name))
+        if part is not None:
+            _load_part(kind, part, int(place), book, name)
+    return _compare(plan, book, same)
+
+
+def _store_names(book: Book) -> list[Name]:
+    return [*book.names("table"), *book.names("fifo"), *book.names("log")]
+
+
+def _compare(plan: Plan, book: Book, same: bool) -> Restored:
+    """Say which parts of rules have state in a snapshot, what is left over, and which parts it does not know."""
+    described = dict(book.rows(("nodes",)))
+    taken: dict[str, None] = {}
+    dropped: dict[str, None] = {}
+    for _, node, part_name, _ in _store_names(book):
+        is_known = (node, part_name) in plan.parts
+        (taken if is_known else dropped)[described.get(node, "the log of all events")] = None
+    known = set(map(plan.owner, plan.owners))
+    for _, owner in book.names("timers"):
+        (taken if owner in known else dropped)[f"deadlines and alarms of {described.get(owner, 'a rule')}"] = None
+    keeping = {*(node for node, _ in plan.parts), *known}  # the others keep nothing that could be missing
+    names = {plan.entries[key]: text for key, text in plan.described.items()}
+    new = dict.fromkeys(text for name, text in names.items() if name in keeping and name not in described)
+    return Restored(same, tuple(taken), tuple(dropped), tuple(new))
+
+
+def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None:
+    note, columns = dict(book.image.sections[name].note), book.columns(name)
+    if kind == "table":
+        tables_of(part)[place].update(table_content(note, columns, book.tokens))
+    elif kind == "fifo":
+        fifos_of(part)[place].extend(pair_content(note, columns))
+    else:
+        logs_of(part)[place].extend(zip(*columns, strict=True))
+
+
+# what is to come
+
+
+def _save_timers(engine: Engine, plan: Plan, book: Book) -> None:
+    """Write the timers of every owner that still lives."""
+    by_owner: dict[str, list[tuple[Any, ...]]] = {}
+    for due, since, sequence, owner, payload, tag in sorted(engine._state.timers, key=lambda timer: timer[:3]):
+        if _lives(owner, plan) and (tag is None or tag.alive):
+            row = (due, since, sequence, *plan.partitions.place(tag), *payload)
+            by_owner.setdefault(plan.owner(owner.place), []).append(row)
+    for name, rows in by_owner.items():
+        book.put_rows(("timers", name), rows)
+
+
+def _lives(owner: Any, plan: Plan) -> bool:
+    return plan.owners.get(owner.place) is owner
+
+
+def _load_timers(engine: Engine, plan: Plan, book: Book) -> None:
+    owners = {plan.owner(place): owner for place, owner in plan.owners.items()}
+    timers: list[Timer] = []
+    for name in book.names("timers"):
+        owner = owners.get(name[1])
+        if owner is not None:
+            timers += [
+                (due, since, sequence, owner, tuple(payload), plan.partitions.tag(part, key, alive))
+                for due, since, sequence, part, key, alive, *payload in book.rows(name)
+            ]
+    state = engine._state
+    state.timers[:] = sorted(timers, key=lambda timer: timer[:3])
+    if timers:
+        state.due = state.timers[0][0]
+
+
+def _save_events(engine: Engine, book: Book) -> None:
+    """Write the events to come, those made at the present stamp, those reported, and those that came too late."""
+    state = engine._state
+    coming = [(end, start, sequence, e.name, e.args) for end, start, sequence, e in sorted(state.coming, key=_order)]
+    book.put_rows(("coming",), coming)
+    made = []
+    for (name, arity), note in engine._rules.heads.made.items():
+        if note.stamp >= state.now:
+            seen = note.seen if note.seen_at == note.stamp else [(note.first[1], *note.first[3 : 3 + arity])]
+            made.append((name, arity, note.stamp, tuple(seen)))
+    book.put_rows(("made",), made)
+    reported = [_event(event) for event in engine._outlet.history or ()]
+    book.put_rows(("reported",), reported)
+    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in engine._dead.letters]
+    book.put_rows(("dead",), letters)
+    if engine._guard is not None:
+        book.put_rows(("limits",), engine._guard.save())
+    book.put_rows(("notes",), list(engine.notes.items()))
+    book.put_rows(("breaker",), engine._breaker.save())
+
+
+def _order(item: tuple[Any, ...]) -> tuple[Any, ...]:
+    return item[:3]
+
+
+def _event(event: Event) -> tuple[Any, ...]:
+    end, start, kind, *rest = tuple.__iter__(event)
+    return kind.name, kind.arity, kind.rule, kind.attributes, end, start, tuple(rest)
+
+
+def _load_events(engine: Engine, book: Book) -> None:
+    state = engine._state
+    state.coming[:] = [
+        (end, start, sequence, Occur(name, args, start, end))
+        for end, start, sequence, name, args in book.rows(("coming",))
+    ]
+    for name, arity, stamp, seen in book.rows(("made",)):
+        note = engine._rules.heads.made.get((name, arity))
+        if note is not None:
+            note.stamp = note.seen_at = stamp
+            note.seen = set(seen)
+    if engine._outlet.history is not None:
+        engine._outlet.history.extend(
+            new_event(Event, (end, start, Kind(name, arity, rule, attributes), *rest))
+            for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
+        )
+    if engine._guard is not None:
+        engine._guard.load(book.rows(("limits",)))
+    engine.notes.update(book.rows(("notes",)))
+    engine._breaker.load(book.rows(("breaker",)))
+    engine._dead.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
+
+
+# numbers
+
+
+def _save_scalars(engine: Engine, plan: Plan, book: Book) -> None:
+    state, rules = engine._state, engine._rules
+    scalars = {name: getattr(state, name) for name in _SCALARS}
+    scalars |= {
+        "now": state.now, "tokens": state.tokens, "tag": plan.partitions.place(state.tag),
+        "ticks": tuple(tick[0] for tick in rules.ticks),
+        "program": plan.fingerprint(engine), "dead": engine._dead.count, "settled": engine._course.settled,
+        "disorder": way_of(engine._disorder), "traced": int(rules.traced),
+        "policy": None if rules.settings.policy == engine.program.settings.policy else rules.settings.policy,
+    }  # fmt: skip
+    book.put_rows(("scalars",), list(scalars.items()))
+
+
+def _load_scalars(engine: Engine, plan: Plan, scalars: dict[str, Any]) -> None:
+    state, rules = engine._state, engine._rules
+    for name in _SCALARS:
+        setattr(state, name, scalars[name])
+    state.now = scalars["now"]
+    state.tag = plan.partitions.tag(*scalars["tag"])
+    rules.ticks = [tick for tick in rules.ticks if tick[0] in scalars["ticks"] or tick[0] > state.now]
+    engine._dead.count = scalars["dead"]
+    engine._course.settled = scalars["settled"]

@@ -1,0 +1,235 @@
+"""The stores of operators as columns: a row per waiting item, the key of its group first.
+
+Rows of one key stand together, in the order of the group. A table here says per kind of item how it is taken apart into
+columns and put together again; stores of plain instances go through no loop of ours.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from etalis.runtime.operators.aggregate import Folder, Opener
+from etalis.runtime.operators.partition_state import Table
+from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
+from etalis.runtime.operators.store import LONG, Newest, Token
+from etalis.runtime.snapshot.file import Columns
+
+Note = dict[str, Any]
+Flat = tuple[Any, ...]
+
+
+class Tokens:
+    """Tokens by number: numbered when they are first written, found again when they are read."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._known: dict[int, Token] = {}
+        self._owners: dict[int, Left | Run] = {}
+
+    def number(self, token: Token) -> int:
+        """Return the number of a token; those of its origin and its parents are known then, too."""
+        waiting = [token]
+        while waiting:
+            found = waiting.pop()
+            if self._known.get(found.number) is not found:
+                if found.number == 0 or found.number in self._known:
+                    self.count += 1
+                    found.number = self.count
+                self._known[found.number] = found
+                waiting += (*found.parents, _origin(found))
+        return token.number
+
+    def rows(self) -> Columns:
+        """Return all tokens that have been asked for."""
+        known = sorted(self._known.items())
+        return [
+            [number for number, _ in known],
+            [int(token.alive) for _, token in known],
+            [_origin(token).number for _, token in known],
+            [tuple(parent.number for parent in token.parents) for _, token in known],
+        ]
+
+    def find(self, number: int) -> Token:
+        """Return the token of a number."""
+        return self._known[number]
+
+    def load(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Make the tokens that were written; what they come from is told later."""
+        for number, alive, *_ in zip(*columns, strict=True):
+            token = self._known[number] = Token(None)
+            token.number, token.alive = number, bool(alive)
+        for number, _, _, parents in zip(*columns, strict=True):
+            self._known[number].parents = tuple(map(self.find, parents))
+
+    def own(self, number: int, owner: Left | Run) -> Token:
+        """Return the token of what a repetition counts after."""
+        self._owners[number] = owner
+        return self.find(number)
+
+    def settle(self, columns: Sequence[Sequence[Any]]) -> None:
+        """Say what every token comes from; of what is gone, only that it was one and the same."""
+        for number, _, origin, _ in zip(*columns, strict=True):
+            if origin not in self._owners:
+                gone = self._owners[origin] = Left((), 0, 0, ())
+                gone.token = self.find(origin)
+            self.find(number).origin = self._owners[origin]
+
+
+def _origin(token: Token) -> Token:
+    """Return the token of what another one comes from."""
+    assert isinstance(token.origin, Left | Run)
+    return token.origin.token
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How one kind of item is taken apart and put together."""
+
+    apart: Callable[[Any], Flat]
+    together: Callable[[Flat, Tokens], Any]
+
+
+def _left(flat: Flat, tokens: Tokens) -> Left:
+    start, end, token, replaced, counts, chains, elements, *values = flat
+    left = Left(tuple(values), start, end, ())
+    left.token = tokens.own(token, left)
+    left.replaced_by, left.counts, left.chains, left.elements = replaced, counts, chains, elements
+    return left
+
+
+def _opener(flat: Flat, tokens: Tokens) -> Opener:
+    del tokens
+    start, end, totals, *values = flat
+    opener = Opener(tuple(values), start, end)
+    opener.totals = totals
+    return opener
+
+
+def _run(flat: Flat, tokens: Tokens) -> Run:
+    start, end, number, token, parts = flat
+    run = Run(start, end)
+    run.number, run.parts = number, parts
+    run.token = tokens.own(token, run)
+    return run
+
+
+def _apart_left(x: Left) -> Flat:
+    return x.start, x.end, x.token, x.replaced_by, x.counts, x.chains, x.elements, *x.values
+
+
+def _apart_run(x: Run) -> Flat:
+    return x.start, x.end, x.number, x.token, x.parts
+
+
+FORMS: Mapping[str, Form] = {
+    "instances": Form(lambda x: x, lambda flat, _: flat),
+    "plain": Form(lambda x: x, lambda flat, _: flat),
+    "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t)),
+    "opener": Form(lambda x: (x.start, x.end, x.totals, *x.values), _opener),
+    "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, flat[4]), t)),
+    "first": Form(
+        lambda x: (*_apart_run(x[0]), x[1]),
+        lambda flat, t: (_run((*flat[:3], flat[3].number, flat[4]), t), flat[5]),
+    ),
+}
+
+
+def form_of(part: Any, place: int) -> str:
+    """Return the form of the items in one table of a part of the state."""
+    match part:
+        case dict():
+            return "instances"
+        case Repeater():
+            return "left"
+        case Folder():
+            return "opener"
+        case Runner():
+            return ("run", "first", "plain")[place]
+    return "plain"
+
+
+def split_keys(keys: Sequence[Any]) -> tuple[int, Columns]:
+    """Return how many parts every key has (0: it is no tuple, or not always of one length), and the keys as columns."""
+    if keys and set(map(type, keys)) == {tuple} and len(width := set(map(len, keys))) == 1 and width != {0}:
+        return width.pop(), row_columns(keys)
+    return 0, [keys]
+
+
+def join_keys(width: int, columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Return the keys that columns hold."""
+    return list(zip(*columns[:width], strict=True)) if width else columns[0]
+
+
+def table_columns(table: Table, form: str) -> tuple[Note, Columns]:
+    """Return a table by join key as columns, and what must be known to read them."""
+    groups = table.values()
+    if form == "instances" and set(map(type, groups)) == {Newest}:
+        return _columns("newest", list(table), [(group.event, *group.items[-1]) for group in groups])
+    return _columns(form, *table_rows(table, form))
+
+
+def table_rows(table: Table, form: str) -> tuple[list[Any], Collection[Flat]]:
+    """Return the items of a table taken apart, with the key of each, those of a key in order."""
+    groups = table.values()
+    if form == "instances" and set(map(type, groups)) == {tuple}:
+        return list(table), groups
+    apart = FORMS[form].apart
+    found = [(key, apart(x)) for key, group in table.items() for x in (group,) * (type(group) is tuple) or group]
+    return [key for key, _ in found], [flat for _, flat in found]
+
+
+def _columns(form: str, keys: list[Any], items: Collection[Flat]) -> tuple[Note, Columns]:
+    width, columns = split_keys(keys)
+    return {"form": form, "key": width}, [*columns, *row_columns(items)] if items else []
+
+
+def table_content(note: Note, columns: Sequence[Sequence[Any]], tokens: Tokens) -> Iterable[tuple[Any, Any]]:
+    """Return the keys and groups that columns hold."""
+    if not columns:
+        return ()
+    form, width = note["form"], note["key"]
+    keys = join_keys(width, columns)
+    items: Iterable[Flat] = zip(*columns[max(width, 1) :], strict=True)
+    if form == "newest":
+        return ((key, _newest(*flat)) for key, flat in zip(keys, items, strict=True))
+    if form == "instances" and len(set(keys)) == len(keys):
+        return zip(keys, items, strict=True)
+    together = FORMS[form].together
+    pairs = ((key, together(flat, tokens)) for key, flat in zip(keys, items, strict=True))
+    gather = _gather if form == "instances" else list
+    return ((key, gather([x for _, x in group])) for key, group in groupby(pairs, key=lambda pair: pair[0]))
+
+
+def _newest(event: int, *instance: Any) -> Newest:
+    return Newest(event, instance)
+
+
+def _gather(items: list[Flat]) -> Any:
+    """Return the group of some instances: one is bare, many are a deque."""
+    if len(items) == 1:
+        return items[0]
+    return deque(items) if len(items) >= LONG else items
+
+
+def pair_columns(items: Sequence[tuple[int, Any]]) -> tuple[Note, Columns]:
+    """Return a queue of (end, key) as columns."""
+    width, columns = split_keys([key for _, key in items])
+    return {"key": width}, [[end for end, _ in items], *columns] if items else []
+
+
+def pair_content(note: Note, columns: Sequence[Sequence[Any]]) -> Iterable[tuple[int, Any]]:
+    """Return the queue that columns hold."""
+    return zip(columns[0], join_keys(note["key"], columns[1:]), strict=True) if columns else ()
+
+
+def row_columns(rows: Collection[Flat]) -> Columns:
+    """Return rows of equal width as columns."""
+    widths = set(map(len, rows))
+    assert len(widths) <= 1, "rows of one store are equally wide"
+    # A zip of all rows would hold an iterator per row.
+    return [list(map(itemgetter(place), rows)) for place in range(max(widths, default=0))]

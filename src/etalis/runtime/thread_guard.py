@@ -1,0 +1,118 @@
+"""One thread at a time: whoever is inside an engine is noted, and another thread that comes meanwhile is refused.
+
+The note is the cell `State.inside`, a variable of the generated ways in themselves: 0 for nobody, the thread, or
+`SOMEONE`, which costs less to write: by a `push` in which no code of the host can run, so that it is another thread, or
+by a `run`, of which the stack tells whether it is this thread's. Reading and writing it are one step
+under the interpreter's lock, since nothing between them calls or jumps back. The same thread may come again: from a
+callback, a function that a goal calls, or the rows that it reads. Law: who is refused changes nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from threading import get_ident
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from etalis.errors import EventError, Problem
+from etalis.runtime.codegen.source import GENERATED, Code
+from etalis.runtime.state import State
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+
+SOMEONE = -1  # inside: what no thread is called
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def admit(state: State, inside: int) -> None:
+    """Refuse this thread if another one is inside."""
+    if inside != get_ident() and not (inside == SOMEONE and _is_this_thread(state)):
+        hint = "give each thread an engine of its own (program.engine()), or hold one lock around all its calls"
+        raise EventError(Problem("E350", "two threads are inside one engine at once", hint=hint))
+
+
+def _is_this_thread(state: State) -> bool:
+    """Tell whether this thread is in a generated `run` of the engine, which reads its rows."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_filename == GENERATED:
+            known = frame.f_locals
+            if known.get("here") is True and any(each is state for each in known.values()):
+                return True
+        frame = frame.f_back
+    return False
+
+
+def alone(method: Method) -> Method:
+    """Let a method of an engine be called by one thread at a time."""
+
+    @wraps(method)
+    def guarded(self: Engine, /, *args: Any, **options: Any) -> Any:
+        cell, me = self._state.inside, get_ident()
+        was = cell.cell_contents
+        if was and was != me:
+            admit(self._state, was)
+        cell.cell_contents = me
+        try:
+            return method(self, *args, **options)
+        finally:
+            cell.cell_contents = was
+
+    return cast("Method", guarded)
+
+
+def _enter(code: Code, state: State, me: str) -> list[str]:
+    code.shared["inside"] = state.inside
+    refused = f"{code.constant(admit)}({code.constant(state)}, was)"
+    return ["was = inside", f"if was: {refused}", f"inside = {me}"]
+
+
+@contextmanager
+def entered(code: Code, state: State, *, calls_out: bool) -> Iterator[None]:
+    """Write that what follows is done inside, and left at its end, however that comes about."""
+    if calls_out:
+        code(f"me = {code.constant(get_ident)}()")
+    for line in _enter(code, state, "me" if calls_out else str(SOMEONE)):
+        code(line)
+    with code.block("try:"):
+        yield
+    with code.block("finally:"):
+        code("inside = was")
+
+
+class Turns:
+    """Writes into a generated `run` that one thread at a time is there, and none while the caller has a match."""
+
+    def __init__(self, code: Code, state: State) -> None:
+        self.code = code
+        self.enter = [*_enter(code, state, str(SOMEONE)), "here = True"]
+        self.leave = ["inside = was", "here = False"]
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Write that what follows is done inside, and left at its end, if the caller has not got a match."""
+        code = self.code
+        for line in self.enter:
+            code(line)
+        with code.block("try:"):
+            yield
+        with code.block("finally:"), code.block("if here:"):
+            code("inside = was")
+
+    def hand_out(self, events: Sequence[str]) -> list[str]:
+        """Return the lines that hand events to the caller."""
+        return [*self.leave, *(f"yield {event}" for event in events), *self.enter] if events else []
+
+    def hand_out_all(self, several: str) -> list[str]:
+        """Return the lines that hand a tuple of events to the caller, if there are any."""
+        lines = (*self.leave, "yield from found", *self.enter)
+        return [f"found = {several}", "if found:", *(f"    {line}" for line in lines)]
+
+    def pass_on(self, rest: str) -> list[str]:
+        """Return the lines that leave all that is to come to another way in."""
+        return [*self.leave, f"yield from {rest}", "return"]
