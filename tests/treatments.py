@@ -212,7 +212,7 @@ def standing(changes: Iterable[Event]) -> tuple[Event, ...]:
 
 def _carried(case: Case, policy: str | None) -> Outcome:
     """One engine that takes two events over columns, the next by push, and so on."""
-    from etalis.columnar.events import find_types, gather
+    from etalis.columnar.data.events import find_types, gather
     from etalis.columnar.run import run_on
 
     stream = typed_events(compiled(case).tree, case)

@@ -350,7 +350,7 @@ class _Run:
 
     def gathered(self, batches: Iterable[Input]) -> Iterator[Input]:
         """Yield batches; where much waits, several together, since each of them goes through all of that."""
-        from etalis.columnar.batches import below
+        from etalis.columnar.data.batches import below
 
         parts: list[Input] = []
         rows = 0
@@ -396,7 +396,7 @@ class _Run:
 
     def read_pieces(self, pieces: Pieces, order: Any) -> Input:
         """Return rows of all tables as a batch over columns, in some order."""
-        from etalis.columnar.batches import arrange, below
+        from etalis.columnar.data.batches import arrange, below
 
         return arrange(below([self.read(rows, i) for i, rows in enumerate(pieces) if len(rows.end)]), order)
 

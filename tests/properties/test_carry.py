@@ -14,7 +14,7 @@ from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 import etalis
-from etalis.columnar.events import find_types, gather
+from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import run_on
 from etalis.errors import LimitError
 from etalis.language import syntax as s

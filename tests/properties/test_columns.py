@@ -10,7 +10,7 @@ from hypothesis import event, given, note, settings
 from hypothesis import strategies as st
 
 import etalis
-from etalis.columnar.events import find_types, gather
+from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import EventError, LimitError
 from etalis.language import syntax as s

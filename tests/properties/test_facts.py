@@ -9,7 +9,7 @@ from hypothesis import event, given, note
 from hypothesis import strategies as st
 
 import etalis
-from etalis.columnar.events import find_types, gather
+from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import ConditionError, EventError
 from etalis.logic.terms.term import Value, real

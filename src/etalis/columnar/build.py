@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, assert_never
 
-from etalis.columnar.chains import Anchored, Followed, Runs
-from etalis.columnar.conditions import Judge
-from etalis.columnar.deadlines import Ticker, Waiter
-from etalis.columnar.folds import build_fold
-from etalis.columnar.joins import Join
-from etalis.columnar.moments import Timer
-from etalis.columnar.operators import Absence, Filter, Filtering, Operator, Source, Tests, Union
-from etalis.columnar.questions import Asked
-from etalis.columnar.repetitions import Repeater, asks_elements, asks_followers, is_chained, is_followed
+from etalis.columnar.conditions.judge import Judge
+from etalis.columnar.operators.aggregate import build_fold
+from etalis.columnar.operators.base import Absence, Filter, Filtering, Operator, Source, Tests, Union
+from etalis.columnar.operators.deadline import Ticker, Waiter
+from etalis.columnar.operators.join import Join
+from etalis.columnar.repetition.chains import Anchored, Followed, Runs
+from etalis.columnar.repetition.counted import Repeater, asks_elements, asks_followers, is_chained, is_followed
+from etalis.columnar.repetition.pair_tests import Asked
+from etalis.columnar.schedule import Timer
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, shared_names, window_of
 from etalis.plan.types import Typing

@@ -8,22 +8,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.batches import NO_ROWS, Input, Kind, Received, listed
-from etalis.columnar.beside import Beside, readers_of
+from etalis.columnar.admission import Open, gate_of
+from etalis.columnar.atomic_batch import Piece, Wholes
 from etalis.columnar.build import Builder
-from etalis.columnar.choice import choose, part_from, tied_to, whole_engine
-from etalis.columnar.columns import at
-from etalis.columnar.derivations import Derivations
-from etalis.columnar.execute import Component, Made
-from etalis.columnar.gates import Open, gate_of
-from etalis.columnar.moments import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
-from etalis.columnar.operators import Batch, Rows
-from etalis.columnar.qualify import has_no_duration, in_order, made_kind
-from etalis.columnar.recurring import Recurring
-from etalis.columnar.recursion import Recursion
-from etalis.columnar.ties import Shared, uncollected
-from etalis.columnar.typed import UnfitError
-from etalis.columnar.whole import Piece, Wholes
+from etalis.columnar.component import Component, Made
+from etalis.columnar.data.batches import NO_ROWS, Input, Kind, Received, listed
+from etalis.columnar.data.casts import UnfitError
+from etalis.columnar.data.columns import at
+from etalis.columnar.derivation_limit import Derivations
+from etalis.columnar.eligibility import has_no_duration, in_order, made_kind
+from etalis.columnar.operators.base import Batch, Rows
+from etalis.columnar.recursion.component import Recursion
+from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
+from etalis.columnar.row_rules import Beside, readers_of
+from etalis.columnar.schedule import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
+from etalis.columnar.state.recursion import Recurring
+from etalis.columnar.state.wiring import Shared, uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types

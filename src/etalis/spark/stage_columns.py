@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.execute import Made
-from etalis.columnar.moments import MOST_ROUNDS, PLACE, row_of
+from etalis.columnar.component import Made
 from etalis.columnar.run import ColumnRun
+from etalis.columnar.schedule import MOST_ROUNDS, PLACE, row_of
 from etalis.runtime.stage_engine import Step
 from etalis.spark import wire
 from etalis.spark.columns import ColumnShard

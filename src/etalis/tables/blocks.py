@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from etalis.columnar.flat import type_of
+from etalis.columnar.data.flat import type_of
 from etalis.formats.row import Bad, Item, Row
 from etalis.logic.terms.term import Value
 from etalis.tables.json_cells import dumps

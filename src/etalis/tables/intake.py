@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import Column, from_arrow, from_values, ranks
-from etalis.columnar.instances import Picked
+from etalis.columnar.data.columns import Column, from_arrow, from_values, ranks
+from etalis.columnar.data.instances import Picked
+from etalis.columnar.kernels.buffers import sort_out
 from etalis.columnar.run import Input, Received
-from etalis.columnar.tables import sort_out
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import Column, shrink
-from etalis.columnar.execute import Made
+from etalis.columnar.component import Made
+from etalis.columnar.data.columns import Column, shrink
 from etalis.logic.terms.term import Value, format_atom, format_value
 from etalis.tables.output import (
     ARGS,

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.columns import are_words
-from etalis.columnar.execute import Made
-from etalis.columnar.kernels_rows import repeat
-from etalis.columnar.moments import PLACE
+from etalis.columnar.component import Made
+from etalis.columnar.data.columns import are_words
+from etalis.columnar.kernels.rows import repeat
+from etalis.columnar.schedule import PLACE
 from etalis.plan import algebra as p
 from etalis.tables.made import made_cells
 from etalis.tables.output import EVENT, RULE, Output, encode, rule_order, without_ids

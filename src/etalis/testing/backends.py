@@ -205,7 +205,7 @@ def run_columns(size: int) -> Run:
     """The stream in batches of rows over columns; rules that have no kernels run event at a time beside."""
 
     def run(case: Case, policy: str | None) -> Outcome:
-        from etalis.columnar.events import find_types, gather
+        from etalis.columnar.data.events import find_types, gather
         from etalis.columnar.run import ColumnRun
 
         program = compiled(case)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import etalis
-from etalis.columnar.events import find_types, gather
+from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun, run_on
 from etalis.plan.types import Types
 from etalis.runtime.engine import Engine

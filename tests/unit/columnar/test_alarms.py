@@ -7,7 +7,7 @@ import random
 import pytest
 
 import etalis
-from etalis.columnar.events import find_types, gather
+from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import EventError
 from etalis.logic.terms.term import Value, real

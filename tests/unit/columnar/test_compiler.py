@@ -14,17 +14,17 @@ from pathlib import Path
 import numba
 import pytest
 
-from etalis.columnar import compiler
+from etalis.columnar.kernels import jit as compiler
 
 HELPER = """
-from etalis.columnar.compiler import {kind}
+from etalis.columnar.kernels.jit import {kind}
 STEP = {step}
 @{kind}
 def helper(x):
     return x + STEP * {factor}
 """
 LOOP = """
-from etalis.columnar.compiler import kernel
+from etalis.columnar.kernels.jit import kernel
 from called import helper
 @kernel
 def loop(n):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from cases import all_cases
-from etalis.columnar.events import find_types
+from etalis.columnar.data.events import find_types
 from etalis.columnar.run import choose
 from etalis.testing.backends import compiled, typed_events
 from treatments import TREATMENTS

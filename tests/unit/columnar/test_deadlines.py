@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import etalis
-from etalis.columnar import moments
-from etalis.columnar.events import find_types, gather
+from etalis.columnar import schedule as moments
+from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.detect import explain
 from etalis.temporal.event import Event

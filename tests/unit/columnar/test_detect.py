@@ -18,7 +18,7 @@ import pyarrow.parquet
 import pytest
 
 import etalis
-from etalis.columnar.events import gather
+from etalis.columnar.data.events import gather
 from etalis.columnar.run import ColumnRun
 from etalis.detect import explain
 from etalis.errors import InputError, ProgramError

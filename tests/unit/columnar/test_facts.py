@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import etalis
-from etalis.columnar import lookups
+from etalis.columnar.conditions import lookups
 from etalis.detect import explain
 from etalis.errors import EventError
 from etalis.temporal.event import Event

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import etalis
-from etalis.columnar.execute import Component
-from etalis.columnar.recursion import Recursion
-from etalis.columnar.state import Side
+from etalis.columnar.component import Component
+from etalis.columnar.recursion.component import Recursion
+from etalis.columnar.state.links import Side
 from etalis.errors import EtalisError, EventError, LimitError
 from etalis.runtime.run_loop import Course
 

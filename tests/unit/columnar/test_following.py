@@ -9,9 +9,9 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
-from etalis.columnar import kernels as k  # noqa: E402
-from etalis.columnar.kernels_following import STRETCH  # noqa: E402
-from etalis.columnar.tables import Desk, Following, Matching, Meeting, Search, Side  # noqa: E402
+from etalis.columnar.kernels import join as k
+from etalis.columnar.kernels.buffers import Desk, Following, Matching, Meeting, Search, Side  # noqa: E402
+from etalis.columnar.kernels.following import STRETCH  # noqa: E402
 from etalis.temporal.policy import POLICIES  # noqa: E402
 from etalis.temporal.relation import RELATIONS  # noqa: E402
 

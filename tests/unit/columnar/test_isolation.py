@@ -7,7 +7,7 @@ import random
 import pytest
 
 import etalis
-from etalis.columnar.events import find_types
+from etalis.columnar.data.events import find_types
 from etalis.columnar.run import ColumnRun, run_on
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES

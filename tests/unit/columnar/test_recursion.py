@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 import etalis
-from etalis.columnar import tape
-from etalis.columnar.events import find_types, gather
-from etalis.columnar.recursion import Recursion
+from etalis.columnar.data.events import find_types, gather
+from etalis.columnar.recursion import opcodes as tape
+from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.run import ColumnRun, run_on
 from etalis.errors import EventError, LimitError
 from etalis.logic.terms.term import Value, real

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from etalis.columnar import repetitions
+from etalis.columnar.repetition import counted as repetitions
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 from unit.columnar.agreement import check

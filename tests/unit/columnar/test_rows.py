@@ -9,10 +9,10 @@ pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
 import etalis  # noqa: E402
-from etalis.columnar.columns import Column, at, at_either  # noqa: E402
-from etalis.columnar.instances import Block, Instances, stack_blocks  # noqa: E402
-from etalis.columnar.operators import in_turn  # noqa: E402
-from etalis.columnar.tables import merge, sort_out  # noqa: E402
+from etalis.columnar.data.columns import Column, at, at_either  # noqa: E402
+from etalis.columnar.data.instances import Block, Instances, stack_blocks  # noqa: E402
+from etalis.columnar.kernels.buffers import merge, sort_out  # noqa: E402
+from etalis.columnar.operators.base import in_turn  # noqa: E402
 
 pytestmark = pytest.mark.fast
 COUNT = 5_000

@@ -1,0 +1,237 @@
+"""How rows reach the rules over columns: in order, what is too late made a dead letter, as the engine would have it.
+
+Without lateness a batch is in order, and what ends before time has come is late. With lateness, rows come in any order;
+they are held until the watermark has passed them. Law: rows pass in the order of language.md section 2, the same ones
+as if they had been pushed one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from etalis.columnar.data.batches import Input, Kind, Received, arrange, below, listed
+from etalis.columnar.data.casts import UnfitError, to_column, to_integers
+from etalis.columnar.data.columns import Integers
+from etalis.columnar.state.links import Undo
+from etalis.runtime.lateness.watermark import PLAIN, HeldRow, Watermark
+from etalis.runtime.state import NEVER
+
+if TYPE_CHECKING:
+    from etalis.plan.types import Types
+    from etalis.runtime.engine import Engine
+
+_LEAST, _MOST = -(1 << 62), 1 << 62
+
+
+class Open:
+    """Lets pass what is not late."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    def load(self, types: Types) -> None:
+        """Nothing is held."""
+
+    def take_over(self) -> None:
+        """Nothing is held."""
+
+    def save(self) -> None:
+        """Nothing is held."""
+
+    def clear(self) -> None:
+        """Nothing is held."""
+
+    def mark(self) -> Undo:
+        """Return what forgets the late rows that come from now on."""
+        return self.engine._dead.mark()
+
+    def hold(self, rows: Input) -> int:
+        """Hold rows that were not taken after all; return how many cannot be held: all."""
+        return len(rows.end)
+
+    def admit(self, batch: Input) -> Input:
+        """Return what is not late of a batch: what ends no earlier than all before it."""
+        state = self.engine._state
+        if not len(batch.end):
+            return batch
+        if state.floor >= NEVER:
+            self.engine._refuse_closed("a row")
+        first = _word(max(state.now, state.floor + 1))
+        if batch.end[0] >= first and (batch.end[1:] >= batch.end[:-1]).all():
+            return batch
+        reached = np.maximum.accumulate(np.concatenate([[_word(max(state.now, state.floor))], batch.end[:-1]]))
+        late = (batch.end < reached) | (batch.end <= _word(state.floor))
+        if not late.any():
+            return batch
+        for row, (name, _), values in listed(batch, list(batch.events)):
+            if late[row]:
+                self.engine._bury(name, values, int(batch.start[row]), int(batch.end[row]), int(reached[row]))
+        return arrange(batch, np.flatnonzero(~late))
+
+    def release(self) -> Input | None:
+        """Nothing is held."""
+        return None
+
+    @property
+    def settled(self) -> int | None:
+        """Nothing says up to when the stream is settled."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Rows that are held, with the ranks that order those of equal times."""
+
+    rows: Input
+    rank: Integers
+    first: int = field(init=False)  # the earliest end
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", int(self.rows.end.min()) if len(self.rank) else _MOST)
+
+
+class Holding:
+    """Holds rows until they are settled."""
+
+    def __init__(self, engine: Engine) -> None:
+        disorder = engine._disorder
+        assert disorder is not None
+        assert disorder.watermark is not None
+        assert disorder.held is not None
+        self.disorder = disorder
+        self.watermark: Watermark = disorder.watermark
+        self.held = disorder.held
+        self.parts: list[_Part] = []
+
+    @property
+    def settled(self) -> int | None:
+        """Up to when the stream is settled."""
+        return self.watermark.reached
+
+    def load(self, types: Types) -> None:
+        """Take over what the engine holds."""
+        rows = list(self.held)
+        if not all(row[3] is None or row[3] is PLAIN for row in rows):
+            raise UnfitError("events that are held have ids, ranks or sources")
+        self.parts = [_gather(rows, types)] if rows else []
+
+    def take_over(self) -> None:
+        """Let the engine hold nothing, since it is held here."""
+        self.held.rows.clear()
+
+    def mark(self) -> Undo:
+        """Return what goes back to what is held now, and forgets the late rows that come from now on."""
+        parts, ranked = list(self.parts), self.disorder.ranked
+        undo = self.watermark.mark(), self.disorder.dead.mark()
+
+        def back() -> None:
+            self.parts, self.disorder.ranked = list(parts), ranked
+            for each in undo:
+                each()
+
+        return back
+
+    def hold(self, rows: Input) -> int:
+        """Hold rows that were not taken after all, though they are settled; return how many cannot be held: none."""
+        self.parts.append(_Part(rows, np.arange(len(rows.end))))  # nothing else ends as early
+        return 0
+
+    def save(self) -> None:
+        """Let the engine hold what is held."""
+        self.held.rows.clear()
+        rows: list[HeldRow] = []
+        for part in self.parts:
+            start, end, rank = (x.tolist() for x in (part.rows.start, part.rows.end, part.rank))
+            for row, (name, _), values in listed(part.rows, list(part.rows.events)):
+                stamp = PLAIN if start[row] == end[row] else None
+                rows.append((end[row], start[row], rank[row], stamp, name, *values))
+        rows.sort(key=lambda row: row[:3])
+        self.held.rows.extend(rows)
+
+    def clear(self) -> None:
+        """Hold nothing here."""
+        self.parts = []
+
+    def admit(self, batch: Input) -> Input:
+        """Hold a batch, in the order of arrival; return what the watermark has passed, in order."""
+        count, first = len(batch.end), self.disorder.ranked
+        self.disorder.ranked = first + count
+        if count:
+            reached = self._reached(batch.end)
+            late = batch.end <= reached
+            if late.any():
+                self._bury(batch, np.flatnonzero(late), reached)
+            taken = np.flatnonzero(~late)
+            if len(taken):
+                self.watermark.see(None, int(batch.end[taken].max()))
+            known = np.zeros(count, bool)
+            for received in batch.events.values():
+                known[received.rows] = True
+            taken = np.flatnonzero(~late & known)
+            rows = batch if len(taken) == count else arrange(batch, taken)
+            self.parts.append(_Part(rows, first + taken))
+        return self._pass(_word(self.watermark.reached))
+
+    def _reached(self, end: Integers) -> Integers:
+        """Return where the watermark stands when each row comes."""
+        mark = self.watermark
+        before = _word(mark.reached)
+        if mark.bound >= NEVER:
+            return np.full(len(end), before)
+        latest = mark.latest
+        others = [time for source, time in latest.items() if source is not None and source not in mark.idle]
+        mine = np.maximum.accumulate(np.concatenate([[_word(latest.get(None, _LEAST))], end[:-1]]))
+        slowest = np.minimum(mine, _word(min(others, default=_MOST)))
+        return np.maximum(before, slowest - mark.bound - 1)
+
+    def _bury(self, batch: Input, late: Integers, reached: Integers) -> None:
+        dead = arrange(batch, late)
+        for row, (name, _), values in listed(dead, list(dead.events)):
+            start, end, limit = int(dead.start[row]), int(dead.end[row]), int(reached[late[row]])
+            self.disorder.bury(name, values, start, end, limit)
+
+    def release(self) -> Input:
+        """Return all that is held, in order."""
+        return self._pass(_MOST)
+
+    def _pass(self, until: int) -> Input:
+        """Hold no more what ends at or before a moment; return it in order."""
+        touched = [part for part in self.parts if part.first <= until]
+        if not touched:
+            return Input(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
+        rest = [part for part in self.parts if part.first > until]
+        rows = below([part.rows for part in touched])
+        rank = np.concatenate([part.rank for part in touched])
+        order = np.lexsort((rank, rows.start, rows.end))
+        passed = int(np.searchsorted(rows.end[order], until, side="right"))
+        stay = np.sort(order[passed:])
+        self.parts = rest if not len(stay) else [*rest, _Part(arrange(rows, stay), rank[stay])]
+        return arrange(rows, order[:passed])
+
+
+def _gather(rows: Sequence[HeldRow], types: Types) -> _Part:
+    """Return rows that an engine holds as a batch."""
+    places: dict[Kind, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault((row[4], len(row) - 5), []).append(place)
+    events: dict[Kind, Received] = {}
+    for kind, mine in places.items():
+        columns = list(zip(*(rows[place][5:] for place in mine), strict=True))
+        typed = types.get(kind, ("term",) * kind[1])
+        events[kind] = Received(np.array(mine), [to_column(c, t) for c, t in zip(columns, typed, strict=True)])
+    end, start, rank = (to_integers([row[i] for row in rows]) for i in range(3))
+    return _Part(Input(start, end, events), rank)
+
+
+def _word(time: int) -> int:
+    """Return a time that fits 64 bits, with room around it."""
+    return min(max(time, _LEAST), _MOST)
+
+
+def gate_of(engine: Engine) -> Open | Holding:
+    """Return how rows reach the rules of an engine."""
+    return Open(engine) if engine._disorder is None else Holding(engine)

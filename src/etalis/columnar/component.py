@@ -1,0 +1,401 @@
+"""Rules over batches: kinds are made in the order in which rules need them, each event once per atom and interval.
+
+A turn is a number that grows with the order of language.md section 2: the row that was taken, the round of what it
+caused, the place within the round. Law: what a batch gives is what the engine gives for the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.build import Builder, Once
+from etalis.columnar.data.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
+from etalis.columnar.data.instances import Instances
+from etalis.columnar.eligibility import has_vague, in_order, made_kind, read_kinds
+from etalis.columnar.kernels.buffers import Numbered, merge
+from etalis.columnar.operators.base import Batch, Rows, Turns
+from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
+from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
+from etalis.errors import EventError, Problem
+from etalis.language.syntax import Alarm, Var
+from etalis.language.values import variables
+from etalis.logic.terms.term import Value
+from etalis.plan import algebra as p
+from etalis.plan.types import Typing
+from etalis.runtime.codegen.conditions import Conditions
+from etalis.temporal.interval import MICROSECONDS
+
+Kind: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Derived events of one kind, each once, in order: turns, end points, the rule that made each, attributes."""
+
+    turn: Integers
+    start: Integers
+    end: Integers
+    rule: Integers
+    columns: Sequence[Column]
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+    def take(self, rows: Integers) -> Made:
+        """Return some of the events."""
+        columns = [column.take(rows) for column in self.columns]
+        return Made(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns)
+
+    def on(self, clock: Clock) -> Made:
+        """Return events that were made by the order of rows alone, with their turns by a clock."""
+        return replace(self, turn=clock.placed(self.turn))
+
+
+class Component:
+    """Rules connected by events, over batches."""
+
+    def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Typing, shared: Builder) -> None:
+        ordered = in_order(heads)
+        assert ordered is not None
+        self.numbers = tuple(numbers)
+        made = {made_kind(head) for head in heads}
+        self.steps: list[tuple[Kind, list[_Maker | Alarms], Latest]] = []
+        for group in ordered:
+            makers: list[_Maker | Alarms] = []
+            for i in group:
+                read = [kind for kind in read_kinds(heads[i].body) if kind in made]
+                is_vague = has_vague(heads[i], types)
+                own = len(read) > 1 or is_vague
+                builder = Builder(types, shared.conditions, shared, is_vague=is_vague) if own else shared
+                operator = builder.build(heads[i].body, heads[i].label)
+                fits = shared.conditions.fits(heads[i].label)
+                maker = _Maker(heads[i], numbers[i], operator, tuple(read), types, fits, is_vague=is_vague)
+                alarm = heads[i].alarm
+                if alarm is None:
+                    makers.append(maker)
+                else:
+                    known = types.variables(heads[i].body)
+                    makers.append(alarms := Alarms(alarm, maker, known, shared.conditions, heads[i].label))
+                    shared.timers.append(alarms)
+            kind = made_kind(heads[group[0]])
+            self.steps.append((kind, makers, Latest(types[kind])))
+        self.read = {kind for head in heads for kind in read_kinds(head.body)}
+        every = [maker for _, makers, _ in self.steps for maker in makers]
+        self.told = [maker for maker in every if isinstance(maker, Alarms) and maker.delay is None]
+        tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
+        self.telling = {made_kind(h) for teller in tellers for h in find_makers(read_kinds(teller.body), heads)}
+        self.shared = shared
+        self.early: dict[Kind, Made] = {}
+
+    def take(self, batch: Batch) -> dict[Kind, Made]:
+        """Return what a batch causes, by kind, and add what rules read of it to the batch."""
+        found: dict[Kind, Made] = {}
+        for kind, makers, latest in self.steps:
+            made = self.early.pop(kind, None)
+            if made is None:
+                made = latest.new([maker.take(batch) for maker in makers], batch.turns)
+            found[kind] = made
+            if kind in self.read and len(made):
+                _add(batch.events, kind, made)
+        return found
+
+    def foresee(self, batch: Batch) -> list[Integers]:
+        """Find what tells the times of alarms in a batch that has no clock yet; return when these are due."""
+        for kind, makers, latest in self.steps:
+            if kind in self.telling:
+                self.early[kind] = made = latest.new([maker.take(batch) for maker in makers], batch.turns)
+                if len(made):
+                    _add(batch.events, kind, made)
+        return [alarms.foresee(batch) for alarms in self.told]
+
+    def begin(self, before: Batch, batch: Batch) -> None:
+        """Give what was found before the clock was known its turns by the clock."""
+        for once in self.shared.built.values():
+            if once.batch is before:
+                once.lend(batch, replace(once.found, turn=batch.clock.placed(once.found.turn)))
+        self.early = {kind: made.on(batch.clock) for kind, made in self.early.items()}
+        for alarms in self.told:
+            alarms.early = alarms.early.on(batch.clock)
+
+
+def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
+    """Add derived events to those of their kind that were received."""
+    new = Rows(made.turn, made.start, made.end, made.columns)
+    old = events.get(kind)
+    if old is None or not len(old.turn):
+        events[kind] = new
+        return
+    order, turn = merge(old.turn, new.turn)
+    start, end = at_either(old.start, new.start, None, order), at_either(old.end, new.end, None, order)
+    columns = [concat([a, b]).take(order) for a, b in zip(old.columns, new.columns, strict=True)]
+    events[kind] = Rows(turn, start, end, columns)
+
+
+class _Maker:
+    """One rule: its operators, and how a match becomes an event."""
+
+    def __init__(
+        self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...], types: Typing,
+        fits: Callable[..., bool], *, is_vague: bool,
+    ) -> None:  # fmt: skip
+        self.args = head.event.args
+        self.fits = fits
+        self.types = types[made_kind(head)] if is_vague else ("term",) * len(self.args)
+        self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
+        self.number = number
+        self.operator = operator
+        self.derived = derived
+
+    def take(self, batch: Batch) -> Made:
+        """Return the events that the matches of a batch become; the turn is that of the cause."""
+        return self.made(self.matches(batch))
+
+    def matches(self, batch: Batch) -> Instances:
+        """Return the matches of a batch."""
+        if len(self.derived) < 2:
+            rows: Instances = self.operator.take(batch)
+            return rows
+        batch, renamed = _told_apart(batch)
+        rows = self.operator.take(batch)
+        return Instances(renamed[rows.turn], rows.start, rows.end, rows.blocks)
+
+    def made(self, rows: Instances) -> Made:
+        """Return the events that some matches become."""
+        if self.unsure:
+            rows = rows.with_columns({v: with_nulls(rows.column(v)) for v in self.unsure})
+        rows = self._fitting(rows)
+        columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
+        return Made(rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
+
+    def _fitting(self, rows: Instances) -> Instances:
+        """Return the matches whose terms are not nested too deep; the others are reported."""
+        terms = [arg for arg in self.args if is_compound(arg) and variables(arg)]
+        if not terms or not len(rows):
+            return rows
+        made = zip(*(values_of(term, rows).values() for term in terms), strict=True)
+        return rows.take(np.flatnonzero([self.fits(*values) for values in made]))
+
+
+class Alarms:
+    """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come.
+
+    Where matches tell the time they are found before the clock is known: `early` has what they become, `moments` when.
+    """
+
+    def __init__(
+        self, alarm: Alarm, maker: _Maker, types: Mapping[str, str], conditions: Conditions, rule: str
+    ) -> None:
+        self.alarm = alarm
+        self.rule = rule
+        self.conditions = conditions
+        self.delay = alarm_delay(alarm)
+        self.type = types[alarm.when.name] if isinstance(alarm.when, Var) else "term"
+        none = np.zeros(0, np.int64)
+        self.early = Made(none, none, none, none, ())
+        self.moments = none
+        self.maker = maker
+        self.number = maker.number
+        self.operator = maker.operator
+        self.pending: Made | None = None
+
+    def due(self) -> Integers:
+        """Return when what waits is due."""
+        return np.zeros(0, np.int64) if self.pending is None else self.pending.end
+
+    def take(self, batch: Batch) -> Made:
+        """Return the alarms that fall due, as instants; the turn is that of their step."""
+        clock = batch.clock
+        if self.delay is None:
+            set_now, due = self.early, self.moments
+        else:
+            set_now = self.maker.take(batch)
+            due = self._due(set_now.end, np.int64(self.delay))
+        step = np.where(due > set_now.end, 0, clock.step_after(set_now.turn))
+        found = Made(set_now.turn, due, due, set_now.rule, set_now.columns)
+        if self.pending is not None:
+            found, step = _below([self.pending, found]), np.concatenate([np.zeros(len(self.pending), np.int64), step])
+        waits = found.end >= clock.horizon
+        self.pending = found.take(np.flatnonzero(waits))
+        found, step = found.take(np.flatnonzero(~waits)), step[~waits]
+        fallen = Made(clock.turns(found.end, step), found.start, found.end, found.rule, found.columns)
+        return fallen.take(np.argsort(fallen.turn, kind="stable"))
+
+    def _due(self, end: Integers, moment: Integers) -> Integers:
+        return end + moment if self.alarm.kind == "after" else np.maximum(end, moment)
+
+    def foresee(self, batch: Batch) -> Integers:
+        """Find the matches of a batch that has no clock yet; return when what they set is due."""
+        rows = self.maker.matches(batch)
+        column = values_of(self.alarm.when, rows)
+        if self.type in ("int", "float"):
+            good, due = self._told(fit(column, self.type), rows)
+        else:
+            found = [self._asked(*each) for each in zip(column.values(), rows.end.tolist(), strict=True)]
+            good = np.flatnonzero([each is not None for each in found])
+            due = np.array([each for each in found if each is not None], np.int64)
+        self.early, self.moments = self.maker.made(rows.take(good)), due
+        return due
+
+    def _told(self, seconds: Column, rows: Instances) -> tuple[Integers, Integers]:
+        """Return the matches that tell a time, and when that is; report the others."""
+        moment = to_moments(seconds)
+        is_bad = np.zeros(len(rows), bool) if seconds.absent is None else seconds.absent
+        if self.alarm.kind == "after":
+            is_bad = is_bad | (moment <= 0)
+        bad, good = np.flatnonzero(is_bad), np.flatnonzero(~is_bad)
+        for row, value in zip(bad.tolist(), seconds.take(bad).values(), strict=True):
+            self._asked(value, int(rows.end[row]))
+        return good, self._due(rows.end[good], moment[good])
+
+    def _asked(self, value: Value, end: int) -> int | None:
+        """Return when an alarm is due that a match sets; None, which is reported, if never."""
+        due = self.conditions.due(self.alarm.kind, end, value, self.rule)
+        if due is not None and abs(due) >= LONGEST:
+            _refuse_far()
+        return due
+
+
+def to_moments(seconds: Column) -> Integers:
+    """Return seconds as microseconds; null is 0."""
+    if not len(seconds):
+        return np.zeros(0, np.int64)
+    exact = seconds.data * float(MICROSECONDS)
+    if not (np.abs(exact) < LONGEST).all():
+        _refuse_far()
+    return seconds.data * MICROSECONDS if seconds.type == "int" else np.rint(exact).astype(np.int64)
+
+
+def _refuse_far() -> NoReturn:
+    hint = "give a moment that is nearer, or push the events to an engine"
+    raise EventError(Problem("E607", "an alarm is set for a time too far away for columns", hint=hint))
+
+
+def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
+    """Give events of several kinds turns of their own, in the order of a round; return what they were."""
+    kinds = list(batch.events)
+    rank = {kind: i for i, kind in enumerate(sorted(kinds, key=lambda kind: (kind[1], kind[0])))}
+    parts = [batch.events[kind] for kind in kinds]
+    turn = np.concatenate([rows.turn for rows in parts]) if parts else np.zeros(0, np.int64)
+    start = np.concatenate([rows.start for rows in parts]) if parts else turn
+    kind_rank = np.concatenate(
+        [np.full(len(rows.turn), rank[kind]) for kind, rows in zip(kinds, parts, strict=True)] or [turn]
+    )
+    order = np.lexsort((turn, kind_rank, start, turn >> PLACE))
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    events = {}
+    low = 0
+    for kind, rows in zip(kinds, parts, strict=True):
+        high = low + len(rows.turn)
+        events[kind] = Rows(places[low:high], rows.start, rows.end, rows.columns)
+        low = high
+    return Batch(events, batch.now, batch.clock), turn[order]
+
+
+class Latest:
+    """What was made at the latest stamp, of one kind: an event is made once per atom and interval."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.types = types
+        self.made: Made | None = None
+
+    def new(self, several: Sequence[Made], turns: Turns) -> Made:
+        """Return what is new of what rules made in a batch, with turns of its own, in order.
+
+        `turns` has those of other kinds that the same matches became.
+        """
+        made = _by_cause(several)
+        count = 0
+        old = self.made
+        if old is not None and len(made) and old.end[-1] == made.end[0]:
+            count = len(old)
+            made = _below([old, made])
+        if not len(made):
+            return made
+        turn = None if count else _untied(made, turns)
+        if turn is None:
+            made = _once(made, count)
+        if len(made):
+            self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
+        if turn is not None:
+            return Made(turn, made.start, made.end, made.rule, made.columns)
+        return _placed(made.take(np.arange(count, len(made))) if count else made)
+
+
+def _by_cause(several: Sequence[Made]) -> Made:
+    """Return what several rules made, by the turn of its cause, of one turn in the order of the rules."""
+    if len(several) == 1:
+        return several[0]
+    together = _below(several)
+    return together.take(np.argsort(together.turn, kind="stable"))
+
+
+def _below(several: Sequence[Made]) -> Made:
+    turn, start, end, rule = (
+        np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start", "end", "rule")
+    )
+    return Made(
+        turn, start, end, rule, [concat(columns) for columns in zip(*(m.columns for m in several), strict=True)]
+    )
+
+
+def _untied(made: Made, turns: Turns) -> Integers | None:
+    """Return the turns of events that were made at a moment each, and none twice; None if there may be others."""
+    key = (id(made.turn), id(made.start), id(made.end))
+    if key not in turns:
+        moment = (made.turn >> PLACE) + 1
+        again = (made.end[1:] == made.end[:-1]) & (made.start[1:] <= made.start[:-1])
+        is_untied = not again.any() and bool((moment[1:] > moment[:-1]).all())
+        turns[key] = (made.turn, made.start, made.end), moment << PLACE if is_untied else None
+    return turns[key][1]
+
+
+def _once(made: Made, count: int) -> Made:
+    """Leave out repeated events; the first `count` are old, and stay."""
+    rows = _in_doubt(made.end[1:] == made.end[:-1], made.start[1:] > made.start[:-1])
+    if not len(rows):
+        return made
+    part = made.take(rows)
+    sides = [Column("int", part.start), Column("int", part.end), *part.columns]
+    first = Numbered(key_rows([sides], [len(rows)])[0]).first
+    kept = np.ones(len(made), bool)
+    kept[rows] = False
+    kept[rows[first]] = True
+    kept[:count] = True
+    return made if kept.all() else made.take(np.flatnonzero(kept))
+
+
+def _placed(made: Made) -> Made:
+    """Give events their turns: the round after their cause, in the order of (start, standard order of the atom)."""
+    moment = (made.turn >> PLACE) + 1
+    same = moment[1:] == moment[:-1]
+    if not same.any():
+        return Made(moment << PLACE, made.start, made.end, made.rule, made.columns)
+    rows = _in_doubt(same, made.start[1:] > made.start[:-1])
+    if len(rows):
+        part, order = made.take(rows), np.arange(len(made))
+        atoms = (ranks(column) for column in reversed(part.columns))
+        order[rows] = rows[np.lexsort((*atoms, part.start, moment[rows]))]
+        made = made.take(order)
+    starts = np.flatnonzero(np.concatenate([[True], ~same]))
+    place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
+    return Made((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
+
+
+def _in_doubt(same: Flags, rises: Flags) -> Integers:
+    """Return the rows of runs in which something does not rise; `same` tells of the second row on who goes on a run.
+
+    >>> _in_doubt(np.array([True, False, True, True]), np.array([True, True, False, True])).tolist()
+    [2, 3, 4]
+    """
+    doubtful = np.flatnonzero(same & ~rises)
+    if not len(doubtful):
+        return doubtful
+    run = np.concatenate([[0], np.cumsum(~same)])
+    marked = np.zeros(run[-1] + 1, bool)
+    marked[run[doubtful]] = True
+    return np.flatnonzero(marked[run])

@@ -1,0 +1,88 @@
+"""Batches of rows: end points of all, and the events among them by kind; cut, put together, put in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.data.columns import Column, Integers, concat
+
+Kind: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """Events of one kind in a batch: their rows in the batch, and their attributes."""
+
+    rows: Any
+    columns: Sequence[Column]
+
+    def values(self) -> list[tuple[Any, ...]]:
+        """Return the attributes, event by event."""
+        return list(zip(*(c.values() for c in self.columns), strict=True)) or [()] * len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A batch of rows: end points of all, and the events by kind. Rows without an event only let time pass."""
+
+    start: Any
+    end: Any
+    events: Mapping[Kind, Received]
+
+
+NO_ROWS = Input(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
+
+
+def cut(batch: Input, low: int, high: int) -> Input:
+    """Return a stretch of a batch."""
+    events = {}
+    for kind, received in batch.events.items():
+        a, b = np.searchsorted(received.rows, (low, high))
+        part = np.arange(a, b)
+        events[kind] = Received(received.rows[a:b] - low, [column.take(part) for column in received.columns])
+    return Input(batch.start[low:high], batch.end[low:high], events)
+
+
+def arrange(batch: Input, rows: Integers) -> Input:
+    """Return some rows of a batch, in the order in which they are named."""
+    places = np.full(len(batch.end), -1)
+    places[rows] = np.arange(len(rows))
+    events = {}
+    for kind, received in batch.events.items():
+        mine = places[received.rows]
+        kept = np.flatnonzero(mine >= 0)
+        kept = kept[np.argsort(mine[kept])]
+        events[kind] = Received(mine[kept], [column.take(kept) for column in received.columns])
+    return Input(batch.start[rows], batch.end[rows], events)
+
+
+def below(parts: Sequence[Input]) -> Input:
+    """Return batches one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    several: dict[Kind, list[tuple[int, Received]]] = {}
+    first = 0
+    for part in parts:
+        for kind, received in part.events.items():
+            several.setdefault(kind, []).append((first, received))
+        first += len(part.end)
+    events = {}
+    for kind, found in several.items():
+        columns = [concat(same) for same in zip(*(received.columns for _, received in found), strict=True)]
+        events[kind] = Received(np.concatenate([received.rows + low for low, received in found]), columns)
+    return Input(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), events)
+
+
+def listed(batch: Input, kinds: Sequence[Kind]) -> list[tuple[int, Kind, tuple[Any, ...]]]:
+    """Return the events of some kinds one by one: row, kind, attributes."""
+    found = []
+    for kind in kinds:
+        received = batch.events.get(kind)
+        if received is not None:
+            found += [(row, kind, args) for row, args in zip(received.rows.tolist(), received.values(), strict=True)]
+    found.sort(key=lambda row: row[0])
+    return found

@@ -1,0 +1,181 @@
+"""The instances of a plan's nodes as rows over columns.
+
+An instance keeps its turn (the place of the event that completed it in the order of arrival) and its end points; its
+payload stays in the columns it came from until somebody asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import overload
+
+import numpy as np
+
+from etalis.columnar.data.columns import Column, Integers, at, at_either, concat, from_values, shrink, unify
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Columns that have always gone together, and the rows of them that instances refer to; None: all, in order."""
+
+    columns: Mapping[str, Column]
+    rows: Integers | None = None
+
+    def take(self, rows: Integers) -> Block:
+        """Return the block for some of the instances."""
+        return Block(self.columns, rows if self.rows is None else at(self.rows, rows))
+
+    def without(self, names: Iterable[str]) -> Block:
+        """Return the block without some of its columns."""
+        gone = set(names)
+        return Block({name: column for name, column in self.columns.items() if name not in gone}, self.rows)
+
+    def column(self, name: str) -> Column:
+        """Return a column, row by row of the instances."""
+        column = self.columns[name]
+        return column if self.rows is None else column.take(self.rows)
+
+
+class Picked(Sequence[Column]):
+    """Some rows of whole columns; a column is gathered when it is asked for."""
+
+    def __init__(self, whole: Sequence[Column], rows: Integers) -> None:
+        self.whole = whole
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    @overload
+    def __getitem__(self, place: int) -> Column: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Column]: ...
+    def __getitem__(self, place: int | slice) -> Column | Sequence[Column]:
+        """Return a column, or several, for these rows."""
+        if isinstance(place, slice):
+            return [column.take(self.rows).filled() for column in self.whole[place]]
+        return self.whole[place].take(self.rows).filled()
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """Two blocks below each other, which stay where they are, and the rows of both that instances refer to."""
+
+    above: Block
+    below: Block
+    rows: Integers | None = None
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns of the lower block; those of the upper one have the same names."""
+        return self.below.columns
+
+    def take(self, rows: Integers) -> Stacked:
+        """Return the block for some of the instances."""
+        return Stacked(self.above, self.below, rows if self.rows is None else at(self.rows, rows))
+
+    def without(self, names: Iterable[str]) -> Stacked:
+        """Return the block without some of its columns."""
+        return Stacked(self.above, self.below.without(names), self.rows)
+
+    def column(self, name: str) -> Column:
+        """Return a column, row by row of the instances."""
+        above, below = self.above.columns[name], self.below.columns[name]
+        apart = above.type != below.type or above.absent is not None or below.absent is not None
+        if self.rows is None or apart or not len(below):
+            whole = concat([above, self.below.column(name)])
+            return whole if self.rows is None else whole.take(self.rows)
+        texts, (high, low) = None, (above.data, below.data)
+        if above.type == "string":
+            (high, low), texts = unify([above, below])
+        return Column(above.type, at_either(high, low, self.below.rows, self.rows), texts)
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Matches of a node, in order of arrival; a column that was asked for is kept, since several may read it."""
+
+    turn: Integers
+    start: Integers
+    end: Integers
+    blocks: tuple[Block | Stacked, ...] = ()
+    gathered: dict[str, Column] = field(default_factory=dict, compare=False)
+
+    @staticmethod
+    def of(turn: Integers, start: Integers, end: Integers, columns: Mapping[str, Column]) -> Instances:
+        """Return instances over columns of their own."""
+        return Instances(turn, start, end, (Block(columns),))
+
+    def __len__(self) -> int:
+        return len(self.turn)
+
+    def column(self, name: str) -> Column:
+        """Return the values of a variable."""
+        if name not in self.gathered:
+            self.gathered[name] = next(block for block in self.blocks if name in block.columns).column(name)
+        return self.gathered[name]
+
+    def take(self, rows: Integers) -> Instances:
+        """Return some of the instances."""
+        blocks = tuple(block.take(rows) for block in self.blocks)
+        start = at(self.start, rows)
+        return Instances(at(self.turn, rows), start, start if self.end is self.start else at(self.end, rows), blocks)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Instances:
+        """Return the instances with more columns, which hide those of the same names."""
+        kept = (block.without(columns) for block in self.blocks)
+        return Instances(self.turn, self.start, self.end, (*kept, Block(columns)))
+
+    def only(self, names: Iterable[str]) -> Instances:
+        """Return the instances with some of their columns, each gathered for itself: what is kept for later."""
+        columns = {name: shrink(self.column(name)) for name in names}
+        return Instances(self.turn, self.start, self.end, (Block(columns),))
+
+
+def nothing(types: Mapping[str, str]) -> Instances:
+    """Return no instances, of variables of some types."""
+    none = np.zeros(0, np.int64)
+    return Instances(none, none, none, (Block({name: from_values((), kind) for name, kind in types.items()}),))
+
+
+def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[Block | Stacked, ...]:
+    """Return the columns of old instances and new ones below each other, without moving them."""
+    if not len(old):
+        return new.blocks
+    if not len(new):
+        return old.blocks
+    blocks: list[Block | Stacked] = []
+    left = dict.fromkeys(names)
+    for block in new.blocks:
+        mine = [name for name in left if name in block.columns]
+        for name in mine:
+            del left[name]
+        if isinstance(block, Block):
+            below = Block({name: block.columns[name] for name in mine}, block.rows)
+        else:
+            below = Block({name: new.column(name) for name in mine})
+        rows = _rows_of(below, old)
+        if rows is not None:
+            blocks.append(Block(below.columns, np.concatenate([rows, below.rows])))
+        else:
+            blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below))
+    return tuple(blocks)
+
+
+def _rows_of(block: Block, instances: Instances) -> Integers | None:
+    """Return the rows of the very columns of a block that other instances refer to, if they do."""
+    for other in instances.blocks if block.rows is not None else ():
+        if isinstance(other, Block) and all(other.columns.get(v) is column for v, column in block.columns.items()):
+            return other.rows
+    return None
+
+
+def stack(parts: Sequence[Instances], names: Sequence[str]) -> Instances:
+    """Return several instances below each other, with some of their columns."""
+    filled = [part for part in parts if len(part)] or list(parts[-1:])
+    if len(filled) == 1:
+        return filled[0]
+    columns = {name: concat([part.column(name) for part in filled]) for name in names}
+    turn, start, end = (np.concatenate([getattr(part, name) for part in filled]) for name in ("turn", "start", "end"))
+    return Instances(turn, start, end, (Block(columns),))

@@ -1,0 +1,255 @@
+"""Aggregates over batches: since each opener, or over the last elements of a group (readings 20-22 and 42-44).
+
+An aggregate with an opener is a join of openers and elements that consumes nothing; every pair folds its element into
+what its opener has reached in the element's group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from etalis.columnar.data.columns import Column, Integers, concat, constant, fit, from_values
+from etalis.columnar.data.flat import type_of
+from etalis.columnar.data.instances import Block, Instances
+from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests, equal_values, in_turn
+from etalis.columnar.operators.join import Join
+from etalis.columnar.operators.terms import match_terms, values_of, with_nulls
+from etalis.columnar.operators.totals import VALUE, Aggregate, Running, Sliding
+from etalis.language.syntax import Const, Term, Var
+from etalis.plan import algebra as p
+from etalis.plan.binarize import term_variables
+from etalis.temporal.aggregate import FOLDS, explain_no_value
+from etalis.temporal.policy import POLICIES
+from etalis.temporal.relation import RELATIONS
+
+OPENER = "$opener"
+
+
+class Elements(Operator):
+    """The elements of an aggregate that have a value to fold: their groups, and the value by a name of its own."""
+
+    def __init__(
+        self, operator: Operator, groups: Sequence[str], aggregate: Aggregate, value: Term | None,
+        fail: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self.operator = operator
+        self.groups = groups
+        self.aggregate = aggregate
+        self.value = value
+        self.fail = fail
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the elements of a batch; report those that have no number where one is needed."""
+        rows = self.operator.take(batch)
+        columns = {v: rows.column(v) for v in self.groups}
+        if self.value is None:
+            return _over(rows, columns)
+        names = term_variables(self.value)
+        value = values_of(self.value, rows.with_columns({v: with_nulls(rows.column(v)) for v in names}))
+        found = _over(rows, columns)
+        if FOLDS[self.aggregate.name].numeric:
+            value = fit(value, self.aggregate.type or "term")
+            if _has_others(value):
+                counted = self._countable(value)
+                found, value = found.take(counted), value.take(counted).filled()
+        if self.aggregate.is_of_objects:
+            value = from_values(self.aggregate.elements(value.values()), "term")
+        return found.with_columns({VALUE: value})
+
+    def _countable(self, value: Column) -> Integers:
+        if value.type == "term":
+            counted = np.array([isinstance(x, int | float) for x in value.values()], bool)
+        else:
+            counted = np.zeros(len(value), bool) if value.absent is None else ~value.absent
+        for each in value.take(np.flatnonzero(~counted)).values():
+            self.fail(f"{self.aggregate.name} of {each!r}, which is not a number")
+        return np.flatnonzero(counted)
+
+    def with_value(self, rows: Instances, value: Column) -> tuple[Instances, Column]:
+        """Return the matches whose aggregate has come to a value; report the others."""
+        if not FOLDS[self.aggregate.name].numeric or value.type not in ("float", "term"):
+            return rows, value
+        is_none = np.isnan(value.data) if value.type == "float" else np.array([x != x for x in value.data], bool)
+        if not is_none.any():
+            return rows, value
+        for _ in range(np.count_nonzero(is_none)):
+            self.fail(explain_no_value(self.aggregate.name))
+        kept = np.flatnonzero(~is_none)
+        return rows.take(kept), value.take(kept)
+
+
+def _has_others(value: Column) -> bool:
+    return value.type in ("string", "term") or value.absent is not None
+
+
+def _over(rows: Instances, columns: Mapping[str, Column]) -> Instances:
+    return Instances.of(rows.turn, rows.start, rows.end, columns)
+
+
+class Outcome:
+    """What becomes of an aggregate's value: it is bound, or must equal what is; then come the node's tests."""
+
+    def __init__(self, node: p.Fold, tests: Tests) -> None:
+        self.result = node.result
+        self.outcome = Filtering(node.tests, tests)
+
+    def passing(self, batch: Batch, rows: Instances, value: Column) -> Instances:
+        """Return the matches that stand."""
+        match self.result:
+            case Var(name=name) if name.startswith("_#"):
+                pass
+            case Var(name=name) if any(name in block.columns for block in rows.blocks):
+                rows = rows.take(np.flatnonzero(equal_values(value, rows.column(name))))
+            case Var(name=name):
+                rows = rows.with_columns({name: value})
+            case Const(value=constant_value):
+                rows = rows.take(np.flatnonzero(equal_values(value, constant(constant_value, len(rows)))))
+            case term:
+                known = {v: rows.column(v) for v in _named(term) if any(v in block.columns for block in rows.blocks)}
+                kept, bound = match_terms([(term, value)], known, _named(term))
+                rows = rows.take(kept).with_columns(bound)
+        return self.outcome.passing(batch, rows)
+
+
+def _named(term: Term) -> list[str]:
+    return [name for name in term_variables(term) if not name.startswith("_#")]
+
+
+class Slider(Operator):
+    """An aggregate without opener: one match at every element, on the hull of those it is taken over."""
+
+    def __init__(
+        self, node: p.Fold, elements: Elements, aggregate: Aggregate, outcome: Outcome, types: Mapping[str, str]
+    ) -> None:
+        self.elements = elements
+        self.outcome = outcome
+        keys = {v: types[v] for v in node.groups}
+        is_bounded = node.within is not None or node.last is not None
+        self.total = Sliding(aggregate, keys, node.within, node.last) if is_bounded else Running(aggregate, keys)
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the value at every element of a batch."""
+        rows = self.elements.take(batch)
+        if isinstance(self.total, Sliding):
+            chosen, value, least = self.total.take(rows, batch.now)
+            rows = rows.take(chosen)
+        else:
+            value, least = self.total.take(rows)
+        return self.outcome.passing(batch, *self.elements.with_value(_visible(rows, least), value))
+
+
+def _visible(rows: Instances, start: Integers) -> Instances:
+    """Return instances from a start on without what others must not see of them."""
+    blocks = tuple(Block({n: c for n, c in b.columns.items() if n != VALUE}, b.rows) for b in rows.blocks)
+    return Instances(rows.turn, start, rows.end, blocks)
+
+
+class Openers(Operator):
+    """Openers, numbered in order of arrival; `latest` are those of the latest batch."""
+
+    def __init__(self, operator: Operator, exports: Sequence[str]) -> None:
+        self.operator = operator
+        self.exports = exports
+        self.number = 0
+        self.latest: Instances | None = None
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the openers of a batch."""
+        rows = self.operator.take(batch)
+        numbers = self.number + np.arange(len(rows))
+        self.number += len(rows)
+        self.latest = rows
+        return rows.with_columns({OPENER: Column("int", numbers)})
+
+    def starting(self, names: Sequence[str]) -> Instances:
+        """Return the latest openers as matches of the aggregate."""
+        rows = self.latest
+        assert rows is not None
+        first = rows.column("$first") if "$first" in self.exports else Column("int", rows.end)
+        last = rows.column("$last") if "$last" in self.exports else Column("int", rows.start)
+        return rows.with_columns({"$first": first, "$last": last}).only(names)
+
+
+class Folder(Operator):
+    """An aggregate since each opener: one match per opener and element, and one at the opener where it has a value."""
+
+    def __init__(
+        self, node: p.Fold, openers: Openers, elements: Elements, aggregate: Aggregate, outcome: Outcome,
+        types: Mapping[str, str],
+    ) -> None:  # fmt: skip
+        assert node.opener is not None
+        self.openers = openers
+        self.elements = elements
+        self.outcome = outcome
+        self.has_start = FOLDS[node.kind].at_opener and node.at_opener <= set(node.opener.exports)
+        self.names = (*needed_columns(node), "$first", "$last")
+        self.join = _pairing(node, (openers, elements), aggregate, types)
+        own = {v: types[v] for v in node.groups if v not in node.opener.exports}
+        self.running = Running(aggregate, {OPENER: "int", **own})
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the values that openers start with, and those they reach in a batch."""
+        pairs = self.join.take(batch)
+        start = pairs.column("$last").data
+        value, least = self.running.take(Instances(pairs.turn, start, pairs.end, pairs.blocks))
+        waiting = self.join.waiting[0].column(OPENER).data
+        self.running.keep(np.isin(self.running.elements.column(OPENER).data, waiting))
+        rows = pairs.with_columns({"$last": Column("int", least)}).only(self.names)
+        rows, value = self.elements.with_value(rows, value)
+        if self.has_start and self.openers.latest:
+            opened = self.openers.starting(self.names)
+            order, rows = in_turn(opened, rows, self.names)
+            value = concat([constant(0, len(opened)), value]).take(order)
+        return self.outcome.passing(batch, rows, value)
+
+
+def needed_columns(node: p.Fold) -> tuple[str, ...]:
+    """Return the variables of openers and groups that somebody reads of an aggregate's matches."""
+    read = {*node.exports, *term_variables(node.result)}
+    for test in node.tests:
+        match test:
+            case p.Goal(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
+                read.update(names)
+            case _:
+                pass
+    bound = dict.fromkeys((*(() if node.opener is None else node.opener.exports), *node.groups))
+    return tuple(v for v in bound if v in read and v[0] != "$")
+
+
+def _pairing(node: p.Fold, inputs: tuple[Operator, Operator], aggregate: Aggregate, types: Mapping[str, str]) -> Join:
+    """Return the join of openers and elements: by their common groups, within the window, nothing consumed."""
+    assert node.opener is not None
+    own = {} if aggregate.type is None else {VALUE: aggregate.type}
+    left = replace(node.opener, exports=(*node.opener.exports, OPENER))
+    right = replace(node.element, exports=(*node.groups, *own))
+    windows = tuple(test for test in node.tests if isinstance(test, p.Window))
+    exports = (*left.exports, *right.exports, "$first", "$last")
+    pair = p.Join(RELATIONS["seq"], POLICIES["unrestricted"], left, right, windows, exports)
+    return Join(pair, inputs, {**types, **own}, ([], []), [], Tests(()))
+
+
+def build_fold(
+    node: p.Fold, inputs: Sequence[Operator], types: Mapping[str, str], opened: Mapping[str, str], tests: Tests,
+    fail: Callable[[str], None],
+) -> Operator:  # fmt: skip
+    """Return the operator of an aggregate; its inputs are the opener, if there is one, and the element.
+
+    `types` are those of the variables of elements and results, `opened` those of openers.
+    """
+    match node.value:
+        case Var(name=name) if node.kind != "list":
+            kind = types[name]
+        case Const(value=value) if node.kind != "list":
+            kind = type_of(value)
+        case _:
+            kind = "term"
+    aggregate = Aggregate(node.kind, kind if FOLDS[node.kind].has_value else None)
+    elements = Elements(inputs[-1], node.groups, aggregate, node.value if aggregate.type else None, fail)
+    outcome = Outcome(node, tests)
+    if node.opener is None:
+        return Slider(node, elements, aggregate, outcome, types)
+    openers = Openers(inputs[0], node.opener.exports)
+    return Folder(node, openers, elements, aggregate, outcome, {**types, **opened})

@@ -1,0 +1,356 @@
+"""The plan's nodes over batches: each turns what its inputs brought in a batch into instances of its own.
+
+What waits between batches is kept as columns of its own. Law: the instances of a node over a stream do not depend on
+where the batches are cut, since kernels take instances by turn and nothing looks ahead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.conditions.judge import Judge
+from etalis.columnar.data.columns import Column, Flags, Integers, at_either, constant, from_values, key_rows, nulls
+from etalis.columnar.data.instances import Block, Instances, Picked, nothing, stack, stack_blocks
+from etalis.columnar.kernels.buffers import Blockers, Numbered, merge
+from etalis.columnar.operators.terms import is_compound, match_terms
+from etalis.columnar.schedule import Clock
+from etalis.language.syntax import Const, Var
+from etalis.plan import algebra as p
+from etalis.plan.retention import window_of
+from etalis.runtime.operators.blockers import LooseBlockers
+
+Kind: TypeAlias = tuple[str, int]
+# of events that were made, by the identity of the arrays they were made with, which are kept beside
+Turns: TypeAlias = dict[tuple[int, int, int], tuple[tuple[Integers, ...], Integers | None]]
+_ALWAYS = -(1 << 62)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The events of one kind in a batch: their turns, end points and attributes."""
+
+    turn: Integers
+    start: Integers
+    end: Integers
+    columns: Sequence[Column]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What has arrived: events by kind, those that rules make being added, the latest end so far, and the order."""
+
+    events: dict[Kind, Rows]
+    now: int
+    clock: Clock
+    turns: Turns = field(default_factory=dict)
+
+
+class Operator(ABC):
+    """A node with what it keeps between batches."""
+
+    @abstractmethod
+    def take(self, batch: Batch) -> Instances:
+        """Return the instances that a batch completes."""
+
+
+class Source(Operator):
+    """Events of one kind whose attributes match."""
+
+    def __init__(self, node: p.Source, types: Mapping[str, str]) -> None:
+        self.kind = (node.name, len(node.args))
+        self.args = node.args
+        self.types = types
+        self.terms = {place: arg for place, arg in enumerate(node.args) if is_compound(arg)}
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the events of this batch that match."""
+        rows = batch.events.get(self.kind)
+        if rows is None:
+            return nothing(self.types)
+        named: dict[str, int] = {}
+        kept: Flags | None = None
+        for place, arg in enumerate(self.args):
+            match arg:
+                case Var(name=name) if name not in named:
+                    named[name] = place
+                    continue
+                case Var(name=name):
+                    other = rows.columns[named[name]]
+                case Const(value=value):
+                    other = constant(value, len(rows.turn))
+                case _:
+                    continue  # terms come last, when all other variables have a value
+            fits = equal_values(rows.columns[place], other)
+            kept = fits if kept is None else kept & fits
+        columns, at = rows.columns, None
+        if isinstance(rows.columns, Picked):
+            columns, at = rows.columns.whole, rows.columns.rows
+        block = Block({name: columns[place] for name, place in named.items()}, at)
+        found = Instances(rows.turn, rows.start, rows.end, (block,))
+        rest = np.arange(len(found)) if kept is None else np.flatnonzero(kept)
+        if not self.terms:
+            return found if kept is None else found.take(rest)
+        found = found.take(rest)
+        pairs = [(term, rows.columns[place].take(rest)) for place, term in self.terms.items()]
+        alike, bound = match_terms(pairs, {name: found.column(name) for name in named}, self.types)
+        return found.take(alike).with_columns(bound)
+
+
+def equal_values(a: Column, b: Column) -> Flags:
+    """Tell where two columns have equal values."""
+    x, y = key_rows([[a], [b]], [len(a), len(b)])
+    return (x == y).all(axis=1)
+
+
+class Tests:
+    """The tests of a node on its matches; absences keep their blockers between batches."""
+
+    def __init__(self, tests: Iterable[Judge | Absence | Agreement]) -> None:
+        self.tests = tuple(tests)
+
+    def __bool__(self) -> bool:
+        return bool(self.tests)
+
+    def take(self, batch: Batch) -> None:
+        """Let every absence see what may block."""
+        for test in self.tests:
+            if isinstance(test, Absence):
+                test.take(batch)
+
+    def passing(self, rows: Instances) -> tuple[Integers, Instances]:
+        """Return which matches pass all tests, once per solution, and these with what the tests bind."""
+        chosen = np.arange(len(rows))
+        for test in self.tests:
+            kept = None
+            if isinstance(test, Judge) and test.multiplies:
+                kept, bound = test.solutions(rows)
+            else:
+                passes, bound = test.passing(rows)
+                if not passes.all():
+                    kept = np.flatnonzero(passes)
+            if kept is not None:
+                chosen, rows = chosen[kept], rows.take(kept)
+            if bound:
+                rows = rows.with_columns(bound)
+        return chosen, rows
+
+
+class Absence:
+    """No match of a negated pattern where its kind says, looked up by the variables it shares."""
+
+    def __init__(
+        self, test: p.Absent, operator: Operator, types: Mapping[str, str], keep: int | None, *, is_loose: bool = False
+    ) -> None:
+        self.is_loose = is_loose  # whether a variable that it shares may be unbound
+        self.test = test
+        self.operator = operator
+        self.keep = keep
+        self.joined = list(test.joined)
+        self.blockers = nothing({v: types[v] for v in self.joined})
+
+    def take(self, batch: Batch) -> None:
+        """Note what has occurred."""
+        found = self.operator.take(batch)
+        if len(found):
+            self.blockers = stack([self.blockers, found.only(self.joined)], self.joined)
+
+    def limit(self, batch: Batch, rows: Instances, limit: Integers) -> None:
+        """Lower the limit of each left side to the end of what occurred first after it; nothing is noted."""
+        found = self.operator.take(batch)
+        if len(found) and len(rows):
+            mine, asked = self.keys(found, rows)
+            Blockers(mine, found.start, found.end).lower(limit, asked, rows.end)
+
+    def keys(self, *sides: Instances) -> list[Any]:
+        """Return the shared values of sides, as rows of numbers that can be compared."""
+        return key_rows([[side.column(v) for v in self.joined] for side in sides], list(map(len, sides)))
+
+    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
+        """Tell which matches nothing blocks."""
+        if not len(self.blockers):
+            return np.ones(len(rows), bool), {}
+        low, high = self._bounds(rows)
+        if self.is_loose:
+            return self._loosely(rows, low.tolist(), high.tolist()), {}
+        mine, asked = self.keys(self.blockers, rows)
+        return ~Blockers(mine, self.blockers.start, self.blockers.end).hit(asked, low, high), {}
+
+    def _loosely(self, rows: Instances, low: list[int], high: list[int]) -> Flags:
+        """Tell which matches nothing blocks, where what is unbound agrees with everything."""
+        noted, given = ([side.column(v).values() for v in self.joined] for side in (self.blockers, rows))
+        known = LooseBlockers(None)
+        times = self.blockers.start.tolist(), self.blockers.end.tolist()
+        known.items.extend(zip(zip(*noted, strict=True), *times, strict=True))
+        questions = zip(zip(*given, strict=True), low, high, strict=True)
+        return np.array([not known.hit(*question) for question in questions], bool)
+
+    def _bounds(self, rows: Instances) -> tuple[Integers, Integers]:
+        match self.test.kind, self.test.window:
+            case "gap", _:
+                return rows.column("$first").data, rows.column("$last").data
+            case "inside", _:
+                return rows.start, rows.end
+            case _, None:
+                return np.full(len(rows), _ALWAYS), rows.end
+            case _, window:
+                return rows.end - window - 1, rows.end
+
+    def forget(self, now: int) -> None:
+        """Drop what can block nothing any more."""
+        if not len(self.blockers):
+            return
+        if self.keep is not None:
+            kept = np.flatnonzero(self.blockers.end >= now - self.keep)
+        elif self.test.kind == "before":
+            kept = Numbered(self.keys(self.blockers)[0]).first
+        else:
+            return
+        if len(kept) < len(self.blockers):
+            self.blockers = self.blockers.take(kept).only(self.joined)
+
+
+class Agreement:
+    """Variables that both sides of a join have, one perhaps unbound: bound on both sides, they are equal."""
+
+    def __init__(self, types: Mapping[str, str]) -> None:
+        self.types = types
+
+    def beside(self, pairs: Instances, right: Instances) -> Instances:
+        """Return pairs with what their right sides have bound by other names."""
+        return pairs.with_columns({f"${v}": right.column(v) for v in self.types})
+
+    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
+        """Tell which pairs agree, and what either side has bound."""
+        passes = np.ones(len(rows), bool)
+        pairs = {}
+        for name in self.types:
+            both = list(zip(rows.column(name).values(), rows.column(f"${name}").values(), strict=True))
+            passes &= np.array([x is None or y is None or x == y for x, y in both], bool)
+            pairs[name] = both
+        agreed = np.flatnonzero(passes).tolist()  # of the others, one side may have a value of another type
+        bound = {v: [y if x is None else x for x, y in (both[i] for i in agreed)] for v, both in pairs.items()}
+        return passes, {name: from_values(bound[name], kind) for name, kind in self.types.items()}
+
+
+class Filtering:
+    """The window and the tests of a node, on matches that are complete."""
+
+    def __init__(self, given: Sequence[p.Test], tests: Tests) -> None:
+        self.window = window_of(given)
+        self.tests = tests
+
+    def passing(self, batch: Batch, rows: Instances) -> Instances:
+        """Return what passes."""
+        self.tests.take(batch)
+        if self.window is not None:
+            rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
+        _, rows = self.tests.passing(rows)
+        for test in self.tests.tests:
+            if isinstance(test, Absence):
+                test.forget(batch.now)
+        return rows
+
+
+class Filter(Operator):
+    """The matches of a child that pass the tests."""
+
+    def __init__(self, outcome: Filtering, child: Operator) -> None:
+        self.outcome = outcome
+        self.child = child
+        self.tests = outcome.tests
+
+    def take(self, batch: Batch) -> Instances:
+        """Return what passes."""
+        return self.outcome.passing(batch, self.child.take(batch))
+
+
+class Union(Operator):
+    """Whatever any branch matches, by turn; what one event matches in several ways, with equal bindings, once.
+
+    Variables that a branch does not bind are null, if only heads read them, or else None.
+    """
+
+    def __init__(
+        self, node: p.Union, branches: Sequence[Operator], types: Mapping[str, str], *, is_vague: bool
+    ) -> None:
+        self.branches = branches
+        self.is_vague = is_vague
+        self.exports = node.exports
+        self.doubles = find_doubles(node)
+        self.unbound = [{v: types[v] for v in node.exports if v not in b.exports} for b in node.branches]
+
+    def take(self, batch: Batch) -> Instances:
+        """Return the matches of all branches in order."""
+        parts = [branch.take(batch) for branch in self.branches]
+        for place, missing in enumerate(self.unbound):
+            if missing:
+                parts[place] = parts[place].with_columns(self._unbound(missing, len(parts[place])))
+        filled = [place for place, part in enumerate(parts) if len(part)]
+        if not filled or (len(filled) < 2 and not self.doubles[filled[0]]):
+            return parts[filled[0]] if filled else parts[0]
+        if len(filled) == 2:
+            order, together = in_turn(parts[filled[0]], parts[filled[1]], self.exports)
+        else:
+            stacked = stack([parts[place] for place in filled], self.exports)
+            order = np.argsort(stacked.turn, kind="stable")
+            together = stacked.take(order)
+        if any(self.doubles[place] for place in filled):
+            doubles = np.concatenate([np.full(len(parts[place]), self.doubles[place]) for place in filled])
+            together = together.take(np.flatnonzero(self._once(together, doubles[order])))
+        return together
+
+    def _unbound(self, types: Mapping[str, str], count: int) -> dict[str, Column]:
+        if self.is_vague:
+            return dict.fromkeys(types, Column("term", np.full(count, None, object)))
+        return {name: nulls(kind, count) for name, kind in types.items()}
+
+    def _once(self, rows: Instances, doubles: Flags) -> Flags:
+        """Tell which matches are not those of an event that has matched with the same bindings."""
+        asked = np.flatnonzero(doubles)
+        some = rows.take(asked)
+        sides = [Column("int", some.turn), *(some.column(v) for v in self.exports if v[0] != "$")]
+        doubles[asked[Numbered(key_rows([sides], [len(asked)])[0]).first]] = False
+        return ~doubles
+
+
+def in_turn(a: Instances, b: Instances, names: Sequence[str]) -> tuple[Integers, Instances]:
+    """Return two sorted lots of instances as one, and the order that merges them; columns stay where they are."""
+    order, turn = merge(a.turn, b.turn)
+    blocks = tuple(block.take(order) for block in stack_blocks(a, b, names))
+    start = at_either(a.start, b.start, None, order)
+    lasts = a.start is not a.end or b.start is not b.end
+    return order, Instances(turn, start, at_either(a.end, b.end, None, order) if lasts else start, blocks)
+
+
+def find_doubles(node: p.Union) -> list[bool]:
+    """Tell of each branch whether an event that it matches may match again, there or in another one."""
+    kinds = [single_kinds(branch) for branch in node.branches]
+    several = Counter(kind for some in kinds for kind in some)
+    again = [_multiplies(branch) for branch in node.branches]
+    return [any(more or several[kind] > 1 for kind in some) for some, more in zip(kinds, again, strict=True)]
+
+
+def _multiplies(node: p.Node) -> bool:
+    """Tell whether a single event may give several matches."""
+    if any(isinstance(test, p.Goal) and test.kind == "event_multiply" for test in p.tests(node)):
+        return True
+    return isinstance(node, p.Filter | p.Union) and any(map(_multiplies, p.children(node)))
+
+
+def single_kinds(node: p.Node) -> set[Kind]:
+    """Return the kinds of event that a part matches as single events, perhaps under conditions."""
+    match node:
+        case p.Source(name=name, args=args):
+            return {(name, len(args))}
+        case p.Filter(child=child):
+            return single_kinds(child)
+        case p.Union(branches=branches):
+            return set().union(*map(single_kinds, branches))
+        case _:
+            return set()

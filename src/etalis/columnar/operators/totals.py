@@ -1,0 +1,273 @@
+"""What aggregates have reached, by group: over everything so far, or over a window of the last elements.
+
+Sums of integers are exact: where 64 bits might not hold them they are taken in two halves and put together as Python's
+integers. Least and greatest follow the standard order. What is kept between batches are elements: those in the windows,
+or for everything so far one per group (of `distinct` one per value) that stands for all before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.data import objects
+from etalis.columnar.data.columns import FLAT, Column, Integers, from_values, key_rows, ranks
+from etalis.columnar.data.instances import Instances, nothing, stack
+from etalis.columnar.kernels import aggregate as k
+from etalis.columnar.kernels.buffers import Numbered
+from etalis.logic.terms.term import Value
+from etalis.temporal.aggregate import FOLDS, add, divide
+
+_SAFE = float(1 << 62)
+_EXACT = 1 << 53  # floats hold every integer up to here
+_HALF = 32
+_LATEST = (1 << 63) - 1
+_KINDS = {
+    "count": k.COUNT, "min": k.LEAST, "max": k.GREATEST, "first": k.FIRST, "last": k.LAST, "distinct": k.DISTINCT,
+}  # fmt: skip
+_BY_ROW = frozenset({k.LEAST, k.GREATEST, k.FIRST, k.LAST})
+_NO_INTEGERS, _NO_REALS, _NO_FLAGS = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
+VALUE, WEIGHT = "$value", "$weight"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a kernel found, row by row: how many elements, their earliest start, the value as an integer or float."""
+
+    count: Integers
+    least: Integers
+    number: Any
+    total: Any
+
+    @staticmethod
+    def room(count: int) -> Answers:
+        """Return room for the answers of so many rows."""
+        zero = np.zeros(count, np.int64)
+        return Answers(zero, zero.copy(), zero.copy(), np.zeros(count))
+
+    @staticmethod
+    def of(count: Integers, least: Integers, number: Any) -> Answers:
+        """Return what was found without a kernel."""
+        return Answers(count, least, number, np.zeros(len(count)))
+
+    def take(self, rows: Any) -> Answers:
+        """Return the answers of some rows."""
+        return Answers(self.count[rows], self.least[rows], self.number[rows], self.total[rows])
+
+
+Loop: TypeAlias = Callable[[int, Integers, Any], Answers]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One kind of aggregate over values of one type (None: it has no values)."""
+
+    name: str
+    type: str | None
+
+    @property
+    def kind(self) -> int:
+        """The number that kernels know it by."""
+        return _KINDS.get(self.name, k.TOTAL if self.type == "float" else k.SUM)
+
+    @property
+    def is_of_objects(self) -> bool:
+        """Whether values are put together as objects."""
+        return self.name == "list" or (FOLDS[self.name].numeric and self.type not in FLAT)
+
+    def folds_objects(self, value: Column) -> bool:
+        """Tell whether values are put together as objects; integers are, where one is longer than a column's."""
+        return self.is_of_objects or (FOLDS[self.name].numeric and value.type == "term")
+
+    def add(self, total: Any, value: Any) -> Any:
+        """Put an object to those before it."""
+        return total + value if self.name == "list" else add(total, value)
+
+    def elements(self, values: Sequence[Value]) -> Sequence[Value]:
+        """Return values as objects are folded: what becomes a list as lists of one, numbers as sums of one."""
+        if not self.is_of_objects:
+            return values
+        return [(value,) if self.name == "list" else add(0, value) for value in values]
+
+    def fold(self, value: Column | None, group: Integers, loop: Loop) -> Answers:
+        """Let a kernel run over values: it takes a kind, integers and floats."""
+        kind = self.kind
+        if value is None or kind in (k.COUNT, k.FIRST, k.LAST):
+            return loop(kind, _NO_INTEGERS, _NO_REALS)
+        if kind == k.DISTINCT:
+            return loop(kind, _pairs(group, value).group, _NO_REALS)
+        if kind == k.TOTAL:
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # infinities are values, and what is no number is reported
+                return loop(kind, _NO_INTEGERS, value.data)
+        if kind != k.SUM:
+            return loop(kind, ranks(value), _NO_REALS)
+        if np.abs(value.data.astype(np.float64)).sum() < _SAFE:
+            return loop(kind, value.data.astype(np.int64), _NO_REALS)
+        halves = (value.data >> _HALF).astype(np.int64), (value.data & ((1 << _HALF) - 1)).astype(np.int64)
+        high, low = (loop(kind, half, _NO_REALS) for half in halves)
+        return Answers(low.count, low.least, (high.number.astype(object) << _HALF) + low.number, low.total)
+
+    def result(self, answers: Answers, value: Column | None) -> Column:
+        """Return the values reached; `value` has the rows that answers by row refer to."""
+        kind = self.kind
+        if kind in _BY_ROW:
+            assert value is not None
+            return value.take(answers.number).filled()
+        if kind == k.COUNT:
+            return Column("int", answers.count)
+        if self.name == "avg":
+            return Column("float", _quotients(answers.total if kind == k.TOTAL else answers.number, answers.count))
+        if kind == k.TOTAL:
+            return Column("float", answers.total)
+        if self.is_of_objects:
+            return Column("term", answers.number)
+        whole = answers.number.dtype.kind == "i"
+        return Column("int", answers.number) if whole else from_values(answers.number.tolist(), "int")
+
+    def reached(self, answers: Answers, value: Column | None) -> Column | None:
+        """Return values that stand for all that was folded."""
+        if value is None or self.kind in _BY_ROW:
+            return None if value is None else value.take(answers.number).filled()
+        if self.kind == k.TOTAL:
+            return Column("float", answers.total)
+        return Column("int" if answers.number.dtype.kind == "i" else "term", answers.number)
+
+
+def _pairs(group: Integers, value: Column) -> Numbered:
+    return Numbered(key_rows([[Column("int", group), value]], [len(group)])[0])
+
+
+def _quotients(total: Any, count: Integers) -> Any:
+    """Return averages as Python divides: integers as if with all their digits."""
+    whole = total.dtype.kind == "i"
+    if total.dtype.kind == "f" or (whole and np.abs(total.astype(np.float64)).max(initial=0.0) < _EXACT):
+        return total / count
+    return np.array([divide(a, b) for a, b in zip(total.tolist(), count.tolist(), strict=True)], np.float64)
+
+
+class Running:
+    """Everything since a group's first element; `elements` has one row per group that stands for all of it."""
+
+    def __init__(self, aggregate: Aggregate, keys: Mapping[str, str]) -> None:
+        self.aggregate = aggregate
+        self.keys = tuple(keys)
+        self.names = (*self.keys, WEIGHT, *(() if aggregate.type is None else (VALUE,)))
+        own = {} if aggregate.type is None else {VALUE: aggregate.type}
+        self.elements = nothing({**keys, WEIGHT: "int", **own})
+
+    def take(self, rows: Instances) -> tuple[Column, Integers]:
+        """Fold elements in; return the value and the earliest start that each reaches in its group."""
+        low = len(self.elements)
+        together = stack([self.elements, rows.with_columns({WEIGHT: _ones(len(rows))})], self.names)
+        known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
+        value = together.column(VALUE) if VALUE in self.names else None
+        if value is not None and self.aggregate.folds_objects(value):
+            weight = together.column(WEIGHT).data
+            found = Answers.of(
+                *objects.accumulate(self.aggregate.add, known.group, together.start, weight, value.values())
+            )
+        else:
+            found = self.aggregate.fold(value, known.group, lambda *given: self._accumulate(together, known, *given))
+        self._keep(together, known, found, value)
+        new = found.take(slice(low, None))
+        return self.aggregate.result(new, value), new.least
+
+    def _accumulate(self, rows: Instances, known: Numbered, kind: int, numbers: Integers, reals: Any) -> Answers:
+        fresh = _NO_FLAGS
+        if kind == k.DISTINCT:
+            fresh = np.zeros(len(rows), bool)
+            fresh[np.unique(numbers, return_index=True)[1]] = True
+        found, state = Answers.room(len(rows)), Answers.room(len(known.first))
+        state.least[:] = _LATEST
+        if kind in _BY_ROW:
+            state.number[:] = -1
+        k.accumulate(
+            kind, known.group, rows.start, rows.column(WEIGHT).data, numbers, reals, fresh,
+            state.count, state.least, state.number, state.total,
+            found.count, found.least, found.number, found.total,
+        )  # fmt: skip
+        return found
+
+    def _keep(self, rows: Instances, known: Numbered, found: Answers, value: Column | None) -> None:
+        last = np.zeros(len(known.first), np.int64)
+        last[known.group] = np.arange(len(rows))
+        kept = last
+        if self.aggregate.kind == k.DISTINCT:
+            assert value is not None
+            kept = _pairs(known.group, value).first
+            last = last[known.group[kept]]
+        else:
+            value = self.aggregate.reached(found.take(last), value)
+        some = rows.take(kept)
+        columns = {WEIGHT: Column("int", found.count[last])}
+        if value is not None:
+            columns[VALUE] = value.take(kept) if self.aggregate.kind == k.DISTINCT else value
+        some = Instances(some.turn, found.least[last], some.end, some.blocks)
+        self.elements = some.with_columns(columns).only(self.names)
+
+    def keep(self, flags: Any) -> None:
+        """Keep some of the groups only."""
+        if not flags.all():
+            self.elements = self.elements.take(np.flatnonzero(flags)).only(self.names)
+
+
+def _ones(count: int) -> Column:
+    return Column("int", np.ones(count, np.int64))
+
+
+class Sliding:
+    """The last elements of a group: those of the last `within` microseconds, of these the last `last`."""
+
+    def __init__(self, aggregate: Aggregate, keys: Mapping[str, str], within: int | None, last: int | None) -> None:
+        self.aggregate = aggregate
+        self.keys = tuple(keys)
+        self.within = within
+        self.last = last
+        own = {} if aggregate.type is None else {VALUE: aggregate.type}
+        self.names = (*self.keys, *own)
+        self.elements = nothing({**keys, **own})
+
+    def take(self, rows: Instances, now: int) -> tuple[Integers, Column, Integers]:
+        """Fold elements in; return which of them are in their window, the value of that and its earliest start."""
+        low = len(self.elements)
+        together = stack([self.elements, rows], self.names)
+        known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
+        value = together.column(VALUE) if VALUE in self.names else None
+        alive = np.zeros(len(together), bool)
+        if value is not None and self.aggregate.folds_objects(value):
+            found = Answers.of(
+                *objects.slide(
+                    self.aggregate.add, self.within, self.last, low, known.group, together.start, together.end,
+                    value.values(), alive,
+                )
+            )  # fmt: skip
+        else:
+            found = self.aggregate.fold(
+                value, known.group, lambda *given: self._slide(together, low, known, alive, *given)
+            )
+        if self.within is not None:
+            alive &= together.start >= now - self.within
+        self.elements = together.take(np.flatnonzero(alive)).only(self.names)
+        within = np.flatnonzero(found.count[low:])
+        new = found.take(low + within)
+        return within, self.aggregate.result(new, value), new.least
+
+    def _slide(
+        self, rows: Instances, low: int, known: Numbered, alive: Any, kind: int, numbers: Integers, reals: Any
+    ) -> Answers:
+        count = len(rows)
+        order = np.argsort(known.group, kind="stable")
+        first = np.searchsorted(known.group[order], np.arange(len(known.first) + 1))
+        tally = np.zeros(count if kind == k.DISTINCT else 0, np.int64)
+        found = Answers.room(count)
+        within, last = -1 if self.within is None else self.within, self.last or 0
+        k.slide(
+            kind, within, last, low, first, order, rows.start, rows.end, numbers, reals, np.empty(count, np.int64),
+            tally, alive, found.count, found.least, found.number, found.total,
+        )  # fmt: skip
+        return found

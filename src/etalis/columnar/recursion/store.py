@@ -1,0 +1,277 @@
+"""What waits in the machine: rows in lists by store and key, in order of (end, start, arrival).
+
+A store is one side of a join, or what a negated pattern left behind. A bucket holds the two lists of a key; an open
+table finds it. Rows and buckets that are free stand in lists of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from etalis.columnar.kernels.jit import inner, kernel, part
+from etalis.columnar.kernels.join import stir
+from etalis.columnar.recursion.opcodes import (
+    B_HASH,
+    B_KEY,
+    B_LISTS,
+    B_STORE,
+    BEFORE,
+    BUCKETS,
+    C_END,
+    C_START,
+    C_WORDS,
+    FREE_BUCKET,
+    FREE_ROW,
+    GAP,
+    INSIDE,
+    KEY_OF,
+    KEYS,
+    LIVE,
+    MINUS_ZERO,
+    REAL,
+    RETAIN,
+    ROWS,
+    SEED,
+    T_FIRST,
+    T_KEEP,
+    T_KEY,
+    T_LAST,
+    T_OWN,
+    T_STORE,
+    T_WHERE,
+    T_WINDOW,
+)
+
+
+@inner
+def plain(word: int, which: int) -> int:
+    """Return the word that is the same for all equal values of a type."""
+    return 0 if word == MINUS_ZERO and which == REAL else word
+
+
+@inner
+def locate(
+    store: int, at: int, creates: bool, tape: Any, rows: Any, row: int, reg: Any, key: Any, buckets: Any, table: Any
+) -> Any:
+    """Return the bucket of an instance's key, -1 if there is none and none is to be made."""
+    mixed = stir(SEED, store)
+    width = tape[at]
+    for i in range(width):
+        word = plain(rows[row, C_WORDS + tape[at + 1 + 2 * i]], tape[at + 2 + 2 * i])
+        key[i] = word
+        mixed = stir(mixed, word)
+    mask = len(table) - 1
+    place = mixed & mask
+    b = table[place]
+    while b >= 0:
+        if buckets[b, B_HASH] == mixed and buckets[b, B_STORE] == store:
+            c = 0
+            while c < width and buckets[b, B_KEY + c] == key[c]:
+                c += 1
+            if c == width:
+                return b
+        place = (place + 1) & mask
+        b = table[place]
+    if not creates:
+        return -1
+    b = reg[FREE_BUCKET]
+    if b >= 0:
+        reg[FREE_BUCKET] = buckets[b, B_LISTS]
+    else:
+        b = reg[BUCKETS]
+        reg[BUCKETS] = b + 1
+    buckets[b, B_STORE] = store
+    buckets[b, B_HASH] = mixed
+    for c in range(B_LISTS, B_KEY):
+        buckets[b, c] = -1
+    for c in range(width):
+        buckets[b, B_KEY + c] = key[c]
+    table[place] = b
+    reg[KEYS] += 1
+    return b
+
+
+@part
+def drop_bucket(b: int, reg: Any, buckets: Any, table: Any) -> None:
+    """Take an empty bucket out of the table; those that were moved on because of it move back."""
+    mask = len(table) - 1
+    gap = buckets[b, B_HASH] & mask
+    while table[gap] != b:
+        gap = (gap + 1) & mask
+    place = (gap + 1) & mask
+    while table[place] >= 0:
+        if ((place - buckets[table[place], B_HASH]) & mask) >= ((place - gap) & mask):
+            table[gap] = table[place]
+            gap = place
+        place = (place + 1) & mask
+    table[gap] = -1
+    buckets[b, B_STORE] = -1
+    buckets[b, B_LISTS] = reg[FREE_BUCKET]
+    reg[FREE_BUCKET] = b
+    reg[KEYS] -= 1
+
+
+@inner
+def new_row(reg: Any, links: Any) -> Any:
+    """Return a row that nobody has."""
+    x = reg[FREE_ROW]
+    if x >= 0:
+        reg[FREE_ROW] = links[x, 0]
+    else:
+        x = reg[ROWS]
+        reg[ROWS] = x + 1
+    reg[LIVE] += 1
+    return x
+
+
+@part
+def unlink(x: int, b: int, at: int, reg: Any, links: Any, buckets: Any) -> None:
+    """Take a row out of the list of a bucket that begins at `at`."""
+    after = links[x, 0]
+    before = links[x, 1]
+    if before >= 0:
+        links[before, 0] = after
+    else:
+        buckets[b, at] = after
+    if after >= 0:
+        links[after, 1] = before
+    else:
+        buckets[b, at + 1] = before
+    links[x, 0] = reg[FREE_ROW]
+    reg[FREE_ROW] = x
+    reg[LIVE] -= 1
+
+
+@inner
+def link(x: int, b: int, at: int, cells: Any, links: Any, buckets: Any) -> None:
+    """Put a row into the list of a bucket that begins at `at`, in order of (end, start, arrival)."""
+    before = buckets[b, at + 1]
+    while before >= 0 and (
+        cells[before, C_END] > cells[x, C_END]
+        or (cells[before, C_END] == cells[x, C_END] and cells[before, C_START] > cells[x, C_START])
+    ):
+        before = links[before, 1]
+    after = buckets[b, at] if before < 0 else links[before, 0]
+    links[x, 0] = after
+    links[x, 1] = before
+    if before >= 0:
+        links[before, 0] = x
+    else:
+        buckets[b, at] = x
+    if after >= 0:
+        links[after, 1] = x
+    else:
+        buckets[b, at + 1] = x
+
+
+@part
+def block(
+    t: int, at: int, tests: Any, tape: Any, reg: Any, flow: Any, depth: int, key: Any, cells: Any, links: Any,
+    buckets: Any, table: Any,
+) -> None:  # fmt: skip
+    """Note that a negated pattern has occurred, with the latest start so far; of one kind the first is enough."""
+    store = tests[t, T_STORE]
+    b = locate(store, at, True, tape, flow, depth, reg, key, buckets, table)
+    if buckets[b, B_LISTS] >= 0 and tests[t, T_WHERE] == BEFORE and tests[t, T_WINDOW] < 0:
+        return
+    x = new_row(reg, links)
+    last = buckets[b, B_LISTS + 1]
+    cells[x, C_START] = flow[depth, C_START]
+    cells[x, C_END] = flow[depth, C_END]
+    cells[x, C_WORDS] = max(flow[depth, C_START], flow[depth, C_START] if last < 0 else cells[last, C_WORDS])
+    links[x, 0] = -1
+    links[x, 1] = last
+    if last >= 0:
+        links[last, 0] = x
+    else:
+        buckets[b, B_LISTS] = x
+    buckets[b, B_LISTS + 1] = x
+    while tests[t, T_KEEP] >= 0 and cells[buckets[b, B_LISTS], C_END] < flow[depth, C_END] - tests[t, T_KEEP]:
+        unlink(buckets[b, B_LISTS], b, B_LISTS, reg, links, buckets)
+
+
+@part
+def is_blocked(
+    tests: Any, t: int, tape: Any, reg: Any, flow: Any, depth: int, key: Any, cells: Any, links: Any, buckets: Any,
+    table: Any,
+) -> bool:  # fmt: skip
+    """Tell whether a negated pattern occurred where it must not, for an instance."""
+    store = tests[t, T_STORE]
+    b = locate(store, tests[t, T_KEY], False, tape, flow, depth, reg, key, buckets, table)
+    if b < 0:
+        return False
+    high = flow[depth, C_END]
+    low = MINUS_ZERO
+    if tests[t, T_WHERE] == GAP:
+        low = flow[depth, C_WORDS + tests[t, T_FIRST]]
+        high = flow[depth, C_WORDS + tests[t, T_LAST]]
+    elif tests[t, T_WHERE] == INSIDE:
+        low = flow[depth, C_START]
+    elif tests[t, T_WINDOW] >= 0:
+        low = high - tests[t, T_WINDOW] - 1
+    y = buckets[b, B_LISTS + 1]
+    while y >= 0 and cells[y, C_END] >= high:
+        y = links[y, 1]
+    return bool(y >= 0 and cells[y, C_WORDS] > low)
+
+
+@kernel
+def spread(buckets: Any, table: Any) -> None:
+    """Put buckets into an empty table, those that are free aside."""
+    mask = len(table) - 1
+    for b in range(len(buckets)):
+        if buckets[b, B_STORE] != -1:
+            place = buckets[b, B_HASH] & mask
+            while table[place] >= 0:
+                place = (place + 1) & mask
+            table[place] = b
+
+
+@kernel
+def sweep(now: int, nodes: Any, tests: Any, reg: Any, cells: Any, links: Any, buckets: Any, table: Any) -> None:
+    """Drop what has waited too long, and buckets that nothing is left in."""
+    for b in range(reg[BUCKETS]):
+        store = buckets[b, B_STORE]
+        if store == -1:
+            continue
+        for side in range(2):
+            at = B_LISTS + 2 * side
+            keep = nodes[store, RETAIN + side] if store >= 0 else tests[-2 - store, T_KEEP]
+            while keep >= 0 and buckets[b, at] >= 0 and cells[buckets[b, at], C_END] < now - keep:
+                unlink(buckets[b, at], b, at, reg, links, buckets)
+        if buckets[b, B_LISTS] < 0 and buckets[b, B_LISTS + 2] < 0:
+            drop_bucket(b, reg, buckets, table)
+
+
+@kernel
+def list_rows(reg: Any, links: Any, buckets: Any, found: Any) -> None:
+    """List all rows that wait, those of a list in order: the row, its bucket, its side."""
+    at = 0
+    for b in range(reg[BUCKETS]):
+        if buckets[b, B_STORE] == -1:
+            continue
+        for side in range(2):
+            x = buckets[b, B_LISTS + 2 * side]
+            while x >= 0:
+                found[at, 0] = x
+                found[at, 1] = b
+                found[at, 2] = side
+                at += 1
+                x = links[x, 0]
+
+
+@kernel
+def put_rows(
+    store: int, side: int, rows: Any, nodes: Any, tests: Any, tape: Any, reg: Any, key: Any, cells: Any, links: Any,
+    buckets: Any, table: Any,
+) -> None:  # fmt: skip
+    """Let rows wait in a store, for which there is room; those of one key come in order."""
+    for row in range(len(rows)):
+        if store < 0:
+            block(-2 - store, tests[-2 - store, T_OWN], tests, tape, reg, rows, row, key, cells, links, buckets, table)
+            continue
+        b = locate(store, nodes[store, KEY_OF + side], True, tape, rows, row, reg, key, buckets, table)
+        x = new_row(reg, links)
+        for c in range(rows.shape[1]):
+            cells[x, c] = rows[row, c]
+        link(x, b, B_LISTS + 2 * side, cells, links, buckets)

@@ -1,0 +1,141 @@
+"""How a program runs over batches: which rules over columns, which event at a time, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from etalis.columnar.eligibility import find_components, flat_types
+from etalis.columnar.operators.isolation import isolate
+from etalis.columnar.row_rules import readers_of
+from etalis.columnar.schedule import MOST_ROUNDS
+from etalis.language.rules import declarations, knowledge_changes
+from etalis.logic.machine.clauses import Database
+from etalis.plan import algebra as p
+from etalis.plan.answers import Answers
+from etalis.plan.types import Types, Typing, infer_types
+from etalis.runtime.compiled import Program
+from etalis.runtime.state import NEVER
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all."""
+
+    heads: tuple[p.Head, ...]
+    columnar: tuple[tuple[int, ...], ...]
+    at_a_time: tuple[int, ...]
+    reasons: tuple[str, ...]
+    types: Typing
+    isolating: frozenset[int] = frozenset()
+
+    def describe(self) -> str:
+        """Say it in lines."""
+        over = [self.heads[i].label for part in self.columnar for i in part]
+        lines = [f"over columns: {_listed(over)}"] if over else []
+        if self.at_a_time:
+            lines.append(f"event at a time: {_listed([self.heads[i].label for i in self.at_a_time])}")
+            lines.extend(f"  {reason}" for reason in self.reasons)
+        return "\n".join(lines)
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
+
+
+def choose(program: Program, received: Types, policy: str | None, database: Database) -> Choice:
+    """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
+    planned = program.plans(policy)
+    heads = isolate(planned, received)
+    isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
+    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
+    types = flat_types(infer_types(heads, received, declared, Answers(database), "string"))
+    whole = tuple(_whole_program(program, heads))
+    if whole:
+        return Choice(heads, (), tuple(range(len(heads))), whole, types)
+    parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS)
+    good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
+    rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
+    reasons = tuple(reason for part in parts for reason in part.reasons)
+    return _undivided(Choice(heads, good, rest, reasons, types, isolating))
+
+
+def _undivided(choice: Choice) -> Choice:
+    """Run everything event at a time where a rule that sees all events does."""
+    if not choice.columnar or choice.isolating.isdisjoint(choice.at_a_time):
+        return choice
+    label = choice.heads[min(choice.isolating.intersection(choice.at_a_time))].label
+    reasons = (*choice.reasons, f"rule {label}: iso looks at what all other rules look at")
+    return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=reasons)
+
+
+def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
+    """Yield what makes a whole program run event at a time."""
+    settings = program.settings
+    if settings.corrects:
+        yield "what was reported may be taken back"
+    if settings.logging or settings.store_fired_events:
+        yield "every event is logged or kept"
+    if program.effects or program.acts_on_run:
+        yield "goals have side effects"
+    if program.reads_clock:
+        yield "goals read the clock"
+    if knowledge_changes(program.tree):
+        yield "events change facts"
+    if any(trigger.body is not None for trigger in program.triggers):
+        yield "a trigger has a condition"
+    if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
+        yield "iso is asked of parts that may lie between others"
+
+
+def part_from(engine: Engine, choice: Choice, *, goes_on: bool) -> Choice:
+    """Leave to an engine what must run there, all the more if its state `goes_on`."""
+    whole = tuple(whole_engine(engine)) if choice.columnar else ()
+    if choice.columnar and goes_on and engine._rules.log is not None:
+        whole += ("iso looks at all that an engine has taken",)
+    if whole:
+        return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
+    left = set(choice.at_a_time)
+    tied = tied_to(left, choice.columnar, readers_of(engine._rules))
+    left.update(i for part in tied for i in part)
+    columnar = tuple(part for part in choice.columnar if not left & set(part))
+    reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
+    found = replace(choice, columnar=columnar, at_a_time=tuple(sorted(left)), reasons=choice.reasons + reasons)
+    return _undivided(found)
+
+
+def tied_to(
+    left: Collection[int], parts: Iterable[tuple[int, ...]], readers: Mapping[int, set[int]]
+) -> list[tuple[int, ...]]:
+    """Return those of several parts, none of whose rules are left, that share parts of patterns with what is left."""
+    gone = set(left)
+    rest = [part for part in parts if not gone & set(part)]
+    found: list[tuple[int, ...]] = []
+    while True:
+        more = [part for part in rest if any(each & gone and each & set(part) for each in readers.values())]
+        if not more:
+            return found
+        found += more
+        gone.update(i for part in more for i in part)
+        rest = [part for part in rest if part not in more]
+
+
+def whole_engine(engine: Engine) -> Iterator[str]:
+    """Yield what makes all rules of an engine run event at a time."""
+    rules = engine._rules
+    if rules.generation or len(rules.rules) < len(rules.first):
+        yield "rules were changed at run time"
+    if rules.traced:
+        yield "the parts of events are asked for"
+    if engine._guard is not None:
+        yield "what is held has a limit"
+    if not engine._outlet.is_plain():
+        yield "events are handed to callbacks"
+    if rules.spied:
+        yield "events are spied upon"
+    if engine._changes.next < NEVER:
+        yield "facts are to change at a time to come"

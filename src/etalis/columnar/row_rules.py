@@ -1,0 +1,118 @@
+"""Rules that run event at a time in an engine, beside others of the same engine that run over columns.
+
+The engine is offered rows for some of its rules only: for each kind of event, the leaves of these rules. Law: rules
+that run apart read no event that the others make, and share no part with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from etalis.columnar.data.batches import Input, Kind, listed
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.network import Entry
+from etalis.runtime.state import Raw
+from etalis.temporal.event import Event, new_event
+
+if TYPE_CHECKING:
+    from etalis.runtime.engine import Engine
+    from etalis.runtime.ruleset import RuleSet, Tick
+
+Found = tuple[int, Event]  # the row that caused it, and what it caused
+
+
+def readers_of(rules: RuleSet) -> dict[int, set[int]]:
+    """Return the places of the rules that read each entry, directly or through others, by the entry's identity."""
+    places = {planned.number: place for place, (planned, _) in enumerate(rules.rules)}
+    found: dict[int, set[int]] = {id(entry): set() for entry in rules.wiring.entries}
+
+    def reach(entry: Entry, place: int) -> None:
+        waiting = [entry]
+        while waiting:
+            top = waiting.pop()
+            found[id(top)].add(place)
+            waiting += [*top.inputs, *top.negated]
+
+    for entry in rules.wiring.entries:
+        for reader in entry.readers:
+            if reader.kind == "head":
+                reach(entry, places[reader.target.number])
+    return found
+
+
+class Beside:
+    """Some of an engine's rules, event at a time."""
+
+    def __init__(self, engine: Engine, rules: Collection[int]) -> None:
+        self.engine = engine
+        whole, readers = engine._rules, readers_of(engine._rules)
+        leaves = [leaf for leaf in whole.wiring.leaves if readers[id(leaf)] & set(rules)]
+        written = len(whole.compiler.sources)
+        self.processors = _processors(whole, leaves)
+        self._ticks = whole.compile_ticks(leaves)
+        del whole.compiler.sources[written:]  # the code of the rules as a whole is what `code` shows
+        self.kinds = list(self.processors)
+        self.begun = 0  # how many rows of the last batch have been begun
+        self.found: list[Found] = []  # and what they caused
+        self.is_timed = any(_is_timed(planned.head) for i, (planned, _) in enumerate(whole.rules) if i in set(rules))
+
+    def ticks(self) -> list[Tick]:
+        """Return the time points of these rules that are to come."""
+        return [tick for tick in self._ticks if tick[0] > self.engine._state.now]
+
+    def take(self, batch: Input) -> list[Found]:
+        """Take the rows of a batch, in order; return what they cause."""
+        engine, state, course = self.engine, self.engine._state, self.engine._course
+        found = self.found = []
+        self.begun = 0
+        rules = engine._rules
+        whole, rules.processors = rules.processors, self.processors
+        try:
+            for row, kind, values in self._rows(batch):
+                out: list[Raw] = []
+                self.begun = row + 1
+                start, end = int(batch.start[row]), int(batch.end[row])
+                try:
+                    if kind is None:
+                        course.reach(end, out)
+                    else:
+                        course.process(kind, values, start, end, state.number + 1, out)
+                finally:
+                    found += [(row, new_event(Event, raw)) for raw in out]
+        finally:
+            rules.processors = whole
+        return found
+
+    def _rows(self, batch: Input) -> Iterable[tuple[int, Kind | None, tuple[Any, ...]]]:
+        """Return the rows that these rules read and the last one; all of them, where time alone makes things happen."""
+        mine: dict[int, tuple[int, Kind | None, tuple[Any, ...]]] = {row[0]: row for row in listed(batch, self.kinds)}
+        last = len(batch.end) - 1
+        if self.is_timed:
+            return [mine.get(row, (row, None, ())) for row in range(last + 1)]
+        return list(mine.values()) if last < 0 or last in mine else [*mine.values(), (last, None, ())]
+
+    def pass_time(self, time: int) -> list[Event]:
+        """Say that nothing more will end at or before a time; return what that settles."""
+        out: list[Raw] = []
+        rules = self.engine._rules
+        whole, rules.processors = rules.processors, self.processors
+        try:
+            self.engine._course.advance(time, out)
+        finally:
+            rules.processors = whole
+        return [new_event(Event, raw) for raw in out]
+
+
+def _is_timed(head: p.Head) -> bool:
+    """Tell whether time alone makes things happen in a rule."""
+    return head.alarm is not None or any(isinstance(node, p.Deadline | p.Tick) for node in p.walk(head.body))
+
+
+def _processors(rules: RuleSet, leaves: Iterable[Entry]) -> dict[Kind, Callable[[Raw], None]]:
+    """Write the functions that offer events to some leaves."""
+    by_kind: dict[Kind, list[Entry]] = {}
+    for leaf in leaves:
+        if isinstance(leaf.node, p.Source):
+            by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
+    return {kind: rules.compiler.processor(kind, several) for kind, several in by_kind.items()}

@@ -1,0 +1,295 @@
+"""What happens between rows: time points, alarms and deadlines, each with a row of its own in the order of turns.
+
+A batch has a place for every moment at which something may fall due, after the rows that end then, and one for every
+time point, before them. A moment has several steps (reading 26): alarms, then absences, of these first those whose left
+side ended last; an alarm that is due at once comes in the step after its cause. Law: all moments of a batch are known
+before anything that depends on them is computed, since delays are constants, or told by rows alone, perhaps through
+rules to which nothing happens by itself; one at which nothing falls due changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from etalis.columnar.data.batches import Input, cut
+from etalis.columnar.data.columns import Integers
+from etalis.errors import EventError, Problem
+from etalis.language.syntax import Alarm
+from etalis.language.values import ground
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.conditions import to_moment
+
+Kind: TypeAlias = tuple[str, int]
+
+MOST_ROWS = 1 << 20
+MOST_ROUNDS = 1 << 20
+PLACE = 23
+_ROUND = 20
+_MOMENT = PLACE + _ROUND
+MOST_DELAYS = 64
+END = 1 << 62  # of the stream
+LONGEST = END >> 8  # of delays and time points: with rows' own times, sums stay before the end
+
+
+def first_turns(rows: Integers) -> Integers:
+    """Return the turns of rows that are taken: before anything they cause."""
+    return rows << _MOMENT
+
+
+def row_of(turn: Integers) -> Integers:
+    """Return the rows that turns belong to."""
+    return turn >> _MOMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The order of a batch: where its rows, time points and moments stand. What is due before `horizon` falls due.
+
+    `first` are the rows of the moments' first steps, `absences` the steps of absences by their duration.
+    """
+
+    horizon: int
+    rows: Integers
+    ticks: Mapping[p.Tick, int]
+    moments: Integers
+    first: Integers
+    steps: int
+    absences: Mapping[int, int]
+
+    def turns(self, due: Integers, step: Any) -> Integers:
+        """Return the turns at which something falls due, in a step of its moment."""
+        return first_turns(self.first[np.searchsorted(self.moments, due)] + step)
+
+    def placed(self, turn: Integers) -> Integers:
+        """Return turns that were told by the order of rows alone, by this clock."""
+        return first_turns(self.rows[row_of(turn)]) | (turn & ((1 << _MOMENT) - 1))
+
+    def step_after(self, turn: Integers) -> Integers:
+        """Return the step that comes after a turn at the same moment: the first one, if that is of a row."""
+        if not len(self.first):
+            return np.zeros(len(turn), np.int64)
+        row = row_of(turn)
+        mine = np.maximum(np.searchsorted(self.first, row, side="right") - 1, 0)
+        passed = row - self.first[mine]
+        return np.where((passed >= 0) & (passed < self.steps), passed + 1, 0)
+
+
+def timeless(rows: int) -> Clock:
+    """Return the order of rows alone."""
+    none = np.zeros(0, np.int64)
+    return Clock(-END, np.arange(rows), {}, none, none, 0, {})
+
+
+class Timer(Protocol):
+    """Something that falls due."""
+
+    def due(self) -> Integers:
+        """Return when what waits is due."""
+        ...
+
+
+def alarm_delay(alarm: Alarm) -> int | None:
+    """Return the delay or the moment of an alarm in microseconds, None if that is no constant, or no good one."""
+    value = ground(alarm.when)
+    if value is None:
+        return None
+    try:
+        moment = to_moment(value)
+    except (TypeError, ValueError):
+        return None
+    return moment if alarm.kind == "at" or moment > 0 else None
+
+
+def is_told(head: p.Head, heads: Sequence[p.Head]) -> bool:
+    """Tell whether rows alone tell the time that a rule sets its alarm for: nothing that it reads happens by itself."""
+    below = find_makers(_read(head.body), heads)
+    nodes = [node for each in (head, *below) for node in p.walk(each.body)]
+    return all(each.alarm is None for each in below) and not any(isinstance(n, p.Tick | p.Deadline) for n in nodes)
+
+
+def find_makers(kinds: Collection[Kind], heads: Sequence[p.Head]) -> list[p.Head]:
+    """Return the rules that make events of some kinds, and all that these need."""
+    found: dict[int, p.Head] = {}
+    wanted = list(kinds)
+    for kind in wanted:
+        makers = [h for h in heads if (h.event.name, len(h.event.args)) == kind and id(h) not in found]
+        found.update({id(head): head for head in makers})
+        wanted += [more for head in makers for more in _read(head.body)]
+    return list(found.values())
+
+
+class Schedule:
+    """When something may happen by itself, of all rules over columns."""
+
+    def __init__(self, heads: Sequence[p.Head], timers: Sequence[Timer]) -> None:
+        nodes = [node for head in heads for node in p.walk(head.body)]
+        alarms = [head.alarm for head in heads if head.alarm is not None]
+        self.timers = timers
+        self.ticks = sorted((node for node in nodes if isinstance(node, p.Tick)), key=lambda tick: tick.time)
+        self.waiting = list(self.ticks)
+        self.durations = sorted({node.duration for node in nodes if isinstance(node, p.Deadline)})
+        delays = [(alarm.kind, alarm_delay(alarm)) for alarm in alarms]
+        self.fixed = [moment for kind, moment in delays if kind == "at" and moment is not None]
+        apart = 1 + sum(kind == "at" for kind, _ in delays)
+        self.alarm_steps = apart if alarms else 0
+        self.steps = self.alarm_steps + len(self.durations) * apart
+        self.sums = find_sums(heads)
+        self.kinds = _feeding(heads)
+        self.places = np.zeros(0, np.int64)  # of rows that nothing comes between
+        self.reached = -END
+        self.handed = 0  # how many rows of the last batch have been handed out
+        causes = 2 + sum(delay is None for _, delay in delays)  # rows, moments that wait, moments that rows tell
+        self.size = MOST_ROWS // (1 + causes * self.steps * len(self.sums))  # of a piece
+        self.absences = {d: self.alarm_steps + i * apart for i, d in enumerate(self.durations)}
+
+    def begin(self, now: int) -> None:
+        """Go on from a moment that time has reached."""
+        self.waiting = [tick for tick in self.ticks if tick.time > now]
+        self.reached = now
+
+    def mark(self) -> Callable[[], None]:
+        """Return what goes back to where time stands now."""
+        waiting, reached = list(self.waiting), self.reached
+
+        def back() -> None:
+            self.waiting, self.reached = list(waiting), reached
+
+        return back
+
+    def pieces(self, batch: Input) -> Iterator[Input]:
+        """Yield a batch in pieces that have turns enough, rows without an event among them that only let time pass."""
+        count = len(batch.end)
+        self.handed = low = 0
+        if count == 0:
+            yield batch
+        while low < count:
+            high = min(low + self.size, count)
+            due = self._due()
+            if len(due) > self.size and due[self.size] < batch.end[high - 1]:
+                high = int(np.searchsorted(batch.end, due[self.size]))
+            if high > low:
+                self.handed = high
+                yield batch if high - low == count else cut(batch, low, high)
+                low = high
+            else:
+                yield _moment(due[self.size])
+
+    def rest(self, horizon: int = END) -> Iterator[Input]:
+        """Yield what lets time pass until one more piece has turns for all that is due before a horizon."""
+        while len(due := self._due()) > self.size and due[self.size] < horizon:
+            yield _moment(due[self.size])
+
+    @property
+    def may_fall_due(self) -> bool:
+        """Whether something may happen by itself, when time passes."""
+        return bool(self.steps or self.waiting)
+
+    def _due(self) -> Integers:
+        return _distinct([timer.due() for timer in self.timers])
+
+    def clock(self, batch: Input, horizon: int, reached: int, told: Sequence[Integers] = ()) -> Clock:
+        """Return the order of a batch: what falls due before a horizon, and time points up to what is reached.
+
+        `told` are the moments that its events tell.
+        """
+        ends = batch.end
+        ticks: list[p.Tick] = []
+        while self.waiting and self.waiting[0].time <= reached:
+            ticks.append(self.waiting.pop(0))
+        times = np.array([tick.time for tick in ticks], np.int64)
+        moments = self._moments(batch, [times, *told], horizon)
+        self.reached = max(self.reached, horizon)
+        if not ticks and not len(moments):
+            if len(self.places) < len(ends):
+                self.places = np.arange(len(ends))
+            return Clock(horizon, self.places[: len(ends)], {}, moments, moments, self.steps, self.absences)
+        before = np.searchsorted(times, ends, side="right") + self.steps * np.searchsorted(moments, ends)
+        places = np.arange(len(ticks)) + np.searchsorted(ends, times) + self.steps * np.searchsorted(moments, times)
+        rows = np.searchsorted(ends, moments, side="right") + np.searchsorted(times, moments, side="right")
+        first = rows + self.steps * np.arange(len(moments))
+        if len(ends) + len(ticks) + self.steps * len(moments) > MOST_ROWS:
+            hint = "take smaller batches, or push the events to an engine"
+            raise EventError(Problem("E607", "alarms are set for too many moments of one batch", hint=hint))
+        return Clock(
+            horizon, np.arange(len(ends)) + before, dict(zip(ticks, places.tolist(), strict=True)), moments, first,
+            self.steps, self.absences,
+        )  # fmt: skip
+
+    def _moments(self, batch: Input, more: Sequence[Integers], horizon: int) -> Integers:
+        """Return when something may fall due, each moment once, in order."""
+        if not self.steps:
+            return np.zeros(0, np.int64)
+        rows = [batch.end[r.rows] for kind, r in batch.events.items() if kind in self.kinds]
+        fixed = np.array([moment for moment in self.fixed if moment >= self.reached], np.int64)
+        causes = _distinct([*rows, self._due(), *more, fixed])
+        found = _distinct([causes + delay for delay in self.sums])
+        return found[found < horizon]
+
+
+def _moment(time: int) -> Input:
+    return Input(np.array([time]), np.array([time]), {})
+
+
+def _distinct(several: Sequence[Integers]) -> Integers:
+    filled = [times for times in several if len(times)]
+    return np.unique(np.concatenate(filled)) if filled else np.zeros(0, np.int64)
+
+
+def find_sums(heads: Sequence[p.Head]) -> list[int]:
+    """Return how long after a row, time point or anything that waits something may fall due, at most `MOST_DELAYS`."""
+    delays = {node.duration for head in heads for node in p.walk(head.body) if isinstance(node, p.Deadline)}
+    delays |= {alarm_delay(h.alarm) or 0 for h in heads if h.alarm is not None and h.alarm.kind == "after"} - {0}
+    deepest = max((depth for depth in depths(heads).values()), default=0)
+    several: Iterable[tuple[int, ...]] = (
+        some for count in range(deepest + 1) for some in combinations_with_replacement(sorted(delays), count)
+    )
+    found: dict[int, None] = {}
+    for some in several:
+        found[sum(some)] = None
+        if len(found) > MOST_DELAYS:
+            break
+    return list(found)
+
+
+def depths(heads: Sequence[p.Head]) -> dict[Kind, int]:
+    """Return how many things may have to fall due, one after the other, before an event of each kind is made."""
+    found: dict[Kind, int] = {}
+    for _ in heads:
+        before = dict(found)
+        for head in heads:
+            kind = (head.event.name, len(head.event.args))
+            depth = _depth(head.body, found) + (head.alarm is not None)
+            found[kind] = max(depth, found.get(kind, 0))
+        if found == before:
+            break
+    return found
+
+
+def _depth(node: p.Node, known: Mapping[Kind, int]) -> int:
+    if isinstance(node, p.Source):
+        return known.get((node.name, len(node.args)), 0)
+    below = max((_depth(part, known) for part in (*p.children(node), *p.negated(node))), default=0)
+    return below + isinstance(node, p.Deadline)
+
+
+def _feeding(heads: Sequence[p.Head]) -> set[Kind]:
+    """Return the kinds of event that may set something, directly or through others."""
+    wanted: set[Kind] = set()
+    for head in heads:
+        starts = [head.body] if head.alarm is not None else []
+        starts += [node.left for node in p.walk(head.body) if isinstance(node, p.Deadline)]
+        wanted |= {kind for start in starts for kind in _read(start)}
+    while True:
+        more = {k for head in heads if (head.event.name, len(head.event.args)) in wanted for k in _read(head.body)}
+        if more <= wanted:
+            return wanted
+        wanted |= more
+
+
+def _read(node: p.Node) -> set[Kind]:
+    return {(n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)}

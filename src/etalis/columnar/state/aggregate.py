@@ -1,0 +1,246 @@
+"""What aggregates have reached, over columns and in an engine: elements in windows, totals, and those of openers.
+
+An engine keeps the elements that a value is taken over, or what each opener has reached; columns keep for an unbounded
+aggregate one row per group that stands for all. Law: what is put back folds to the same value at every later element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from etalis.columnar.data.casts import to_column, to_integers
+from etalis.columnar.data.columns import Column
+from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.operators.aggregate import OPENER, Folder, Slider
+from etalis.columnar.operators.totals import VALUE, WEIGHT, Running
+from etalis.columnar.state.links import Undo, by_end
+from etalis.logic.terms.term import Value, real
+from etalis.runtime.operators.aggregate import Folder as TheirFolder
+from etalis.runtime.operators.aggregate import Opener
+from etalis.runtime.operators.aggregate import Slider as TheirSlider
+from etalis.runtime.operators.base import Values, rank
+from etalis.runtime.state import State
+
+_NOTHING = real(0.0)  # added to a float, it leaves it as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of an aggregate without opener.
+
+    `value` is the variable that is aggregated, if it is one; `groups`, and the `exports` of an element, are in the
+    engine's order; `types` are those of the columns that are kept.
+    """
+
+    slider: Slider
+    theirs: TheirSlider
+    state: State
+    value: str | None
+    groups: tuple[str, ...]
+    exports: tuple[str, ...]
+    types: Mapping[str, str]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.slider)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.theirs)
+
+    def is_like(self, other: Elements) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        return self.theirs.groups == other.theirs.groups
+
+    def load(self) -> None:
+        """Take the elements that the engine keeps, each with the weight of one."""
+        found = [(key, start, value) for key, several in self.theirs.groups.items() for start, value, _ in several]
+        keys, starts, values = zip(*found, strict=True) if found else ((), (), ())
+        columns = dict(zip(self.groups, zip(*keys, strict=True) if keys else [()] * len(self.groups), strict=True))
+        folded = self.slider.total.aggregate.elements(values)
+        given: dict[str, Sequence[Any]] = {**columns, WEIGHT: [1] * len(found), VALUE: folded}
+        typed = {name: to_column(given[name], kind) for name, kind in self.types.items()}
+        end = np.full(len(found), max(self.state.now, -(1 << 62)))  # when each ended is not known, nor asked again
+        self.slider.total.elements = by_end(to_integers(starts), end, typed)
+
+    def save(self) -> None:
+        """Let the engine keep what stands for all elements."""
+        total = self.slider.total
+        rows = total.elements
+        self.theirs.groups.clear()
+        self.theirs.fifo.clear()
+        values = rows.column(VALUE).values() if total.aggregate.type is not None else [0] * len(rows)
+        known: dict[str, Sequence[Value]] = {v: rows.column(v).values() for v in self.groups}
+        keys = list(zip(*known.values(), strict=True)) or [()] * len(rows)
+        if self.value is not None:
+            known.setdefault(self.value, values)
+        nobody_asks = [None] * len(rows)
+        elements = list(zip(*(known.get(v, nobody_asks) for v in self.exports), strict=True)) or [()] * len(rows)
+        weights = rows.column(WEIGHT).data.tolist() if isinstance(total, Running) else [1] * len(rows)
+        name, groups = total.aggregate.name, self.theirs.groups
+        starts = rows.start.tolist()
+        for key, start, value, element, weight in zip(keys, starts, values, elements, weights, strict=True):
+            group = groups.get(key)
+            if group is None:
+                group = groups[key] = []
+            group += _spread(name, start, value, element, weight)
+        if self.theirs.within is not None:
+            order = np.argsort(rows.end, kind="stable").tolist()
+            ends = rows.end.tolist()
+            self.theirs.fifo.extend((ends[i], keys[i]) for i in order)
+
+    def mark(self) -> Undo:
+        """Return what keeps again the elements that are kept now."""
+        return partial(setattr, self.slider.total, "elements", self.slider.total.elements)
+
+    def clear(self) -> None:
+        """Keep nothing over columns."""
+        self.slider.total.elements = nothing(self.types)
+
+
+def _spread(kind: str, start: int, value: Value, element: Values, weight: int) -> list[tuple[int, Value, Values]]:
+    """Return elements that come to the same as so many that have reached a value.
+
+    >>> _spread("avg", 1, 6, ("x",), 2), _spread("sum", 1, 6, ("x",), 2)
+    ([(1, 6, ('x',)), (1, 0, ('x',))], [(1, 6, ('x',))])
+    """
+    if kind == "list":
+        return [(start, item, element) for item in value]
+    found = [(start, value, element)]
+    if weight > 1 and kind in ("count", "avg"):
+        found += [(start, _NOTHING if isinstance(value, float) else 0, element)] * (weight - 1)
+    return found
+
+
+_State = Callable[[Any, int], Any]
+_APART: Mapping[str, Callable[[Any], tuple[Any, int]]] = {
+    "count": lambda state: (0, state), "avg": lambda state: state, "first": lambda state: (state[0], 1),
+}  # fmt: skip
+_TOGETHER: Mapping[str, _State] = {
+    "count": lambda _, weight: weight, "avg": lambda value, weight: (value, weight), "first": lambda value, _: (value,),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Openers:
+    """Openers that wait, with what each has reached.
+
+    The `exports` of an opener, the `groups` and those of them that openers are found by (`firm`) are in the engine's
+    order; `types` are those of the columns of openers, and `totals` those of what is reached.
+    """
+
+    folder: Folder
+    theirs: TheirFolder
+    exports: tuple[str, ...]
+    groups: tuple[str, ...]
+    firm: tuple[str, ...]
+    types: Mapping[str, str]
+    totals: Mapping[str, str]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.folder)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.theirs)
+
+    def is_like(self, other: Openers) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        mine, others = (
+            {
+                key: [(o.values, o.start, o.end, o.totals) for o in group]
+                for key, group in x.theirs.openers.groups.items()
+            }
+            for x in (self, other)
+        )
+        return mine == others
+
+    def load(self) -> None:
+        """Take the openers that wait in the engine, and what they have reached."""
+        openers = sorted((o for group in self.theirs.openers.groups.values() for o in group), key=lambda o: o.end)
+        values = list(zip(*(o.values for o in openers), strict=True)) if openers else [()] * len(self.exports)
+        opened = {v: to_column(some, self.types[v]) for v, some in zip(self.exports, values, strict=True)}
+        opened[OPENER] = Column("int", np.arange(len(openers)))
+        start, end = to_integers([o.start for o in openers]), to_integers([o.end for o in openers])
+        self.folder.openers.number = len(openers)
+        self.folder.join.waiting[0] = Instances.of(np.zeros(len(openers), np.int64), start, end, opened)
+        found = [row for number, opener in enumerate(openers) for row in self._apart(number, opener)]
+        several = list(zip(*found, strict=True)) if found else [()] * (1 + len(self.totals))
+        typed = {
+            name: to_column(some, kind) for (name, kind), some in zip(self.totals.items(), several[1:], strict=True)
+        }
+        starts = to_integers(several[0])
+        self.folder.running.elements = Instances.of(np.zeros(len(found), np.int64), starts, starts, typed)
+
+    def _apart(self, number: int, opener: Opener) -> Iterator[tuple[Any, ...]]:
+        """Yield what an opener has reached: since when, and the columns of the total."""
+        running = self.folder.running
+        name = running.aggregate.name
+        for key, (state, start, _) in opener.totals.items():
+            known = {**dict(zip(self.groups, key, strict=True)), OPENER: number}
+            for each in state if name == "distinct" else (state,):
+                value, weight = _APART[name](each) if name in _APART else (each, 1)
+                own = () if running.aggregate.type is None else (value,)
+                yield (start, *(known[v] for v in running.keys), weight, *own)
+
+    def save(self) -> None:
+        """Let the openers wait in the engine."""
+        shelf = self.theirs.openers
+        shelf.groups.clear()
+        shelf.fifo.clear()
+        rows = self.folder.join.waiting[0]
+        rows = rows.take(np.argsort(rows.end, kind="stable"))
+        values = list(zip(*(rows.column(v).values() for v in self.exports), strict=True)) or [()] * len(rows)
+        keys = list(zip(*(rows.column(v).values() for v in self.firm), strict=True)) or [()] * len(rows)
+        starts, ends = rows.start.tolist(), rows.end.tolist()
+        openers = [Opener(*given) for given in zip(values, starts, ends, strict=True)]
+        for key, opener in zip(keys, openers, strict=True):
+            shelf.groups.setdefault(key, []).append(opener)
+        for group in shelf.groups.values():
+            group.sort(key=rank)
+        if shelf.keep is not None:
+            shelf.fifo.extend(zip(ends, keys, strict=True))
+        self._together(dict(zip(rows.column(OPENER).data.tolist(), openers, strict=True)))
+
+    def _together(self, openers: Mapping[int, Opener]) -> None:
+        """Give openers what they have reached."""
+        running = self.folder.running
+        rows, name = running.elements, running.aggregate.name
+        own = [v for v in running.keys if v != OPENER]
+        keys = list(zip(*(rows.column(v).values() for v in own), strict=True)) or [()] * len(rows)
+        values = rows.column(VALUE).values() if running.aggregate.type is not None else [0] * len(rows)
+        weights, numbers = rows.column(WEIGHT).data.tolist(), rows.column(OPENER).data.tolist()
+        for number, key, start, value, weight in zip(numbers, keys, rows.start.tolist(), values, weights, strict=True):
+            opener = openers[number]
+            known = {**dict(zip(self.exports, opener.values, strict=True)), **dict(zip(own, key, strict=True))}
+            place = tuple(known[v] for v in self.groups)
+            if name == "distinct":
+                state, least, _ = opener.totals.get(place, (frozenset(), start, ()))
+                opener.totals[place] = [state | {value}, min(least, start), []]
+            else:
+                opener.totals[place] = [_TOGETHER[name](value, weight) if name in _TOGETHER else value, start, []]
+
+    def mark(self) -> Undo:
+        """Return what keeps again the openers that are kept now, and what they have reached."""
+        folder = self.folder
+        openers, reached, number = folder.join.waiting[0], folder.running.elements, folder.openers.number
+
+        def back() -> None:
+            folder.join.waiting[0], folder.running.elements, folder.openers.number = openers, reached, number
+
+        return back
+
+    def clear(self) -> None:
+        """Keep nothing over columns."""
+        self.folder.join.waiting[0] = nothing(self.types)
+        self.folder.running.elements = nothing(self.totals)

@@ -1,0 +1,357 @@
+"""What rules over columns keep, in the stores of an engine and back: a run over batches begins and ends there.
+
+Every operator that keeps something is tied to the part of the engine's state that its node of the plan has there
+(`runtime.network`). Law: an engine whose state was taken over columns and put back goes on as if nothing had happened;
+what is put back is what it would hold, less what can be part of no later match.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from etalis.columnar.component import Latest, Made
+from etalis.columnar.data.casts import to_column, to_integers
+from etalis.columnar.data.columns import Column, Integers, key_rows
+from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.kernels.buffers import Blockers as ByKey
+from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.operators.base import Absence
+from etalis.columnar.operators.deadline import Waiter
+from etalis.columnar.operators.join import LIMIT, NO_LIMIT, Join
+from etalis.runtime.operators.blockers import Blockers, LooseBlockers
+from etalis.runtime.operators.store import Newest
+from etalis.runtime.snapshot.stores import Tokens, row_columns, table_content, table_rows
+from etalis.runtime.state import Made as Noted
+from etalis.runtime.state import State
+
+Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
+Undo = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An absence after the left side of a join, and what the engine has noted for it, by variables in its order."""
+
+    absence: Absence
+    blockers: Blockers | LooseBlockers
+    joined: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What waits on one side of a join in an engine: by key, and the queue by which it expires.
+
+    Names are those of the rule, in the engine's order; `types` has those of all of them. Where one event comes to both
+    sides, the engine `holds` the newest with what it replaced.
+    """
+
+    store: dict[Any, Any]
+    fifo: deque[tuple[int, Any]] | None
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    types: Mapping[str, str]
+    holds: bool = False
+
+    @property
+    def content(self) -> dict[Any, Any]:
+        """What waits, by key."""
+        return {key: held.items[-1] for key, held in self.store.items()} if self.holds else self.store
+
+    def read(self) -> Instances:
+        """Return what waits, in the order in which it ended."""
+        if not self.store:
+            return nothing({name: self.types[name] for name in (*self.keys, *self.values)})
+        keys, instances = table_rows(self.content, "instances")
+        *columns, start, end = row_columns(instances)
+        own = row_columns(keys) if len(self.keys) > 1 else [keys] * len(self.keys)
+        named = dict(zip((*self.keys, *self.values), (*own, *columns), strict=True))
+        types = self.types
+        found = {v: to_column(some if types[v] == "term" else _bound(some), types[v]) for v, some in named.items()}
+        return by_end(to_integers(start), to_integers(end), found)
+
+    def clear(self) -> None:
+        """Let nothing wait."""
+        self.store.clear()
+        if self.fifo is not None:
+            self.fifo.clear()
+
+    def write(self, rows: Instances) -> None:
+        """Let rows wait instead of what does; they come in the order in which they ended."""
+        self.clear()
+        if not len(rows):
+            return
+        if self.fifo is not None:
+            self.fifo.extend(zip(rows.end.tolist(), keys_of(rows, self.keys), strict=True))
+        rows = rows.take(_grouped(rows, self.keys))
+        width = len(self.keys)
+        given = [rows.column(name).values() for name in self.keys] or [[0] * len(rows)]
+        given += [rows.column(name).values() for name in self.values]
+        given += [rows.start.tolist(), rows.end.tolist()]
+        note = {"form": "instances", "key": width if width > 1 else 0}
+        found = table_content(note, given, Tokens(0))
+        self.store.update(((key, Newest(0, instance)) for key, instance in found) if self.holds else found)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a join, and what it is in the engine."""
+
+    join: Join
+    place: int
+    stored: Stored
+    gaps: tuple[Gap, ...]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.join), self.place
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.stored.store)
+
+    def is_like(self, other: Side) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        pairs = zip(self.gaps, other.gaps, strict=True)
+        same = all(_noted(a.blockers) == _noted(b.blockers) for a, b in pairs)
+        return same and self.stored.content == other.stored.content
+
+    def load(self) -> None:
+        """Let wait over columns what waits in the engine."""
+        if not self.stored.store:
+            self.clear()
+            return
+        rows = self.join.passing(self.place, self.stored.read())
+        if self.gaps:
+            rows = rows.with_columns({LIMIT: Column("int", find_limits(self.gaps, self.stored.types, rows))})
+        self.join.waiting[self.place] = rows.only(self.join.names[self.place])
+
+    def save(self) -> None:
+        """Put into the engine what waits over columns."""
+        rows = self.join.waiting[self.place]
+        self.stored.write(rows)
+        clear_gaps(self.gaps)
+        for gap in self.gaps:
+            write_limits(gap, rows, rows.column(LIMIT).data)
+
+    def mark(self) -> Undo:
+        """Return what lets wait again what waits now."""
+        waiting, place, rows = self.join.waiting, self.place, self.join.waiting[self.place]
+        return lambda: waiting.__setitem__(place, rows)
+
+    def clear(self) -> None:
+        """Let nothing wait over columns."""
+        self.join.waiting[self.place] = nothing(self.stored.types)
+
+
+def _bound(values: Sequence[Any]) -> Sequence[Any]:
+    """Return values with null for what is unbound: only a head asks for that, which makes it null."""
+    return ["null" if value is None else value for value in values] if None in values else values
+
+
+def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
+    """Return instances in the order in which they ended, those of one key as they stood."""
+    order = np.argsort(end, kind="stable")
+    return Instances.of(np.zeros(len(end), np.int64), start, end, columns).take(order)
+
+
+def keys_of(rows: Instances, names: Sequence[str]) -> Sequence[Any]:
+    """Return join keys as the engine has them."""
+    columns = [rows.column(name).values() for name in names]
+    if len(columns) == 1:
+        return columns[0]
+    return list(zip(*columns, strict=True)) or [0] * len(rows)
+
+
+def _grouped(rows: Instances, names: Sequence[str]) -> Any:
+    """Return the order in which rows of one key stand together, by (end, start, arrival)."""
+    group = Numbered(key_rows([[rows.column(name) for name in names]], [len(rows)])[0]).group
+    return np.lexsort((rows.start, rows.end, group))
+
+
+# absences
+
+
+def clear_blockers(blockers: Blockers | LooseBlockers) -> None:
+    """Note nothing for an absence."""
+    if isinstance(blockers, LooseBlockers):
+        blockers.items.clear()
+    else:
+        blockers.groups.clear()
+        blockers.fifo.clear()
+
+
+def _noted(blockers: Blockers | LooseBlockers) -> list[tuple[Any, int, int]]:
+    """Return what an engine has noted for an absence: shared values, start, end."""
+    if isinstance(blockers, LooseBlockers):
+        return [(key[0] if len(key) == 1 else key, start, end) for key, start, end in blockers.items]
+    return [(key, start, end) for key, group in blockers.groups.items() for end, start in group]
+
+
+def clear_gaps(gaps: Iterable[Gap]) -> None:
+    """Note nothing for some gaps."""
+    for gap in gaps:
+        clear_blockers(gap.blockers)
+
+
+def find_limits(gaps: Iterable[Gap], types: Mapping[str, str], rows: Instances) -> Integers:
+    """Return until when what follows left sides may begin, by what the engine has noted for their gaps."""
+    limit = np.full(len(rows), NO_LIMIT)
+    for gap in gaps:
+        noted = read_blockers(gap.blockers, {v: types[v] for v in gap.joined})
+        if len(noted) and len(rows):
+            mine, asked = gap.absence.keys(noted, rows)
+            ByKey(mine, noted.start, noted.end).lower(limit, asked, rows.end)
+    return limit
+
+
+def write_limits(gap: Gap, rows: Instances, limit: Integers) -> None:
+    """Note what has blocked left sides: one that began just after each of them ended, and ended at its limit.
+
+    Of left sides with the same shared values, one that ended later was blocked no earlier, so none of them is blocked
+    by what is noted for another one but where it was blocked itself.
+    """
+    blocked = np.flatnonzero(limit < NO_LIMIT)
+    order = blocked[np.lexsort((rows.end[blocked], limit[blocked]))]
+    noted = Instances(rows.turn[order], rows.end[order] + 1, limit[order], rows.take(order).blocks)
+    write_blockers(gap.blockers, gap.joined, noted)
+
+
+def read_blockers(blockers: Blockers | LooseBlockers, types: Mapping[str, str]) -> Instances:
+    """Return what an engine has noted for an absence, by the variables it shares; a start is the latest so far."""
+    keys, starts, ends = list(zip(*_noted(blockers), strict=True)) or ((), (), ())
+    columns = [keys] if len(types) == 1 else list(zip(*keys, strict=True)) if keys else [()] * len(types)
+    found = {name: to_column(values, types[name]) for name, values in zip(types, columns, strict=True)}
+    return by_end(to_integers(starts), to_integers(ends), found)
+
+
+def write_blockers(blockers: Blockers | LooseBlockers, names: Iterable[str], rows: Instances) -> None:
+    """Note in an engine, which has noted nothing, what may block; rows come in the order in which they ended."""
+    columns = [rows.column(name).values() for name in names]
+    if isinstance(blockers, LooseBlockers):
+        values = list(zip(*columns, strict=True)) or [()] * len(rows)
+        blockers.items.extend(zip(values, rows.start.tolist(), rows.end.tolist(), strict=True))
+        return
+    keys = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)) or [()] * len(rows)
+    groups, watched = blockers.groups, blockers.watched
+    for key, start, end in zip(keys, rows.start.tolist(), rows.end.tolist(), strict=True):
+        if watched is not None and key not in watched:
+            continue
+        group = groups.get(key)
+        if group is None:
+            groups[key] = [(end, start)]
+        elif not blockers.first_only:
+            group.append((end, max(start, group[-1][1])))
+        if blockers.keep is not None:
+            blockers.fifo.append((end, key))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """What an absence has noted, here and in the engine; `types` are those of the variables it shares."""
+
+    absence: Absence | Waiter
+    blockers: Blockers | LooseBlockers
+    types: Mapping[str, str]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.absence), "blockers"
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.blockers)
+
+    def is_like(self, other: Blocking) -> bool:
+        """Tell whether another part of the engine holds the same."""
+        return _noted(self.blockers) == _noted(other.blockers)
+
+    def load(self) -> None:
+        """Take what the engine has noted."""
+        self.absence.blockers = read_blockers(self.blockers, self.types)
+
+    def save(self) -> None:
+        """Put back what is noted."""
+        clear_blockers(self.blockers)
+        write_blockers(self.blockers, self.types, self.absence.blockers)
+
+    def mark(self) -> Undo:
+        """Return what notes again what is noted now."""
+        return partial(setattr, self.absence, "blockers", self.absence.blockers)
+
+    def clear(self) -> None:
+        """Note nothing over columns."""
+        self.absence.blockers = nothing(self.types)
+
+
+# what was made at this moment
+
+
+def read_made(noted: Noted, arity: int, now: int) -> list[tuple[Any, ...]]:
+    """Return what an engine has made at the present moment, of one kind: start and attributes."""
+    if noted.stamp < now:
+        return []
+    one = (noted.first[1], *noted.first[3 : 3 + arity]) if noted.first else ()
+    return list(noted.seen) if noted.seen_at == noted.stamp else [one]
+
+
+def write_made(noted: Noted, now: int, start: Integers, columns: Iterable[Column]) -> None:
+    """Tell an engine what was made at the present moment."""
+    noted.stamp = noted.seen_at = now
+    noted.seen = set(zip(start.tolist(), *(column.values() for column in columns), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """The events of one kind made at the latest moment, here and in the engine."""
+
+    latest: Latest
+    noted: Noted
+    arity: int
+    state: State
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.latest)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.noted)
+
+    def is_like(self, other: Making) -> bool:
+        """There is but one part for each kind of event."""
+        return self.noted is other.noted
+
+    def load(self) -> None:
+        """Take what the engine has made at the present moment."""
+        now = self.state.now
+        seen = read_made(self.noted, self.arity, now)
+        start, *columns = zip(*seen, strict=True) if seen else [()] * (1 + self.arity)
+        zeros = np.zeros(len(seen), np.int64)
+        found = [to_column(values, kind) for values, kind in zip(columns, self.latest.types, strict=True)]
+        self.latest.made = Made(zeros, to_integers(start), np.full(len(seen), now), zeros, found) if seen else None
+
+    def save(self) -> None:
+        """Tell the engine what was made at the present moment."""
+        made = self.latest.made
+        if made is not None and int(made.end[-1]) == self.state.now:
+            write_made(self.noted, self.state.now, made.start, made.columns)
+
+    def mark(self) -> Undo:
+        """Return what remembers again what is remembered now."""
+        return partial(setattr, self.latest, "made", self.latest.made)
+
+    def clear(self) -> None:
+        """Remember nothing over columns."""
+        self.latest.made = None

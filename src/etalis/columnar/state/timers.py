@@ -1,0 +1,153 @@
+"""What is to fall due, over columns and among the timers of an engine.
+
+A timer of an engine is data with an owner: an absence until its deadline, or a rule that sets alarms. Law: of what is
+due together, what was set first comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from etalis.columnar.component import Alarms, Made
+from etalis.columnar.data.casts import to_column, to_integers
+from etalis.columnar.data.instances import nothing
+from etalis.columnar.operators.deadline import Waiter
+from etalis.columnar.state.links import Undo, by_end
+from etalis.runtime.codegen.heads import Ring
+from etalis.runtime.operators.base import Waiter as Owner
+from etalis.runtime.state import NEVER, State, Timer
+
+
+def _timers(state: State, owner: Owner | Ring) -> list[Timer]:
+    """Return the timers of an owner, in the order in which they were set."""
+    return sorted((timer for timer in state.timers if timer[3] is owner), key=lambda timer: timer[2])
+
+
+def _take_over(state: State, owner: Owner | Ring) -> None:
+    if any(timer[3] is owner for timer in state.timers):
+        state.set_timers([timer for timer in state.timers if timer[3] is not owner])
+
+
+def _set(state: State, owner: Owner | Ring, given: Iterable[tuple[int, int, tuple[Any, ...]]]) -> None:
+    """Add the timers of an owner: when each is due, since when, and what for."""
+    timers = [
+        (due, -since, number, owner, payload, None)
+        for number, (due, since, payload) in enumerate(given, state.sequence + 1)
+    ]
+    if timers:
+        state.sequence += len(timers)
+        state.set_timers([*state.timers, *timers])
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Left sides whose deadline is to come; `types` are those of their values, in the engine's order."""
+
+    waiter: Waiter
+    owner: Owner
+    state: State
+    types: Mapping[str, str]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.waiter)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.owner)
+
+    def is_like(self, other: Deadlines) -> bool:
+        """Tell whether another part of the engine waits for the same."""
+        mine, theirs = _timers(self.state, self.owner), _timers(self.state, other.owner)
+        return [timer[4] for timer in mine] == [timer[4] for timer in theirs]
+
+    def load(self) -> None:
+        """Take what waits in the engine."""
+        *columns, start, end = _columns([timer[4] for timer in _timers(self.state, self.owner)], len(self.types) + 2)
+        found = {name: to_column(values, self.types[name]) for name, values in zip(self.types, columns, strict=True)}
+        self.waiter.pending = by_end(to_integers(start), to_integers(end), found)
+
+    def take_over(self) -> None:
+        """Keep the engine from judging what waits."""
+        _take_over(self.state, self.owner)
+
+    def save(self) -> None:
+        """Let the engine wait for what waits over columns."""
+        self.take_over()
+        rows = self.waiter.pending
+        ends = rows.end.tolist()
+        values = [rows.column(name).values() for name in self.types]
+        due = (rows.end + self.owner.duration).tolist()
+        _set(self.state, self.owner, zip(due, ends, zip(*values, rows.start.tolist(), ends, strict=True), strict=True))
+
+    def mark(self) -> Undo:
+        """Return what lets wait again what waits now."""
+        return partial(setattr, self.waiter, "pending", self.waiter.pending)
+
+    def clear(self) -> None:
+        """Let nothing wait over columns."""
+        self.waiter.pending = nothing(self.types)
+
+
+@dataclass(frozen=True, slots=True)
+class Ringing:
+    """The alarms that one rule has set; `types` are those of the attributes of its events."""
+
+    alarms: Alarms
+    ring: Ring
+    state: State
+    types: Sequence[str]
+
+    @property
+    def here(self) -> Hashable:
+        """What tells the operator from others."""
+        return id(self.alarms)
+
+    @property
+    def there(self) -> Hashable:
+        """What tells the part of the engine's state from others."""
+        return id(self.ring)
+
+    def is_like(self, other: Ringing) -> bool:
+        """There is but one part for each rule."""
+        return self.ring is other.ring
+
+    def load(self) -> None:
+        """Take the alarms that are set in the engine."""
+        *columns, due = _columns([timer[4] for timer in _timers(self.state, self.ring)], len(self.types) + 1)
+        found = [to_column(values, kind) for values, kind in zip(columns, self.types, strict=True)]
+        end, zeros = to_integers(due), np.zeros(len(due), np.int64)
+        self.alarms.pending = Made(zeros, end, end, np.full(len(due), self.alarms.number), found)
+
+    def take_over(self) -> None:
+        """Keep the engine from ringing."""
+        _take_over(self.state, self.ring)
+
+    def save(self) -> None:
+        """Set in the engine the alarms that are to come."""
+        self.take_over()
+        made = self.alarms.pending
+        if made is not None:
+            due = made.end.tolist()
+            values = [column.values() for column in made.columns]
+            payloads = zip(*values, due, strict=True)
+            _set(self.state, self.ring, ((at, NEVER, payload) for at, payload in zip(due, payloads, strict=True)))
+
+    def mark(self) -> Undo:
+        """Return what sets again the alarms that are set now."""
+        return partial(setattr, self.alarms, "pending", self.alarms.pending)
+
+    def clear(self) -> None:
+        """Let nothing ring over columns."""
+        self.alarms.pending = None
+
+
+def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> Sequence[Sequence[Any]]:
+    return list(zip(*rows, strict=True)) if rows else [()] * width
