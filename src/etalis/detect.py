@@ -31,16 +31,16 @@ from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING
 from etalis.spark.batch import Form, Intake, plan_intake, plan_output
 from etalis.spark.told import tell
-from etalis.tables.door import Arrived, Door, in_order, in_time, latest_of
-from etalis.tables.knowledge_types import engine_answers
-from etalis.tables.merging import Pieces, merge, order_of, within
-from etalis.tables.output import Output, in_utc
 from etalis.tables.parts import JSON, Part
 from etalis.tables.progress import Tell, following
+from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of
+from etalis.tables.read.merging import Pieces, merge, order_of, within
+from etalis.tables.read.sources import Source, open_source, prefetch
+from etalis.tables.results.knowledge_types import engine_answers
+from etalis.tables.results.output import Output, in_utc
+from etalis.tables.results.unfinished import Unfinished
 from etalis.tables.schema import Frame, Given, Options
-from etalis.tables.sources import Source, open_source, prefetch
 from etalis.tables.type_names import nested_types, type_name
-from etalis.tables.unfinished import Unfinished
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, Input
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from etalis.runtime.compiled import Program
     from etalis.runtime.engine import Engine
     from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters
-    from etalis.tables.intake import Told
+    from etalis.tables.read.batches import Told
     from etalis.temporal.event import Event
 
 BATCH = 1 << 17
@@ -319,7 +319,7 @@ class _Run:
     """A program over the batches of its sources."""
 
     def __init__(self, plan: _Plan, form: Form, run: ColumnRun) -> None:
-        from etalis.tables import results
+        from etalis.tables.results import collect as results
 
         self.readers = [(frame, plan.parts(frame)) for frame in plan.intake.frames]
         self.output = plan.output(form, run.engine)
@@ -377,7 +377,7 @@ class _Run:
 
     def read(self, rows: Arrived, number: int = 0) -> Input:
         """Return rows of one of the tables as a batch over columns."""
-        from etalis.tables.intake import read_batch
+        from etalis.tables.read.batches import read_batch
 
         frame, parts = self.readers[number]
         return read_batch(rows.table, rows.start, rows.end, parts, _told(rows.table, frame, parts, self.unread))
@@ -403,7 +403,7 @@ class _Run:
 
 def _told(table: pa.Table, frame: Frame, parts: Sequence[Part], unread: Counter[str]) -> Told | None:
     """Return of which part each row is, None if all are one event; count those that are of none."""
-    from etalis.tables.intake import Told
+    from etalis.tables.read.batches import Told
 
     if frame.event is None:
         return None

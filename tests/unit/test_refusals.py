@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from etalis.tables.parts import Part
-from etalis.tables.refusals import find_refused
+from etalis.tables.read.rejected_rows import find_refused
 
 
 def refused(columns: dict[str, Any], *types: str, unit: str = "s") -> dict[int, str]:

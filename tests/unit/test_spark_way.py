@@ -19,7 +19,7 @@ from etalis.spark.batch import Form, Plan, plan_detection
 from etalis.spark.describe import describe
 from etalis.spark.shard import load, run_shard
 from etalis.spark.way import is_over_columns, run_columns
-from etalis.tables.made import float_texts
+from etalis.tables.results.encode_columns import float_texts
 from etalis.tables.schema import Given, Options
 
 pytest.importorskip("numba")

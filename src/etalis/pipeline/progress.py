@@ -27,7 +27,7 @@ from etalis.pipeline.figures import (
 )
 from etalis.pipeline.spec import Pipeline
 from etalis.spark.store import Store, open_folder
-from etalis.tables.output import ID, RULE
+from etalis.tables.results.output import ID, RULE
 from etalis.temporal.interval import MICROSECONDS
 
 OBSERVED = "etalis_matches"

@@ -14,7 +14,7 @@ from etalis.pipeline.spec import FILES, SinkPart
 from etalis.spark.batch import Form
 from etalis.spark.sharding import quoted
 from etalis.spark.versions import check_sources
-from etalis.tables.output import EVENT, Output
+from etalis.tables.results.output import EVENT, Output
 from etalis.tables.schema import refuse
 
 _MODES = {"error": "errorifexists", "append": "append", "overwrite": "overwrite"}

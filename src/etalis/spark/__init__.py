@@ -29,7 +29,7 @@ from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_o
 from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.told import pack, tell
 from etalis.spark.worker import stage_program
-from etalis.tables.output import ID, RULE
+from etalis.tables.results.output import ID, RULE
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 

@@ -41,8 +41,8 @@ from etalis.spark.staging import (
 from etalis.spark.told import pack
 from etalis.spark.wire import COLUMNS, STEP, result_columns
 from etalis.tables.column_types import transport
-from etalis.tables.knowledge_types import program_answers
-from etalis.tables.output import Output, make_envelope, make_selected, make_wide, with_contributors
+from etalis.tables.results.knowledge_types import program_answers
+from etalis.tables.results.output import Output, make_envelope, make_selected, make_wide, with_contributors
 from etalis.tables.schema import (
     Frame,
     Given,

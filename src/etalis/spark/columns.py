@@ -18,10 +18,10 @@ from etalis.errors import InputError
 from etalis.spark.feed import Feed
 from etalis.spark.shard import BATCH, Job, naming_rows
 from etalis.spark.way import parts_of
-from etalis.tables.cells import undeclared
-from etalis.tables.intake import Told, order_ties, read_batch
-from etalis.tables.made import encode_made
-from etalis.tables.output import encode
+from etalis.tables.read.batches import Told, order_ties, read_batch
+from etalis.tables.read.cells import undeclared
+from etalis.tables.results.encode_columns import encode_made
+from etalis.tables.results.output import encode
 from etalis.tables.sorting import TAG, Stretch
 from etalis.temporal.event import Event
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from etalis.runtime.comparison import GAINED, LOST
 from etalis.spark.sharding import quoted
-from etalis.tables.output import END, ID, RULE, START
+from etalis.tables.results.output import END, ID, RULE, START
 from etalis.tables.schema import refuse
 
 CHANGE = "change"

@@ -18,7 +18,7 @@ from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.logic.terms.term import order_key
 from etalis.runtime.step_keys import input_key
-from etalis.tables.cells import cells_of, undeclared
+from etalis.tables.read.cells import cells_of, undeclared
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS

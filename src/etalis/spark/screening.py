@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from etalis.spark.stream.letters import Cause, Letters
 from etalis.spark.way import parts_of
-from etalis.tables.refusals import find_refused
+from etalis.tables.read.rejected_rows import find_refused
 from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.time_columns import read_times
 

@@ -29,7 +29,7 @@ from etalis.spark.feed import Feed, Rows
 from etalis.spark.rejections import Rejects, naming_remedy, screened
 from etalis.spark.told import NOTHING, Facts, Told
 from etalis.spark.way import is_over_columns, run_columns
-from etalis.tables.output import Output, encode
+from etalis.tables.results.output import Output, encode
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY, sort_rows
 from etalis.temporal.event import Event
 

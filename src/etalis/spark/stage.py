@@ -26,7 +26,7 @@ from etalis.spark.rejections import naming_remedy, screened
 from etalis.spark.shard import BATCH, Job, load, naming_rows, rare_collections
 from etalis.spark.way import stage_columns
 from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
-from etalis.tables.output import encode
+from etalis.tables.results.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
 from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.time_columns import to_micros

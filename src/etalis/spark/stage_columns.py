@@ -19,8 +19,8 @@ from etalis.spark import wire
 from etalis.spark.columns import ColumnShard
 from etalis.spark.feed import Feed
 from etalis.spark.stage import Relayed
-from etalis.tables.made import encode_made, made_raws
 from etalis.tables.parts import Kind
+from etalis.tables.results.encode_columns import encode_made, made_raws
 from etalis.tables.sorting import Stretch
 
 

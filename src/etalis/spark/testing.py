@@ -29,8 +29,8 @@ from etalis.plan.keys import show
 from etalis.runtime.compiled import compile as compile_text
 from etalis.runtime.inputs import Intake
 from etalis.spark.kinds import kinds_read
-from etalis.tables.output import END, START
 from etalis.tables.parts import Kind
+from etalis.tables.results.output import END, START
 from etalis.tables.schema import refuse
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.interval import LATEST

@@ -20,7 +20,7 @@ from etalis.logic.terms.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
 from etalis.runtime.stage_engine import Derived
 from etalis.spark.feed import Rows
-from etalis.tables.output import Field, Output, attribute
+from etalis.tables.results.output import Field, Output, attribute
 from etalis.tables.sorting import TAG
 from etalis.temporal.event import Event, new_event
 

@@ -35,7 +35,7 @@ from etalis.spark.stream.marks import VERSION
 from etalis.spark.stream.rejected import Bound, check_rejected
 from etalis.spark.stream.restart import changes_of, refuse_dropped
 from etalis.spark.told import add_facts
-from etalis.tables.output import encode
+from etalis.tables.results.output import encode
 from etalis.tables.sorting import TAG
 from etalis.temporal.attribute_names import distinct
 from etalis.temporal.event import Event

@@ -22,8 +22,8 @@ from etalis.columnar.data.events import gather
 from etalis.columnar.run import ColumnRun
 from etalis.detect import explain
 from etalis.errors import InputError, ProgramError
+from etalis.tables.read.sources import open_source
 from etalis.tables.schema import Options
-from etalis.tables.sources import open_source
 from etalis.temporal.event import Event
 
 pytestmark = pytest.mark.fast
@@ -232,7 +232,7 @@ def test_kinds_made_at_the_same_moments_come_in_the_order_of_an_engine() -> None
 
 @pytest.mark.parametrize("portion", [1, 7, 1 << 18])
 def test_kinds_made_together_are_written_in_portions(portion: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etalis.tables.results.PORTION", portion)
+    monkeypatch.setattr("etalis.tables.results.collect.PORTION", portion)
     body = "a(I, X) seq b(I, Y, Z)"
     declared = ":- event(a(i: int, x: string)). :- event(b(i: int, y: float, z: bool)).\n"
     text = f"{declared} z(I, X, Y, Z) <- {body}. y(I, X, Y, Z) <- {body}. x(Z, X, Y, I) <- {body}. w(0.5, X) <- {body}."

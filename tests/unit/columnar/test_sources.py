@@ -11,8 +11,8 @@ import pytest
 
 import etalis
 from etalis.errors import InputError
+from etalis.tables.read.sources import open_source, prefetch
 from etalis.tables.schema import Options
-from etalis.tables.sources import open_source, prefetch
 
 pytestmark = pytest.mark.fast
 

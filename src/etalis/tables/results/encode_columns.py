@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from etalis.columnar.component import Made
 from etalis.columnar.data.columns import Column, shrink
 from etalis.logic.terms.term import Value, format_atom, format_value
-from etalis.tables.output import (
+from etalis.tables.results.output import (
     ARGS,
     ATOM,
     END,

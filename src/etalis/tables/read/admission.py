@@ -17,7 +17,7 @@ from etalis.errors import InputError, Problem
 from etalis.logic.knowledge.arrow_columns import in_one, table_without_views, to_list
 from etalis.runtime.lateness.future_events import find_ahead
 from etalis.runtime.state import BEGINNING
-from etalis.tables.refusals import Refused, screen
+from etalis.tables.read.rejected_rows import Refused, screen
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.lateness.future_events import describe_ahead, last_end
 from etalis.runtime.state import BEGINNING
-from etalis.tables.door import Arrived, Door
-from etalis.tables.refusals import Refused
+from etalis.tables.read.admission import Arrived, Door
+from etalis.tables.read.rejected_rows import Refused
 
 Pieces: TypeAlias = Sequence[Arrived]  # of each table some rows, perhaps none
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from etalis.errors import Problem
 from etalis.formats.row import Bad, Place, Reading
 from etalis.plan.keys import show
-from etalis.tables.blocks import ARROW, Block, spread, to_arrow, too_large, types_of, without
 from etalis.tables.parts import JSON, Kind
+from etalis.tables.read.blocks import ARROW, Block, spread, to_arrow, too_large, types_of, without
 from etalis.tables.schema import Frame, Layout
 from etalis.temporal.interval import to_seconds
 

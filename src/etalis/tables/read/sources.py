@@ -27,9 +27,9 @@ from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
 from etalis.logic.knowledge.arrow_columns import schema_without_views, table_without_views
 from etalis.logic.knowledge.loaders import execute
-from etalis.tables.blocks import Block, blocks_of
-from etalis.tables.csv_blocks import csv_blocks
-from etalis.tables.rows import RowSource, RowTable, open_rows
+from etalis.tables.read.blocks import Block, blocks_of
+from etalis.tables.read.csv_blocks import csv_blocks
+from etalis.tables.read.rows import RowSource, RowTable, open_rows
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
 from etalis.logic.terms.term import Struct, Value, format_atom, format_value
 from etalis.plan.lattice import NUMBER
-from etalis.tables.nested import arrow_type, to_cell
+from etalis.tables.read.nested import arrow_type, to_cell
 from etalis.temporal.attribute_names import ATOM as ATOM
 from etalis.temporal.attribute_names import CONTRIBUTORS as CONTRIBUTORS
 from etalis.temporal.attribute_names import END as END

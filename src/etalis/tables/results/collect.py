@@ -15,8 +15,8 @@ from etalis.columnar.data.columns import are_words
 from etalis.columnar.kernels.rows import repeat
 from etalis.columnar.schedule import PLACE
 from etalis.plan import algebra as p
-from etalis.tables.made import made_cells
-from etalis.tables.output import EVENT, RULE, Output, encode, rule_order, without_ids
+from etalis.tables.results.encode_columns import made_cells
+from etalis.tables.results.output import EVENT, RULE, Output, encode, rule_order, without_ids
 from etalis.temporal.event import Event
 
 Kind: TypeAlias = tuple[str, int]
