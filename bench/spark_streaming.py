@@ -132,7 +132,7 @@ def run(home: Path, name: str, df: Any, settled: int | None = None) -> list[floa
 
 def count_matches(state: Path, batches: int) -> int:
     """Return how many matches the shards of a query have counted."""
-    from etalis.spark.store import Store
+    from etalis.spark.stream.state_store import Store
 
     (query,) = [path.name for path in state.iterdir() if path.name != "late"]
     return sum(header["counts"]["made"] for _, header, _ in Store(str(state)).headers(query, batches - 1))

@@ -29,8 +29,8 @@ from etalis.plan.keys import show
 from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING
-from etalis.spark.batch import Form, Intake, plan_intake, plan_output
-from etalis.spark.told import tell
+from etalis.spark.batch.build import Form, Intake, plan_intake, plan_output
+from etalis.spark.knowledge.shipped import tell
 from etalis.tables.parts import JSON, Part
 from etalis.tables.progress import Tell, following
 from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of

@@ -24,7 +24,7 @@ from etalis.language.check.effects import find_unplanned
 from etalis.language.printer import print_program
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
-from etalis.spark import way
+from etalis.spark import execution_mode as way
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
 from micro_batches import plan_stream, run_whole, standing

@@ -26,8 +26,8 @@ from etalis.language.check.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
-from etalis.spark.versions import repartition_by_number
-from etalis.spark.worker import Task, run_turn, turn_of
+from etalis.spark.spark_versions import repartition_by_number
+from etalis.spark.stream.worker import Task, run_turn, turn_of
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_plain
 from micro_batches import END_OF_TIME, Stream, plan_stream, standing

@@ -16,7 +16,7 @@ import pytest
 import etalis
 from etalis.errors import InputError
 from etalis.logic.terms.term import to_value
-from etalis.spark.versions import repartition_by_number
+from etalis.spark.spark_versions import repartition_by_number
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
 

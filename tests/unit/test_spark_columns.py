@@ -8,7 +8,7 @@ import pytest
 
 import etalis
 from etalis.errors import InputError
-from etalis.spark.batch import Form, Plan, plan_detection
+from etalis.spark.batch.build import Form, Plan, plan_detection
 from etalis.spark.describe import describe
 from etalis.tables.schema import Given, Options
 

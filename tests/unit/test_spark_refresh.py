@@ -14,12 +14,12 @@ import pytest
 import etalis
 from etalis.errors import InputError, SnapshotError
 from etalis.logic.knowledge.loaders import load_rows
-from etalis.spark import refresh
-from etalis.spark.mirrors import Mirror
-from etalis.spark.refresh import KEPT, Watch, find_tables, read_version
-from etalis.spark.streaming import refreshing
-from etalis.spark.told import NOTHING, pack
-from etalis.spark.worker import live_shards
+from etalis.spark.knowledge import refresh
+from etalis.spark.knowledge.mirrored_frames import Mirror
+from etalis.spark.knowledge.refresh import KEPT, Watch, find_tables, read_version
+from etalis.spark.knowledge.shipped import NOTHING, pack
+from etalis.spark.stream.streaming import refreshing
+from etalis.spark.stream.worker import live_shards
 from etalis.temporal.event import Event
 from micro_batches import Stream, plan_stream
 

@@ -14,8 +14,8 @@ import pytest
 
 import etalis
 from etalis.errors import EtalisError
-from etalis.spark.batch import Form, plan_detection
-from etalis.spark.shard import run_errors, run_shard
+from etalis.spark.batch.build import Form, plan_detection
+from etalis.spark.batch.shard import run_errors, run_shard
 from etalis.tables import sorting
 from etalis.tables.schema import Given, Options
 

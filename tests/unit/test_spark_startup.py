@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from etalis.cli import ExitCode, app
 from etalis.errors import InputError
 from etalis.spark import SparkProgram, session
-from etalis.spark.startup import check_java, check_pyspark, local_options
-from etalis.spark.versions import check_sources, hash_integer, keys_of_partitions
+from etalis.spark.local_session import check_java, check_pyspark, local_options
+from etalis.spark.spark_versions import check_sources, hash_integer, keys_of_partitions
 
 SCRIPT = "#!/bin/sh\necho \"$@\" >> '{log}'\necho '{shown}' >&2\n"
 
@@ -150,7 +150,7 @@ def test_every_series_from_4_0_on(monkeypatch: pytest.MonkeyPatch, version: str)
 
 def test_sources_of_python_need_4_2(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_pyspark(monkeypatch, "4.1.0")
-    monkeypatch.setattr("etalis.spark.versions.find_spec", lambda _: None)
+    monkeypatch.setattr("etalis.spark.spark_versions.find_spec", lambda _: None)
     assert refusal(lambda: check_sources("refreshed knowledge"))[:2] == (
         "E631",
         "refreshed knowledge needs Spark 4.2 or later, this is 4.1.0",

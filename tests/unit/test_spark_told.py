@@ -6,7 +6,7 @@ from datetime import date
 
 import etalis
 from etalis.logic.terms.term import real
-from etalis.spark.told import pack, tell
+from etalis.spark.knowledge.shipped import pack, tell
 
 
 def test_facts_come_back_as_they_were() -> None:

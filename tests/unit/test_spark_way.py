@@ -14,11 +14,11 @@ import pytest
 import etalis
 from etalis.errors import EtalisError
 from etalis.logic.terms.term import format_value
-from etalis.spark import way
-from etalis.spark.batch import Form, Plan, plan_detection
+from etalis.spark import execution_mode as way
+from etalis.spark.batch.build import Form, Plan, plan_detection
+from etalis.spark.batch.shard import load, run_shard
 from etalis.spark.describe import describe
-from etalis.spark.shard import load, run_shard
-from etalis.spark.way import is_over_columns, run_columns
+from etalis.spark.execution_mode import is_over_columns, run_columns
 from etalis.tables.results.encode_columns import float_texts
 from etalis.tables.schema import Given, Options
 

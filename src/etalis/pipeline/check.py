@@ -17,8 +17,8 @@ from etalis.pipeline.columns import AT, END, EVENT, ORDER, START, Arranger, Sche
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
 from etalis.runtime.compiled import Program
-from etalis.spark.batch import Form, plan_detection
-from etalis.spark.kinds import kinds_received
+from etalis.spark.batch.build import Form, plan_detection
+from etalis.spark.plan.event_kinds import kinds_received
 from etalis.tables.schema import Given, Options
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {

@@ -18,13 +18,13 @@ from etalis.pipeline.progress import Progress, count_letters, counted_rules, mak
 from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
 from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
-from etalis.spark.batch import Form, plan_detection, plan_intake
-from etalis.spark.counting import observed_events, read_observed
+from etalis.spark.batch.build import Form, plan_detection, plan_intake
+from etalis.spark.counters import observed_events, read_observed
 from etalis.spark.durations import to_duration
-from etalis.spark.startup import active_session, check_pyspark, session
-from etalis.spark.store import Store
+from etalis.spark.knowledge.shipped import Columns
+from etalis.spark.local_session import active_session, check_pyspark, session
 from etalis.spark.stream.restart import query_of
-from etalis.spark.told import Columns
+from etalis.spark.stream.state_store import Store
 from etalis.tables.schema import Given
 
 STATE = "etalis-state"

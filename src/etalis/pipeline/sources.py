@@ -10,9 +10,9 @@ from etalis.errors import InputError, Problem
 from etalis.pipeline.check import Checked, has_intervals, has_kafka_jar
 from etalis.pipeline.columns import KAFKA_COLUMNS, PAYLOAD, Arranger
 from etalis.pipeline.spec import FILES, Pipeline, SourcePart
-from etalis.spark.kinds import kinds_received
-from etalis.spark.sharding import quoted
-from etalis.spark.versions import check_sources
+from etalis.spark.plan.event_kinds import kinds_received
+from etalis.spark.plan.shards import quoted
+from etalis.spark.spark_versions import check_sources
 
 _CONNECTOR = "kafka"
 _SELECTED = {"_key": "key", "_partition": "partition", "_offset": "offset", "_timestamp": "timestamp"}

@@ -18,10 +18,10 @@ from etalis.language.check.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
 from etalis.spark.durations import to_duration
-from etalis.spark.refresh import BATCH
+from etalis.spark.knowledge.refresh import BATCH
 from etalis.spark.stream.lateness import NONE
-from etalis.spark.stream.rejected import read_bound
-from etalis.spark.streaming import REPORTING
+from etalis.spark.stream.rejection_limit import read_bound
+from etalis.spark.stream.streaming import REPORTING
 from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
 

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.runtime.reporting.counted_report import report_counts
 from etalis.runtime.reporting.unknown_options import with_options
-from etalis.spark.batch import Form, Plan, build, build_stages, finish, plan_detection
+from etalis.spark.batch.build import Form, Plan, build, build_stages, finish, plan_detection
+from etalis.spark.batch.rejecting import Rejecting, find_rejected, leave_out, reject
+from etalis.spark.batch.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.compare import compare_frames
-from etalis.spark.counting import count_errors, count_events
+from etalis.spark.counters import count_errors, count_events
 from etalis.spark.describe import describe
 from etalis.spark.durations import to_duration
-from etalis.spark.mirrors import mirror_frames
-from etalis.spark.refresh import asked_tables, find_tables
-from etalis.spark.rejecting import Rejecting, find_rejected, leave_out, reject
-from etalis.spark.shard import ERROR_COLUMNS, run_errors, run_shard
-from etalis.spark.startup import check_loaded, session
+from etalis.spark.knowledge.mirrored_frames import mirror_frames
+from etalis.spark.knowledge.refresh import asked_tables, find_tables
+from etalis.spark.knowledge.shipped import pack, tell
+from etalis.spark.local_session import check_loaded, session
 from etalis.spark.stream.ending import end_stream
 from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
-from etalis.spark.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
-from etalis.spark.told import pack, tell
-from etalis.spark.worker import stage_program
+from etalis.spark.stream.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
+from etalis.spark.stream.worker import stage_program
 from etalis.tables.results.output import ID, RULE
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.runtime.comparison import GAINED, LOST
-from etalis.spark.sharding import quoted
+from etalis.spark.plan.shards import quoted
 from etalis.tables.results.output import END, ID, RULE, START
 from etalis.tables.schema import refuse
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etalis.plan.keys import show
-from etalis.spark.batch import Plan
-from etalis.spark.shard import load
-from etalis.spark.sharding import Sharding
-from etalis.spark.staging import StagePlan
-from etalis.spark.way import MANY, describe_way, run_columns, stage_reasons
+from etalis.spark.batch.build import Plan
+from etalis.spark.batch.shard import load
+from etalis.spark.execution_mode import MANY, describe_way, run_columns, stage_reasons
+from etalis.spark.plan.shards import Sharding
+from etalis.spark.plan.stages import StagePlan
 
 
 def describe(plan: Plan, *, is_stream: bool = False) -> str:

@@ -28,7 +28,7 @@ from etalis.logic.terms.term import Real, to_value
 from etalis.plan.keys import show
 from etalis.runtime.compiled import compile as compile_text
 from etalis.runtime.inputs import Intake
-from etalis.spark.kinds import kinds_read
+from etalis.spark.plan.event_kinds import kinds_read
 from etalis.tables.parts import Kind
 from etalis.tables.results.output import END, START
 from etalis.tables.schema import refuse

@@ -19,12 +19,12 @@ from etalis.runtime.engine import Engine
 from etalis.runtime.lateness.future_events import describe_ahead
 from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
-from etalis.spark.held import Layouts, fit_rows
-from etalis.spark.screening import last_column, leave_to_others, refuse_wrong
-from etalis.spark.shard import Job
-from etalis.spark.stage import Relayed
-from etalis.spark.stream.letters import Cause, Letters
+from etalis.spark.batch.screening import last_column, leave_to_others, refuse_wrong
+from etalis.spark.batch.shard import Job
+from etalis.spark.batch.stage import Relayed
+from etalis.spark.stream.dead_letters import Cause, Letters
 from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
+from etalis.spark.stream.pending_rows import Layouts, fit_rows
 from etalis.tables.sorting import TAG
 from etalis.temporal.interval import show_moment
 from etalis.temporal.time_columns import read_times

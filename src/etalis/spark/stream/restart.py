@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from etalis.errors import InputError, Problem, SnapshotError
 from etalis.runtime.snapshot.file import read_images
 from etalis.runtime.snapshot.snapshot import Restored, compare_program
-from etalis.spark.held import read_held, waiting_rows
-from etalis.spark.store import Place, Store, Version, open_folder, read_whole
+from etalis.spark.stream.pending_rows import read_held, waiting_rows
+from etalis.spark.stream.state_store import Place, Store, Version, open_folder, read_whole
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import Program
     from etalis.spark.stream.admission import Stream
-    from etalis.spark.worker import Task
+    from etalis.spark.stream.worker import Task
 
 _LOG = logging.getLogger("etalis.spark")
 

@@ -20,8 +20,8 @@ from pyarrow import parquet
 
 from etalis.formats.row import UNITS
 from etalis.logic.knowledge.arrow_columns import to_list
-from etalis.spark.feed import Rows
-from etalis.spark.store import Place, open_folder, read_whole, write_whole
+from etalis.spark.batch.feed import Rows
+from etalis.spark.stream.state_store import Place, open_folder, read_whole, write_whole
 from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.interval import MICROSECONDS
 from etalis.temporal.time_columns import read_times

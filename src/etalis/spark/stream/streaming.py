@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import ProgramError
 from etalis.language.check.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
-from etalis.spark.batch import Plan, received, shuffle_keys, time_transport, wire_columns
+from etalis.spark.batch.build import Plan, received, shuffle_keys, time_transport, wire_columns
 from etalis.spark.durations import to_duration
-from etalis.spark.moments import time_column
-from etalis.spark.refresh import Table, write_tables
-from etalis.spark.staging import StagePlan
-from etalis.spark.store import Store, open_folder
+from etalis.spark.knowledge.refresh import Table, write_tables
+from etalis.spark.knowledge.shipped import Told
+from etalis.spark.plan.stages import StagePlan
+from etalis.spark.spark_versions import check_sources, repartition_by_number
 from etalis.spark.stream.admission import Stream
 from etalis.spark.stream.ending import end_tag, read_ends
 from etalis.spark.stream.lateness import find_ahead, find_lateness
 from etalis.spark.stream.marks import CLOCK, VERSION, Ahead, Marking, mark_time
-from etalis.spark.stream.rejected import read_bound
-from etalis.spark.told import Told
-from etalis.spark.versions import check_sources, repartition_by_number
-from etalis.spark.worker import Task, leave_equal_out, run_stream
+from etalis.spark.stream.rejection_limit import read_bound
+from etalis.spark.stream.state_store import Store, open_folder
+from etalis.spark.stream.worker import Task, leave_equal_out, run_stream
+from etalis.spark.time_types import time_column
 from etalis.tables.schema import refuse
 from etalis.tables.sorting import TAG
 
@@ -286,7 +286,7 @@ def _tagged(tags: Any, shards: int, schema: Any) -> Any:
 def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
     """Return the stream of versions of facts."""
     check_sources("refreshed knowledge")
-    from etalis.spark.facts_source import FORMAT, FactsSource
+    from etalis.spark.knowledge.facts_source import FORMAT, FactsSource
 
     spark.dataSource.register(FactsSource)
     return spark.readStream.format(FORMAT).option("tables", write_tables(tables)).option("root", root).load()

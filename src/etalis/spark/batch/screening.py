@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from etalis.spark.stream.letters import Cause, Letters
-from etalis.spark.way import parts_of
+from etalis.spark.execution_mode import parts_of
+from etalis.spark.stream.dead_letters import Cause, Letters
 from etalis.tables.read.rejected_rows import find_refused
 from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.spark.shard import Job
+    from etalis.spark.batch.shard import Job
 
 Layouts: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, int]]]]  # tag -> its columns and their slots
 

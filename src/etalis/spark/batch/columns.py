@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from etalis.columnar.run import ColumnRun, Input
 from etalis.errors import InputError
-from etalis.spark.feed import Feed
-from etalis.spark.shard import BATCH, Job, naming_rows
-from etalis.spark.way import parts_of
+from etalis.spark.batch.feed import Feed
+from etalis.spark.batch.shard import BATCH, Job, naming_rows
+from etalis.spark.execution_mode import parts_of
 from etalis.tables.read.batches import Told, order_ties, read_batch
 from etalis.tables.read.cells import undeclared
 from etalis.tables.results.encode_columns import encode_made

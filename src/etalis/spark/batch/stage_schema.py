@@ -19,7 +19,7 @@ from etalis.formats.terms import read_value
 from etalis.logic.terms.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
 from etalis.runtime.stage_engine import Derived
-from etalis.spark.feed import Rows
+from etalis.spark.batch.feed import Rows
 from etalis.tables.results.output import Field, Output, attribute
 from etalis.tables.sorting import TAG
 from etalis.temporal.event import Event, new_event

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from etalis.plan.types import Types
     from etalis.runtime.compiled import Program
     from etalis.runtime.engine import Engine
-    from etalis.spark.shard import Job
-    from etalis.spark.stage import Relayed
+    from etalis.spark.batch.shard import Job
+    from etalis.spark.batch.stage import Relayed
 
 MANY = 10_000  # rows that a micro-batch must bring to a shard to be taken over columns
 WORTH = 2  # as many rows as are taken while one instance that waits is brought over columns and back

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from etalis.spark.refresh import asked_tables
-from etalis.spark.store import open_folder, write_whole
+from etalis.spark.knowledge.refresh import asked_tables
+from etalis.spark.stream.state_store import open_folder, write_whole
 from etalis.tables.schema import refuse
 
 _LOG = logging.getLogger("etalis.spark")

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.errors import InputError, Problem
-from etalis.spark.versions import SERIES
+from etalis.spark.spark_versions import SERIES
 
 OLDEST_JAVA = 17
 _INSTALL = "install it with etalis: pip install 'etalis[spark]'"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from etalis.errors import InputError, Problem
-from etalis.spark.stream.letters import LATE, Letters
+from etalis.spark.stream.dead_letters import LATE, Letters
 from etalis.tables.schema import refuse
 
 _MEANING = {"ahead": "being too far ahead", "event": "their event", "time": "their time", "value": "a value"}

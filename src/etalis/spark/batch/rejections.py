@@ -22,14 +22,14 @@ from pyarrow import fs, parquet
 
 from etalis.errors import InputError, Problem
 from etalis.runtime.lateness.future_events import describe_ahead
-from etalis.spark.screening import Layouts, last_column, leave_to_others, refuse_wrong
-from etalis.spark.store import open_folder, write_whole
-from etalis.spark.stream.letters import LETTERS, Letters, describe_rows, plain
+from etalis.spark.batch.screening import Layouts, last_column, leave_to_others, refuse_wrong
+from etalis.spark.stream.dead_letters import LETTERS, Letters, describe_rows, plain
+from etalis.spark.stream.state_store import open_folder, write_whole
 from etalis.tables.sorting import ID, ORDER, START, TAG
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.spark.shard import Job
+    from etalis.spark.batch.shard import Job
 
 REJECTED = "event string, args string, start double, end double, reason string, cause string, raw string"
 _SCHEMA = pa.schema([*(field for field in LETTERS if field.name != "batch"), ("raw", pa.string())])

@@ -23,18 +23,18 @@ from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
 from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
-from etalis.spark.held import read_held, write_held
-from etalis.spark.refresh import read_version
-from etalis.spark.shard import load, rare_collections
-from etalis.spark.stage_step import run_stage_batch
-from etalis.spark.step import run_batch
-from etalis.spark.store import Place, Store, Version
+from etalis.spark.batch.shard import load, rare_collections
+from etalis.spark.knowledge.refresh import read_version
+from etalis.spark.knowledge.shipped import add_facts
 from etalis.spark.stream.admission import Shard, Stream
-from etalis.spark.stream.letters import LATE, Letters, append_letters, describe_letters
+from etalis.spark.stream.dead_letters import LATE, Letters, append_letters, describe_letters
 from etalis.spark.stream.marks import VERSION
-from etalis.spark.stream.rejected import Bound, check_rejected
+from etalis.spark.stream.micro_batch import run_batch
+from etalis.spark.stream.pending_rows import read_held, write_held
+from etalis.spark.stream.rejection_limit import Bound, check_rejected
 from etalis.spark.stream.restart import changes_of, refuse_dropped
-from etalis.spark.told import add_facts
+from etalis.spark.stream.stage_micro_batch import run_stage_batch
+from etalis.spark.stream.state_store import Place, Store, Version
 from etalis.tables.results.output import encode
 from etalis.tables.sorting import TAG
 from etalis.temporal.attribute_names import distinct

@@ -25,10 +25,10 @@ from etalis.language.read.parser import parse
 from etalis.runtime.compiled import Program
 from etalis.runtime.engine import Engine
 from etalis.runtime.snapshot.names import digest
-from etalis.spark.feed import Feed, Rows
-from etalis.spark.rejections import Rejects, naming_remedy, screened
-from etalis.spark.told import NOTHING, Facts, Told
-from etalis.spark.way import is_over_columns, run_columns
+from etalis.spark.batch.feed import Feed, Rows
+from etalis.spark.batch.rejections import Rejects, naming_remedy, screened
+from etalis.spark.execution_mode import is_over_columns, run_columns
+from etalis.spark.knowledge.shipped import NOTHING, Facts, Told
 from etalis.tables.results.output import Output, encode
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY, sort_rows
 from etalis.temporal.event import Event
@@ -96,7 +96,7 @@ def _run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     program = load(job)
     run = run_columns(job, program, job.on_error)
     if run is not None and is_over_columns(job, run):
-        from etalis.spark.columns import ColumnShard
+        from etalis.spark.batch.columns import ColumnShard
 
         yield from ColumnShard(job, run).results(sort_rows(batches, job.unit, job.memory))
         return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from etalis.spark.sharding import quoted
+from etalis.spark.plan.shards import quoted
 from etalis.tables.column_types import DECIMALS, INTEGERS, MOMENTS, STRINGS, base_of
 
 NAIVE = "timestamp_ntz"

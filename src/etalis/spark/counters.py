@@ -9,7 +9,7 @@ from typing import Any
 
 from etalis.errors import Problem
 from etalis.runtime.reporting.report import Failed
-from etalis.spark.sharding import quoted
+from etalis.spark.plan.shards import quoted
 from etalis.tables.schema import Frame
 
 _VALUES = re.compile(r" with \w+ = .*", re.DOTALL)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
-from etalis.spark.refresh import Watch, read_tables
+from etalis.spark.knowledge.refresh import Watch, read_tables
 
 FORMAT = "etalis_facts"
 COLUMN = "version"

@@ -22,8 +22,8 @@ from pyarrow import fs
 from etalis.errors import EtalisError, InputError, Problem, SnapshotError
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.spark.durations import to_duration
-from etalis.spark.store import open_folder, read_whole, remove, write_whole
-from etalis.spark.told import Columns, Facts, make_facts, read_source, write_relation
+from etalis.spark.knowledge.shipped import Columns, Facts, make_facts, read_source, write_relation
+from etalis.spark.stream.state_store import open_folder, read_whole, remove, write_whole
 from etalis.tables.schema import refuse
 from etalis.temporal.interval import MICROSECONDS
 

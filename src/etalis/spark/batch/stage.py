@@ -20,12 +20,12 @@ from etalis.runtime.compiled import Program
 from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
-from etalis.spark import wire
-from etalis.spark.feed import Feed
-from etalis.spark.rejections import naming_remedy, screened
-from etalis.spark.shard import BATCH, Job, load, naming_rows, rare_collections
-from etalis.spark.way import stage_columns
-from etalis.spark.wire import FROM, ROUND, STEP, UNTIL, Forward
+from etalis.spark.batch import stage_schema as wire
+from etalis.spark.batch.feed import Feed
+from etalis.spark.batch.rejections import naming_remedy, screened
+from etalis.spark.batch.shard import BATCH, Job, load, naming_rows, rare_collections
+from etalis.spark.batch.stage_schema import FROM, ROUND, STEP, UNTIL, Forward
+from etalis.spark.execution_mode import stage_columns
 from etalis.tables.results.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
 from etalis.temporal.event import Event, Kind, new_event
@@ -72,7 +72,7 @@ def _run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
     own = program.taking(relayed.rules)
     run = stage_columns(relayed, own, job.on_error)
     if run is not None:
-        from etalis.spark.stage_columns import StageShard
+        from etalis.spark.batch.stage_columns import StageShard
 
         with rare_collections():
             yield from StageShard(relayed, run, schema).results(sorter.stretches())

@@ -13,11 +13,11 @@ from etalis.plan import algebra as p
 from etalis.plan.keys import Reason
 from etalis.plan.stages import Stages
 from etalis.plan.types import Types, infer_types
-from etalis.spark.feed import Rows
-from etalis.spark.shard import Job
-from etalis.spark.sharding import Sharding, plan_shards
-from etalis.spark.stage import Relayed
-from etalis.spark.wire import TRANSPORT, Forward, forward_tag
+from etalis.spark.batch.feed import Rows
+from etalis.spark.batch.shard import Job
+from etalis.spark.batch.stage import Relayed
+from etalis.spark.batch.stage_schema import TRANSPORT, Forward, forward_tag
+from etalis.spark.plan.shards import Sharding, plan_shards
 from etalis.tables.schema import TEXT, Layout, Slots
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.logic.terms.term import order_key
 from etalis.runtime.engine import Engine
 from etalis.runtime.lateness.watermark import Stamp
-from etalis.spark.shard import Job, run_rows
+from etalis.spark.batch.shard import Job, run_rows
+from etalis.spark.execution_mode import stream_columns
 from etalis.spark.stream.admission import Admitted, Shard, Stream, admit, hold
-from etalis.spark.stream.letters import Letters
-from etalis.spark.way import stream_columns
+from etalis.spark.stream.dead_letters import Letters
 from etalis.tables.sorting import END, ORDER, START, TAG, sort_rows
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_seconds
@@ -62,7 +62,7 @@ def run_batch(
 
 def _take_columns(run: ColumnRun, job: Job, settled: Iterable[Any]) -> Iterator[Any]:
     """Take rows over columns, from where the engine stands, and let it go on from there."""
-    from etalis.spark.columns import ColumnShard
+    from etalis.spark.batch.columns import ColumnShard
 
     taken = ColumnShard(job, run)
     for stretch in sort_rows(settled, job.unit, job.memory):

@@ -25,11 +25,12 @@ from etalis.plan.keys import Kind, show
 from etalis.plan.lattice import TERM
 from etalis.plan.stages import find_stages, one_stage
 from etalis.plan.types import Types, infer_types
-from etalis.spark.moments import shown, travel, travelling
-from etalis.spark.shard import Job
-from etalis.spark.sharding import Sharding, check_shards, key_columns, quoted
-from etalis.spark.stage import run_stage
-from etalis.spark.staging import (
+from etalis.spark.batch.shard import Job
+from etalis.spark.batch.stage import run_stage
+from etalis.spark.batch.stage_schema import COLUMNS, STEP, result_columns
+from etalis.spark.knowledge.shipped import pack
+from etalis.spark.plan.shards import Sharding, check_shards, key_columns, quoted
+from etalis.spark.plan.stages import (
     StagePlan,
     find_obstacles,
     forwarded_layouts,
@@ -38,8 +39,7 @@ from etalis.spark.staging import (
     plan_stages,
     slot_rows,
 )
-from etalis.spark.told import pack
-from etalis.spark.wire import COLUMNS, STEP, result_columns
+from etalis.spark.time_types import shown, travel, travelling
 from etalis.tables.column_types import transport
 from etalis.tables.results.knowledge_types import program_answers
 from etalis.tables.results.output import Output, make_envelope, make_selected, make_wide, with_contributors

@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 
 from etalis.runtime.stage_engine import Relay
 from etalis.runtime.state import BEGINNING
-from etalis.spark import wire
-from etalis.spark.shard import BATCH
-from etalis.spark.stage import Relayed, Steps, Writer, in_microseconds
+from etalis.spark.batch import stage_schema as wire
+from etalis.spark.batch.shard import BATCH
+from etalis.spark.batch.stage import Relayed, Steps, Writer, in_microseconds
+from etalis.spark.batch.stage_schema import STEP
 from etalis.spark.stream.admission import Shard, Stream, admit, hold
-from etalis.spark.stream.letters import Letters
-from etalis.spark.wire import STEP
+from etalis.spark.stream.dead_letters import Letters
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter
 
 
