@@ -13,8 +13,18 @@ from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.pipeline.assemble import assemble
-from etalis.pipeline.columns import AT, END, EVENT, ORDER, START, Arranger, SchemaError, data_files, known_columns
 from etalis.pipeline.places import Path as Key
+from etalis.pipeline.source_columns import (
+    AT,
+    END,
+    EVENT,
+    ORDER,
+    START,
+    Arranger,
+    SchemaError,
+    data_files,
+    known_columns,
+)
 from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
 from etalis.runtime.compiled import Program
 from etalis.spark.batch.build import Form, plan_detection

@@ -13,10 +13,10 @@ from typing import Any
 
 from etalis.errors import InputError, Problem
 from etalis.pipeline.check import Checked, has_kafka_jar
+from etalis.pipeline.connectors.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
+from etalis.pipeline.connectors.sources import first_line, load_events
 from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
 from etalis.pipeline.progress import Progress, count_letters, counted_rules, make_listener, observe_rules, take_progress
-from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
-from etalis.pipeline.sources import first_line, load_events
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.spark.batch.build import Form, plan_detection, plan_intake
 from etalis.spark.counters import observed_events, read_observed

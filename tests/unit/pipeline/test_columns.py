@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from etalis.pipeline.columns import SchemaError, known_columns, read_ddl
+from etalis.pipeline.source_columns import SchemaError, known_columns, read_ddl
 from etalis.pipeline.spec import SourcePart
 
 

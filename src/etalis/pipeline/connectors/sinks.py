@@ -120,7 +120,7 @@ def _kafka_format(df: Any, jar: bool) -> str:
     if jar:
         return "kafka"
     check_sources("Kafka without the connector")
-    from etalis.pipeline.kafka import FORMAT, KafkaSource
+    from etalis.pipeline.connectors.kafka import FORMAT, KafkaSource
 
     df.sparkSession.dataSource.register(KafkaSource)
     return FORMAT

@@ -8,7 +8,7 @@ from typing import Any
 
 from etalis.errors import InputError, Problem
 from etalis.pipeline.check import Checked, has_intervals, has_kafka_jar
-from etalis.pipeline.columns import KAFKA_COLUMNS, PAYLOAD, Arranger
+from etalis.pipeline.source_columns import KAFKA_COLUMNS, PAYLOAD, Arranger
 from etalis.pipeline.spec import FILES, Pipeline, SourcePart
 from etalis.spark.plan.event_kinds import kinds_received
 from etalis.spark.plan.shards import quoted
@@ -99,7 +99,7 @@ def _read_kafka(spark: Any, reader: Any, source: SourcePart, by_connector: bool)
 
     if not by_connector:
         check_sources("Kafka without the connector")
-        from etalis.pipeline.kafka import FORMAT, KafkaSource
+        from etalis.pipeline.connectors.kafka import FORMAT, KafkaSource
 
         spark.dataSource.register(KafkaSource)
         given = {"servers": source.servers, "topic": source.topic}
