@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+HERE = Path(__file__).parent
 TIERS = ("property", "jit", "docs", "spark", "nightly")
 FOLDERS = {"properties": "property", "spark": "spark"}
 
@@ -21,4 +23,4 @@ gc.set_threshold(10_000)  # tests make engines by the thousand, and the collecto
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
-            item.add_marker(next((tier for folder, tier in FOLDERS.items() if folder in item.path.parts), "fast"))
+            item.add_marker(FOLDERS.get(item.path.relative_to(HERE).parts[0], "fast"))

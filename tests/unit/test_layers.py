@@ -1,4 +1,7 @@
-"""Imports point downwards only: what stands lower knows nothing of what stands above it."""
+"""The rooms and layers of the package: few modules per folder, and imports that point downwards only.
+
+Imports inside functions, for types only, and by name (`import_module`, `import_lazily`) count like all others.
+"""
 
 from __future__ import annotations
 
@@ -9,44 +12,45 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
+ROOM = 16  # modules in one folder
 
-GROUND = {"errors", "logic", "temporal"}
-MEANING = GROUND | {"language"}
+GROUND = {"errors", "data", "logic", "temporal"}
+LANGUAGE = GROUND | {"language"}
+ENGINE = LANGUAGE | {"plan", "runtime"}
+COLUMNS = ENGINE | {"columnar", "formats"}
+TABLES = COLUMNS | {"tables"}
+CASES = {"cases"}
 MAY_IMPORT = {
     "errors": set(),
+    "lazy": set(),
+    "data": {"errors"},
     "logic": GROUND,
     "temporal": GROUND,
     "language": GROUND,
-    "semantics": MEANING,
-    "plan": MEANING,
-    "runtime": MEANING | {"plan"},
-    "columnar": MEANING | {"plan", "runtime"},
+    "semantics": LANGUAGE,
+    "plan": LANGUAGE,
+    "runtime": ENGINE,
+    "columnar": ENGINE,
+    "formats": ENGINE,
+    "tables": COLUMNS,
+    "cases": LANGUAGE,
     "timeline": GROUND,
-    "lazy": set(),
-    "atoms": GROUND,
-    "cases": MEANING | {"atoms"},
-    "outcomes": MEANING | {"atoms", "cases"},
-    "formats": MEANING | {"plan", "runtime"},
-    "tables": MEANING | {"plan", "runtime", "columnar", "formats"},
-    "spark": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "cases", "outcomes"},
-    "detect": MEANING | {"plan", "runtime", "columnar", "formats", "tables", "spark"},
-    "pipeline": MEANING | {"plan", "runtime", "formats", "tables", "spark"},
-    "testing": MEANING | {"lazy", "semantics", "plan", "runtime", "columnar", "atoms", "cases", "outcomes", "spark"},
-    "api": MEANING | {"lazy", "semantics", "plan", "runtime", "columnar", "timeline", "formats", "spark"},
-    "cli": MEANING
-    | {"plan", "runtime", "timeline", "formats", "tables", "spark", "pipeline", "cases", "testing", "api"},
+    "spark": TABLES | CASES,
+    "detect": TABLES | {"spark"},
+    "api": TABLES | {"lazy", "detect", "spark"},
+    "pipeline": TABLES | {"spark"},
+    "testing": COLUMNS | CASES | {"lazy", "semantics", "spark"},
+    "cli": TABLES | CASES | {"timeline", "spark", "pipeline", "testing", "api", "detect"},
 }
-API = {"__init__", "api", "program"}
+API = {"__init__", "program", "engine"}
 
 
 def layer_of(module: str) -> str:
-    """Return the layer of `etalis.x.y`; the modules of the meaning and of the command line begin with its name."""
+    """Return the layer of `etalis.x.y`."""
     parts = module.split(".")
     if len(parts) == 1 or parts[1] in API:
         return "api"
-    if parts[1] == "__main__":
-        return "cli"
-    return next((layer for layer in ("semantics", "cli") if parts[1].startswith(layer)), parts[1])
+    return "cli" if parts[1] == "__main__" else parts[1]
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -56,7 +60,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 
 
 def imports(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, module) of every import of the package, also those inside functions."""
+    """Yield (line, module) of every import of the package."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):
@@ -65,13 +69,21 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, resolve(alias.name)) for alias in names)
             case ast.ImportFrom(module=str(module)) if module.startswith("etalis."):
                 yield node.lineno, module
+            case ast.Constant(value=str(name)) if is_module(name):
+                yield node.lineno, name
+
+
+def is_module(name: str) -> bool:
+    """Tell whether a text names a module of the package, as `import_module` and `import_lazily` take it."""
+    if not name.startswith("etalis.") or not all(part.isidentifier() for part in name.split(".")):
+        return False
+    path = SOURCE.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
 def resolve(name: str) -> str:
     """Return what `from etalis import name` means: a module, or something of the public API."""
-    folder = SOURCE / "etalis"
-    is_module = (folder / f"{name}.py").exists() or (folder / name).is_dir()
-    return f"etalis.{name}" if is_module else "etalis"
+    return f"etalis.{name}" if is_module(f"etalis.{name}") else "etalis"
 
 
 @pytest.mark.parametrize(("module", "path"), list(modules()), ids=lambda x: x if isinstance(x, str) else "")
@@ -82,7 +94,18 @@ def test_imports_point_downwards(module: str, path: Path) -> None:
     assert not wrong, f"{module} ({layer}) may import {sorted(allowed)}, but imports {wrong}"
 
 
-def test_only_relative_to_the_package_root() -> None:
+def test_a_room_has_few_modules() -> None:
+    folders = {path.parent for _, path in modules()}
+    sizes = {folder: len([p for p in folder.glob("*.py") if p.name != "__init__.py"]) for folder in folders}
+    assert {str(f.relative_to(SOURCE)): n for f, n in sizes.items() if n > ROOM} == {}
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    inits = [path for _, path in modules() if path.name == "__init__.py"]
+    assert [str(p) for p in inits if ast.get_docstring(ast.parse(p.read_text(encoding="utf-8"))) is None] == []
+
+
+def test_imports_are_written_in_full() -> None:
     for _, path in modules():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             assert not (isinstance(node, ast.ImportFrom) and node.level), f"{path}: write imports in full"

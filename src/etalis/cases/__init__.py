@@ -1,0 +1,1 @@
+"""Case files: a program, events and the matches they make, as text; what runs of them came to."""

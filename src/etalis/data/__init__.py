@@ -1,0 +1,1 @@
+"""What everything above reads: files by their addresses, encodings of text, scalars of other libraries."""

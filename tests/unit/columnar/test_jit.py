@@ -14,7 +14,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from etalis.columnar.kernels import jit as compiler
+from etalis.columnar.kernels import jit
 
 HELPER = """
 from etalis.columnar.kernels.jit import {kind}
@@ -49,9 +49,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "kept"))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(str(tmp_path))
-    compiler.folder.cache_clear()
+    jit.folder.cache_clear()
     yield tmp_path / "kept"
-    compiler.folder.cache_clear()
+    jit.folder.cache_clear()
 
 
 def run(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -79,7 +79,7 @@ def test_a_kernel_runs_where_its_code_cannot_be_written(
     kept: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     write(kept.parent)
-    compiler.folder()
+    jit.folder()
     shutil.rmtree(kept)
     assert run(monkeypatch) == [3, 0]
     assert "the machine code of calling.loop" in caplog.text
@@ -101,11 +101,12 @@ def finish(process: subprocess.Popen[str]) -> tuple[list[int], str]:
 
 def test_a_package_that_cannot_be_written_keeps_its_code_for_the_user(tmp_path: Path) -> None:
     package = tmp_path / "etalis"
-    (package / "columnar").mkdir(parents=True)
-    (package / "__init__.py").touch()
-    (package / "columnar" / "__init__.py").touch()
-    (package / "columnar" / "__pycache__").touch()  # a file: no directory can be made, not even by root
-    shutil.copy(compiler.__file__, package / "columnar")
+    kernels = package / "columnar" / "kernels"
+    kernels.mkdir(parents=True)
+    for folder in (package, kernels.parent, kernels):
+        (folder / "__init__.py").touch()
+    (kernels / "__pycache__").touch()  # a file: no directory can be made, not even by root
+    shutil.copy(jit.__file__, kernels)
     write(tmp_path)
     at_once = [start(package, tmp_path / "home") for _ in range(2)]
     assert [finish(process)[0][0] for process in at_once] == [3, 3]

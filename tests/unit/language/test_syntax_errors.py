@@ -197,7 +197,7 @@ def test_a_tab_and_a_long_line_keep_the_caret_in_place() -> None:
 
 def test_the_table_has_exactly_the_codes_of_the_source() -> None:
     package = ROOT / "src" / "etalis"
-    files = [*(package / "language").glob("*.py"), package / "temporal" / "duration.py"]
+    files = [*(package / "language").rglob("*.py"), package / "temporal" / "duration.py"]
     source = "".join(path.read_text() for path in files)
     assert set(TABLE) == set(re.findall(r'"(E1\d\d)"', source))
 

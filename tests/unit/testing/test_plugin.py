@@ -112,7 +112,7 @@ def test_a_failing_assertion_shows_the_test_alone(folder: pytest.Pytester) -> No
 
 def test_kernels_assert_nothing() -> None:
     """Pytest rewrites the assertions of a package that brings a plugin; Numba could not compile what it writes."""
-    for path in (Path(etalis.__file__).parent / "columnar").glob("*.py"):
+    for path in (Path(etalis.__file__).parent / "columnar").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef) and {ast.unparse(d) for d in node.decorator_list} & KERNELS:
                 assert not any(isinstance(inner, ast.Assert) for inner in ast.walk(node)), f"{path.name}: {node.name}"
