@@ -1,0 +1,1 @@
+"""The rule language: syntax tree, flags, operators, plain forms of rules; read in `read`, checked in `check`."""

@@ -1,0 +1,1 @@
+"""The background knowledge: a Prolog machine, its built-in predicates, facts from tables and RDF."""

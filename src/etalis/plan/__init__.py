@@ -1,0 +1,1 @@
+"""The plan that every back end executes: nodes, keys, types, stages."""

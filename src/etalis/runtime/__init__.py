@@ -1,0 +1,1 @@
+"""The engine, event at a time: compiled programs, the run loop, inputs and delivery."""

@@ -1,0 +1,1 @@
+"""Time and events: intervals, durations, temporal relations, policies and aggregates as data."""

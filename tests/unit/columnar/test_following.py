@@ -9,7 +9,7 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
-from etalis.columnar.kernels import join as k
+from etalis.columnar.kernels import join as k  # noqa: E402
 from etalis.columnar.kernels.buffers import Desk, Following, Matching, Meeting, Search, Side  # noqa: E402
 from etalis.columnar.kernels.following import STRETCH  # noqa: E402
 from etalis.temporal.policy import POLICIES  # noqa: E402

@@ -1,0 +1,1 @@
+"""Conditions over whole columns, or once per distinct arguments."""

@@ -1,0 +1,1 @@
+"""Values, events and matches as columns and batches."""

@@ -1,0 +1,1 @@
+"""The compiled loops, and how they are compiled and kept."""

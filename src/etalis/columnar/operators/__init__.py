@@ -1,0 +1,1 @@
+"""The nodes of a plan over batches: joins, aggregates, deadlines, isolation."""

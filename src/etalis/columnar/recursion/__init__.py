@@ -1,0 +1,1 @@
+"""Recursive rules over batches: a compiled machine that runs tables of numbers."""

@@ -1,0 +1,1 @@
+"""Repetition over batches: counted, or as chains."""

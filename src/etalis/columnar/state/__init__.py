@@ -1,0 +1,1 @@
+"""State between an engine and its operators over columns, in both directions."""

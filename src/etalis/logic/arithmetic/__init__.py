@@ -1,0 +1,1 @@
+"""Arithmetic: evaluation of expressions, functions on integers, rationals and floats."""

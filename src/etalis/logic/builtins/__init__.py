@@ -1,0 +1,1 @@
+"""The built-in predicates, one module per subject; `table` lists them all."""

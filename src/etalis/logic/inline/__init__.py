@@ -1,0 +1,1 @@
+"""Simple goals as Python expressions, for generated code."""

@@ -1,0 +1,1 @@
+"""Knowledge from outside: tables as facts, Python functions as predicates, old versions of a database."""

@@ -1,0 +1,1 @@
+"""The machine that runs goals: clauses compiled to closures, resolution on explicit stacks, the library."""

@@ -1,0 +1,1 @@
+"""RDF as facts: files, names, entailment."""

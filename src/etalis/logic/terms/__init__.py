@@ -1,0 +1,1 @@
+"""Terms: values, variables, unification, standard order, text."""

@@ -1,0 +1,1 @@
+"""Plans for people: as text, SVG and Graphviz."""

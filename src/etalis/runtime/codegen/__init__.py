@@ -1,0 +1,1 @@
+"""From the plan to generated Python: one function per kind of event, `push` and `run`."""

@@ -1,0 +1,1 @@
+"""Events out of order: the watermark, dead letters, events from the future."""

@@ -1,0 +1,1 @@
+"""Limits on what an engine keeps and what a goal may cost."""

@@ -1,0 +1,1 @@
+"""What operators keep: stores of joins, blockers of absences, repetitions, aggregates."""

@@ -1,0 +1,1 @@
+"""Snapshots: the state of an engine as bytes, and back."""

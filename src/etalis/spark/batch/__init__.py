@@ -1,0 +1,1 @@
+"""A batch DataFrame through the shards of each stage, rows that are rejected included."""

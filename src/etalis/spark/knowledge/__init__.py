@@ -1,0 +1,1 @@
+"""Facts on their way to the workers, and facts that change while a stream runs."""

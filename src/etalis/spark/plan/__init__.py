@@ -1,0 +1,1 @@
+"""How a program is divided on Spark: kinds of events, shards, stages."""

@@ -1,0 +1,1 @@
+"""Tables in: sources, batches, rows that cannot be taken."""

@@ -1,0 +1,1 @@
+"""Tables out: the columns of matches, their types and rows."""
