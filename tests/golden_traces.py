@@ -1,7 +1,7 @@
 """Golden traces: what the original engine did on small programs (tests/golden) -> what ours does on the same input.
 
 Stamps keep their order: second and counter become seconds and microseconds; pauses and events without a stamp go by a
-simulated clock. Events that come late are put in order first (language.md section 2), and then steps do not compare.
+simulated clock. Events that come late are put in order first (definition 6.1), and then steps do not compare.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ CASES = [case for case, treatment in RUNS if treatment.name == "restored"]
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
 def test_case_restored_before_every_step(case: Case) -> None:
+    """Shows definition 22.2."""
     for policy in case.policies:
         difference = find_differences(case, restored_everywhere(case, policy))
         assert not difference, "\n".join([f"{case.place} under {policy or 'the default policy'}:", *difference])

@@ -122,7 +122,7 @@ def reverse_rules(program: str) -> str:
 
 
 def _reparsed(case: Case, policy: str | None) -> Outcome:
-    """The engine on the program as printed."""
+    """The engine on the program as printed (definition 22.4)."""
     from etalis.language.printer import print_program
     from etalis.language.read.parser import parse
 

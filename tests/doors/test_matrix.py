@@ -43,6 +43,7 @@ def by_engine_detect(source: Any, way: Way) -> frozenset[tuple[Any, ...]]:
 @pytest.mark.parametrize("tool", IN_MEMORY)
 @pytest.mark.parametrize("time", TIMES)
 def test_tables_in_memory(time: str, tool: str, tmp_path: Path) -> None:
+    """Shows definition 22.1."""
     way = TIMES[time]
     assert by_detect(IN_MEMORY[tool](table(way), tmp_path), way) == expected(way)
 

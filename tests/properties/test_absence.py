@@ -47,6 +47,7 @@ def settled(text: str, stream: list[Event], policy: str, until: int) -> list[Eve
 def test_at_every_watermark_what_is_settled_is_reported(
     tree: s.Program, stream: list[Event], policy: str, random: Random
 ) -> None:
+    """Shows definition 19.7."""
     text = print_program(tree)
     order = list(range(len(stream)))
     random.shuffle(order)

@@ -48,6 +48,7 @@ TEXTS = replace(RECURSIVE, values=("x", "x", "null", "zu", "ä", "B"))
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(), streams(), policies(), st.data())
 def test_columns_give_the_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+    """Shows definition 22.1."""
     check_meaning(tree, stream, policy, data)
 
 

@@ -57,6 +57,7 @@ def late_engine(tree: s.Program, policy: str, bound: int, reporting: str) -> eta
 @settings(max_examples=settings.default.max_examples // 5)
 @given(programs(), streams().filter(bool), policies(), st.randoms(use_true_random=False))
 def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy, random) -> None:
+    """Shows definition 19.2."""
     text = print_program(tree)
     order = list(range(len(stream)))
     random.shuffle(order)
@@ -78,6 +79,7 @@ def test_late_events_give_the_meaning_of_the_sorted_stream(tree, stream, policy,
 @settings(max_examples=settings.default.max_examples // 5)
 @given(programs(), streams().filter(bool), policies(), st.data())
 def test_corrections_give_the_meaning_of_the_corrected_history(tree, stream, policy, data) -> None:
+    """Shows definition 20.2 and 20.3."""
     text = print_program(tree)
     wrong = data.draw(st.lists(st.sampled_from(range(len(stream))), unique=True, max_size=4))
     moments = {i: data.draw(st.integers(i, len(stream) - 1)) for i in wrong}

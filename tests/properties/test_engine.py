@@ -104,7 +104,7 @@ TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str, Sequence[Change]
 
 
 def is_free_of_order(tree: s.Program) -> bool:
-    """Tell whether no two rules have a time point at one moment: those happen in the order of the text (reading 3)."""
+    """Tell whether no two rules have a time point at one moment: those are ordered by the text (definition 6.12)."""
     moments = [{p.time for p in postorder(r.pattern) if isinstance(p, s.TimePoint)} for r in event_rules(tree)]
     return sum(map(len, moments)) == len(set().union(*moments))
 

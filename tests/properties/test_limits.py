@@ -23,6 +23,7 @@ UNRESTRICTED = Shape(policies=("unrestricted",))
 @settings(max_examples=settings.default.max_examples // 10)
 @given(programs(UNRESTRICTED), streams().filter(bool), st.integers(1, 12))
 def test_what_is_shed_makes_nothing_come_about(tree, stream, hard) -> None:
+    """Shows definition 22.5."""
     text = print_program(tree)
     note(f"{hard}\n{text}\n{stream}")
     expected = meaning(text, stream, "unrestricted")

@@ -113,6 +113,7 @@ def run_stages(
 @settings(max_examples=settings.default.max_examples // 4)
 @given(staged_programs(), keyed_streams(), policies(), st.sampled_from((1, 2, 7)))
 def test_stages_give_the_whole(tree: s.Program, stream: list[Event], policy: str, shards: int) -> None:
+    """Shows definition 22.1."""
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
     try:

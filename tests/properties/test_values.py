@@ -148,6 +148,7 @@ DOORS: Mapping[str, Callable[[etalis.Program, Any, Any], list[Event]]] = {
 @by_day(4)
 @given(OBJECTS)
 def test_an_object_is_what_its_value_is_at_every_door(x: Any) -> None:
+    """Shows definition 3.14."""
     note(show(x))
     value = converted(x)
     for name, door in DOORS.items():

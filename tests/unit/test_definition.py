@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "definition.md"
 PARAGRAPH = re.compile(r"^\*\*(\d+\.\d+)\*\* (?:\*\((\w+)\)\* )?\S", re.MULTILINE)
 LIST = r"\d+\.\d+(?:(?:,|,? and| to)\s\d+\.\d+)*"
-CITATION = re.compile(rf"\bdefinition\s({LIST})")
+CITATION = re.compile(rf"\b[Dd]efinition\s({LIST})")
+SECTIONS = re.compile(r"\b[Dd]efinition\ssections?\s(\d+(?:(?:,|,? and| to)\s\d+)*)")
 PAPER = re.compile(r"\b(00\d), (?:section|chapter|rule|Fig\.|\d)")
 LEFT_ALONE = ("coming_from", "errors", "manual", "mistakes")  # other pages, the manual and docs/errors.md speak there
 SCANNED = ("src", "tests", "docs", "bench", "examples", "README.md", "CHANGELOG.md", "CONTRIBUTING.md")
@@ -24,7 +25,9 @@ def paragraphs() -> dict[str, str]:
 
 
 def numbers(text: str) -> set[str]:
-    return {number for cited in CITATION.findall(text) for number in re.findall(r"\d+\.\d+", cited)}
+    """Return the paragraphs that a text cites; of a section, its first one."""
+    of_sections = {f"{number}.1" for cited in SECTIONS.findall(text) for number in re.findall(r"\d+", cited)}
+    return of_sections | {number for cited in CITATION.findall(text) for number in re.findall(r"\d+\.\d+", cited)}
 
 
 def files(*suffixes: str) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """How rows reach the rules over columns: in order, what is too late made a dead letter, as the engine would have it.
 
 Without lateness a batch is in order, and what ends before time has come is late. With lateness, rows come in any order;
-they are held until the watermark has passed them. Law: rows pass in the order of language.md section 2, the same ones
+they are held until the watermark has passed them. Law: rows pass in the order of definition 6.1, the same ones
 as if they had been pushed one by one.
 """
 

@@ -1,6 +1,6 @@
 """Rules over batches: kinds are made in the order in which rules need them, each event once per atom and interval.
 
-A turn is a number that grows with the order of language.md section 2: the row that was taken, the round of what it
+A turn is a number that grows with the order of definition 6.5: the row that was taken, the round of what it
 caused, the place within the round. Law: what a batch gives is what the engine gives for the same rows.
 """
 

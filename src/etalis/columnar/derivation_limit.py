@@ -1,6 +1,6 @@
 """How many events each input has caused, over columns: more than `max_derivations` are an error, as in the engine.
 
-What falls due counts with the last input before it (reading 28). Nothing is counted where it is plain that no input
+What falls due counts with the last input before it (definition 8.9). Nothing is counted where it is plain that no input
 has caused more than it may.
 """
 

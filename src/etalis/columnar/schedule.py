@@ -1,7 +1,7 @@
 """What happens between rows: time points, alarms and deadlines, each with a row of its own in the order of turns.
 
 A batch has a place for every moment at which something may fall due, after the rows that end then, and one for every
-time point, before them. A moment has several steps (reading 26): alarms, then absences, of these first those whose left
+time point, before them. A moment has steps (definition 6.14): alarms, then absences, of these first those whose left
 side ended last; an alarm that is due at once comes in the step after its cause. Law: all moments of a batch are known
 before anything that depends on them is computed, since delays are constants, or told by rows alone, perhaps through
 rules to which nothing happens by itself; one at which nothing falls due changes nothing.

@@ -1,4 +1,4 @@
-"""The operator tables: one for goals, one for patterns (language.md section 1).
+"""The operator tables: one for goals, one for patterns (definition 1.9 and 1.13).
 
 A larger priority binds looser. Goals have the operators of standard Prolog and those that `op/3` adds. The words of
 patterns are goal operators too, with the same priorities, so that a rule can be handed to `ins_event_rule/1` as a term;

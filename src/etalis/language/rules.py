@@ -52,7 +52,7 @@ def labelled_rules(program: Program) -> tuple[Rule, ...]:
 
 
 def with_checks(rule: Rule) -> Rule:
-    """Return a rule with each property of the user's own as a condition on its whole pattern (003, section 3.4).
+    """Return a rule with each property of the user's own as a condition on its whole pattern (definition 18.14).
 
     `property(P, V)` asks `check_property(P, V, Head, Start, End)`.
     """

@@ -1,4 +1,4 @@
-"""What goals ask of a run: steps that follow, in the order given, when the current input is complete (reading 51)."""
+"""What goals ask of a run: steps that follow, in order, when the current input is complete (definition 18.3)."""
 
 from __future__ import annotations
 

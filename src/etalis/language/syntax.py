@@ -2,7 +2,7 @@
 
 Frozen nodes with a span each (spans never take part in equality, so `parse(print(tree)) == tree` is a law).
 Terms are the reader's tree of Prolog terms; patterns, rules and the other clauses are built from them by the parser.
-Durations and times are integers of microseconds; see language.md section 1 for the notation.
+Durations and times are integers of microseconds; definition sections 1 and 2 have the notation.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """`print_trigger(P).` / `external_trigger(P) :- Body.`; see language.md section 1 for what `pattern` may be.
+    """`print_trigger(P).` / `external_trigger(P) :- Body.`; definition 8.11 says what `pattern` may be.
 
     `names` are those of a pattern `name(a1: t1, ...)`, as in `EventPattern`; `body` is None if there is none.
     """

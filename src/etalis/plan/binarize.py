@@ -1,4 +1,4 @@
-"""From a rule's pattern to a plan of binary nodes (000, section 4; language.md sections 3 and 4).
+"""From a rule's pattern to a plan of binary nodes (000, section 4; definition sections 9 to 14).
 
 A draft of the tree is built bottom-up with the variables each part may and must bind; then what is needed above is
 pushed down, so that every node exports only what someone reads. Windows are pushed to every positive part as section
@@ -213,7 +213,7 @@ def _negative(absent: s.Pattern, c: Context, binds: frozenset[str]) -> tuple[Dra
 
 
 def _push_windows(draft: Draft) -> None:
-    """Give every positive part the smallest window that encloses it; reading 8 for `fnot`."""
+    """Give every positive part the smallest window that encloses it; for `fnot` see definition 11.7."""
     stack: list[tuple[Draft, int | None]] = [(draft, None)]
     while stack:
         node, outer = stack.pop()

@@ -1,7 +1,7 @@
 """What waits on each side of a join, and for how long: read off the rows of relation and policy, and the window.
 
 Law: an instance that is dropped by these rules could not be part of any later match, since nothing that arrives ends
-earlier than what has arrived (language.md sections 2 and 5).
+earlier than what has arrived (definition 5.4 and 10.8).
 """
 
 from __future__ import annotations

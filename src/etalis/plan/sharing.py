@@ -2,7 +2,7 @@
 
 Parts that are equal up to the names of variables share their matches where that cannot change a result: never twice
 within a rule, and only if no other leaf of the rule listens to the same events (then an instance meets the leaves in
-the order of language.md section 2 all the same).
+the order of definition 6.11 all the same).
 """
 
 from __future__ import annotations

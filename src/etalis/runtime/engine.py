@@ -1,4 +1,4 @@
-"""The engine: takes one event at a time, returns the complex events it caused (language.md section 2).
+"""The engine: takes one event at a time, returns the complex events it caused (definition 6.5).
 
 The ways in and out of a run, and what the host may ask and change. The engine reads no clock: time comes with events,
 with `advance`, or from the clock it is given.

@@ -1,4 +1,4 @@
-"""The course of a run: inputs and time, each processed to completion before the next (language.md section 2).
+"""The course of a run: inputs and time, each processed to completion before the next (definition 6.5).
 
 What an input causes comes in rounds, each sorted and free of duplicates, then what its goals ask for, in turn. Changes
 of knowledge, time points and raised events come before the inputs of their stamp, alarms and deadlines after them.

@@ -1,8 +1,8 @@
-"""The place of a step in a run, as bytes: an input, or what falls due, with all that it causes (language.md section 2).
+"""The place of a step in a run, as bytes: an input, or what falls due, with all that it causes (definition 6.5).
 
 Law: of two steps of one run the earlier has the lesser key, whoever took them. Inputs are placed by (end, start, order
 column, standard order of the atom, number among equals), what falls due at T after the inputs that end at T: alarms,
-then absences whose left side ended last, each followed by the alarms that it sets for T (readings 3 and 26).
+then absences whose left side ended last, each followed by the alarms that it sets for T (definition 6.12 to 6.15).
 """
 
 from __future__ import annotations

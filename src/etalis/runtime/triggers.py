@@ -1,4 +1,4 @@
-"""Triggers: which events are reported (language.md section 1), as a test per kind of event.
+"""Triggers: which events are reported (definition 8.10), as a test per kind of event.
 
 A trigger names kinds (`f/n`, `_/n`, `_/_`, `_`, `all_events`) or is a term that an event must match; with a body, those
 events are meant for which it holds. Law: what a body asks does not change while a program runs (E241), so the answer

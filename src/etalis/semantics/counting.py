@@ -1,4 +1,4 @@
-"""Repetitions and aggregates (language.md section 3): operators that count what they are handed.
+"""Repetitions and aggregates (definition sections 13 and 14): operators that count what they are handed.
 
 A repetition or an aggregate directly right of `seq` counts after each instance of what stands left (`Anchored`,
 `Opened`), elsewhere it stands alone (`Runs`, `Sliding`). Elements carry the variables that are used outside; elements
@@ -65,7 +65,7 @@ class Count:
 
 @dataclass(slots=True)
 class Anchored:
-    """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (reading 16)."""
+    """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (definition 13.10)."""
 
     repeat: s.Repeat
     shared: Names
@@ -152,7 +152,7 @@ class Run:
 
 @dataclass(slots=True)
 class Runs:
-    """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (reading 17)."""
+    """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (definition 13.14)."""
 
     repeat: s.Repeat
     shared: Names
@@ -270,7 +270,7 @@ class Opened:
 
 @dataclass(slots=True)
 class Sliding:
-    """An aggregate without opener, over the last `length` microseconds or `number` elements of a group (reading 20)."""
+    """An aggregate without opener, over the last `length` microseconds or `number` elements (definition 14.6)."""
 
     folding: Folding
     length: int | None

@@ -110,7 +110,7 @@ def _to_value(time: int) -> Value:
 
 
 def alarm_time(kind: str, when: Value, end: int) -> int | None:
-    """Return the moment of an alarm, or None if `when` is no delay or no moment (reading 4)."""
+    """Return the moment of an alarm, or None if `when` is no delay or no moment (definition 16.2 and 16.3)."""
     if isinstance(when, int | float) and math.isfinite(when):
         moment = to_microseconds(when)
         if kind == "after":
@@ -260,7 +260,7 @@ class Tests:
         return found
 
     def again(self, x: Instance) -> list[Instance]:
-        """Run the conditions alone, on a match of several candidates together (reading 11)."""
+        """Run the conditions alone, on a match of several candidates together (definition 12.17)."""
         found = [x]
         for is_condition, test in self.modifiers:
             found = [z for y in found for z in test(y)] if is_condition else found

@@ -1,4 +1,4 @@
-"""The meaning once more, declaratively: the least model under `unrestricted` (language.md sections 2 and 3).
+"""The meaning once more, declaratively: the least model under `unrestricted` (definition 8.6 and 9.1).
 
 A naive fixpoint over sets, straight from the table of relations: no stores, no arrival, no policy. It knows event
 patterns, all binary operators, `or`, conditions, windows, negation, `not within`, time points and alarms, and refuses
@@ -25,7 +25,7 @@ from etalis.temporal.relation import Relation, relations
 
 
 class Match(NamedTuple):
-    """A pattern holds on [start, end] with some bindings; first and last as for `cnot` (reading 7)."""
+    """A pattern holds on [start, end] with some bindings; first and last as for `cnot` (definition 11.2)."""
 
     start: int
     end: int

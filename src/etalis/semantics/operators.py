@@ -1,4 +1,4 @@
-"""The operators of language.md sections 3 and 4, each a small machine that is handed instances and hands on matches.
+"""The operators of definition sections 9 to 12, each a small machine that is handed instances and hands on matches.
 
 Every operator keeps all that waits in plain lists, in order of arrival, and scans them; nothing is indexed, and nothing
 is dropped but by the rules of consumption. Law: a stable sort of a store by (end, start) leaves arrival as the last
@@ -51,7 +51,7 @@ class Leaf:
 
 @dataclass(slots=True)
 class Union:
-    """`or`: a single event that matches several alternatives with equal bindings is one match (readings 5 and 30)."""
+    """`or`: an event that matches several alternatives with equal bindings is one match (definition 9.14, 9.15)."""
 
     visible: Names
     tests: Tests
@@ -123,9 +123,9 @@ def consume(store: list[Any], x: Any) -> None:
 
 
 def keep_newest(store: list[Instance], x: Instance, key: Names, world: World) -> None:
-    """Store an instance in place of older ones of its join key, unless a newer one is there (reading 10).
+    """Store an instance in place of older ones of its join key, unless a newer one is there (definition 12.12).
 
-    They leave when the event that brought it has been offered to all leaves (reading 34).
+    They leave when the event that brought it has been offered to all leaves (definition 12.14).
     """
     alike = [y for y in store if all(y.bindings[v] == x.bindings[v] for v in key)]
     if not any(rank(y) > rank(x) for y in alike):
@@ -134,7 +134,7 @@ def keep_newest(store: list[Instance], x: Instance, key: Names, world: World) ->
 
 
 def repeats(store: list[Instance], x: Instance) -> bool:
-    """Tell whether an earlier match of the same repetition with equal bindings waits already (reading 18)."""
+    """Tell whether an earlier match of the same repetition with equal bindings waits already (definition 13.16)."""
     return x.origin is not None and any(y.origin is x.origin and y.bindings == x.bindings for y in store)
 
 
@@ -160,7 +160,7 @@ class Join:
     stores: tuple[list[Instance], list[Instance]] = field(default_factory=lambda: ([], []))
 
     def receive(self, side: int, x: Instance) -> None:
-        """Match an arriving instance with what waits on the other side, then consume, then store: section 4."""
+        """Match an arriving instance with what waits on the other side, then consume, then store (definition 12.4)."""
         other = self.stores[1 - side]
         pairs = [(y, self._pair(x, y) if side == 0 else self._pair(y, x)) for y in sorted(other, key=rank)]
         candidates = [(y, pair, self.tests(pair)) for y, pair in pairs if pair is not None]

@@ -1,4 +1,4 @@
-"""From a pattern to the tree of its operators (language.md sections 3 and 4).
+"""From a pattern to the tree of its operators (definition sections 9 to 14).
 
 `build` hangs a pattern below a receiver: whatever matches is handed to it at once, so that each match climbs to the
 head before the next leaf is tried. Modifiers become tests of the operator they are written on; windows are pushed to
@@ -133,7 +133,7 @@ def _build_core(
 
 
 def _build_left(left: s.Pattern, receive: Receiver, scope: Scope) -> None:
-    """Build a left side; matches of a repetition are told apart by what is used outside (readings 18 and 60)."""
+    """Build a left side; matches of a repetition are told apart by what is used outside (definition 13.17)."""
     build(left, lambda x: receive(restrict(x, scope.outer)), scope)
 
 
@@ -160,7 +160,7 @@ def _groups(fold: s.Aggregate, elsewhere: Names) -> Names:
 
 
 def _key(left: s.Pattern, right: s.Pattern, scope: Scope) -> Names:
-    """Return the variables that both sides always bind: the join key of `snoop_recent` (reading 10)."""
+    """Return the variables that both sides always bind: the join key of `snoop_recent` (definition 12.13)."""
     a = always_binds(left, scope.outer | mentioned(right), scope.head)
     return a & always_binds(right, scope.outer | mentioned(left), scope.head)
 
@@ -242,7 +242,7 @@ def _values(x: Instance) -> str:
 
 
 def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
-    """Return the variables that every match of a pattern binds; what a goal binds is never sure (reading 34)."""
+    """Return the variables that every match of a pattern binds; what a goal binds is never sure (definition 12.13)."""
 
     def inside(part: s.Pattern, beside: Names = frozenset()) -> Names:
         return always_binds(part, outer | beside, head)

@@ -1,4 +1,4 @@
-"""The rules of a run, which goals may change while it goes on (language.md section 7; readings 55 to 58).
+"""The rules of a run, which goals may change while it goes on (definition 18.7 to 18.14).
 
 A rule is built below the history of its run; what it is made of, its leaves and time points, stands at the rule's
 place. Law: a change of one rule leaves the operators of the others as they are.

@@ -1,9 +1,8 @@
 """The meaning of programs, executable: (program, finite stream) -> all derived events, in the order of making.
 
-A literal reading of language.md sections 2 to 5 and of docs/decisions/0001-readings.md, against which every back end
-is tested: slow, and meant to be obviously right. Steps and rounds are here, patterns in `semantics_patterns`;
-`least_model` says the same once more, declaratively, for `unrestricted`. Law: an input is processed to completion
-before the next, and time never goes back.
+A literal reading of docs/definition.md, sections 5 to 18, against which every back end is tested: slow, and meant to be
+obviously right. Steps and rounds are here, patterns in `patterns`; `least_model` says the same once more,
+declaratively, for `unrestricted`. Law: an input is processed to completion before the next, and time never goes back.
 """
 
 from __future__ import annotations
@@ -254,7 +253,7 @@ class _History:
             self._take(self.course.steps.pop(0))
 
     def _take(self, step: Step) -> None:
-        """Take one step; an event that ends later waits until time reaches its end (reading 51)."""
+        """Take one step; an event that ends later waits until time reaches its end (definition 18.4)."""
         if isinstance(step, Spy):
             self.course.spied ^= {step.kind} if (step.kind in self.course.spied) != step.on else set()
         elif not isinstance(step, Occur):
@@ -266,7 +265,7 @@ class _History:
             self._occur(step)
 
     def _occur(self, step: Occur) -> None:
-        """Process a raised event like an input; it counts for the input that time has reached (reading 52)."""
+        """Process a raised event like an input; it counts for the input that time has reached (definition 8.9)."""
         event = Event.make(step.name, step.args, step.start, step.end)
         self.derived.append(event)
         self._bound(event)

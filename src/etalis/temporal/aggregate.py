@@ -1,4 +1,4 @@
-"""Aggregates as data (language.md section 3): rows of (zero, step, result).
+"""Aggregates as data (definition 14.3): rows of (zero, step, result).
 
 `zero` is the accumulator before the first element, `step` folds one value in, `result` reads the value off, NaN where
 there is none: of infinities of both signs, or of a number beyond all floats. `at_opener` tells whether the opener

@@ -1,9 +1,9 @@
 """An event: an atom that occurred on an interval.
 
 A tuple in disguise, laid out (end, start, kind, *arguments[, parts]), made in one allocation; plain comparison is the
-order in which language.md section 2 processes events (end, start, standard order of the atom) wherever the arguments
-are comparable. Outside it shows seconds, unpacks as (name, args, start, end), and has its attributes as members. Inside
-it is made by `new_event`, past the constructor that users call.
+order of definition 6.7 (end, start, standard order of the atom) wherever the arguments are comparable. Outside it shows
+seconds, unpacks as (name, args, start, end), and has its attributes as members. Inside it is made by `new_event`, past
+the constructor that users call.
 """
 
 from __future__ import annotations

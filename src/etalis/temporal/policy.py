@@ -1,4 +1,4 @@
-"""Consumption policies as data (language.md section 4): rows of (select, consume, keep).
+"""Consumption policies as data (definition 12.8 to 12.16): rows of (select, consume, keep).
 
 select: which candidates are matched; consume: whether the matched ones leave their store; keep: when the arriving
 instance is stored on its own side. One emission path reads these rows; no operator knows a policy by name.

@@ -1,4 +1,4 @@
-"""The temporal relations as data: one row per binary operator (language.md section 3; 000, Fig. 2).
+"""The temporal relations as data: one row per binary operator (definition 9.3 to 9.12; 000, Fig. 2).
 
 A row is a set of end-point comparisons between A = [a1, a2] and B = [b1, b2], and whose interval the result has.
 Everything else (the test, its mirror image, when a waiting instance can be dropped, the tables in the docs) is

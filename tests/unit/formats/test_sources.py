@@ -290,6 +290,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
 
 
 def test_rows_that_end_together_come_by_start(tmp_path: Path) -> None:
+    """Shows definition 6.3."""
     text = '["i", 1]\n{"event": "b", "start": 1, "end": 2}\n{"event": "a", "start": 0, "end": 2}\n["c", 2]\n'
     (tmp_path / "e.jsonl").write_text(text)
     ordered = [item.event.name for item in in_order(read(tmp_path / "e.jsonl")) if not isinstance(item, Pause)]

@@ -162,7 +162,7 @@ e(X) <- b(X) do retract(seen(X)).
 @pytest.mark.parametrize("run", [True, False])
 @pytest.mark.parametrize("stored", ["on", "off"])
 def test_questions_about_the_past(run: bool, stored: str) -> None:
-    """What events, conditions, actions and the host changed has its time, by the generated ways in too."""
+    """What events, conditions, actions and the host changed has its time, by generated code too (definition 15.27)."""
     engine = start(HISTORY.replace("store_fired_events, on", f"store_fired_events, {stored}"))
     engine.assert_fact("p", 9, at=4)
     rows = [("p", 1, 1), ("a", 1, 2), ("a", 2, 3), ("q", 1, 4), ("b", 1, 5), ("x", 1, 6)]

@@ -22,6 +22,7 @@ def engine_of(text: str = TEXT, **options: object) -> etalis.Engine:
 
 
 def test_a_rule_is_switched_off_and_on() -> None:
+    """Shows definition 15.14."""
     engine = engine_of()
     assert [str(e) for e in engine.run(ROWS[:3])] == ["e(1) [0, 0]", "d(0) [1, 1]", "e(2) [2, 2]"]
     assert engine.broken == ()

@@ -30,6 +30,7 @@ BAD: list[Any] = [
 
 @pytest.mark.parametrize("flags", FLAGS.values(), ids=FLAGS)
 def test_run_goes_on_behind_a_row_that_cannot_be_read(flags: str) -> None:
+    """Shows definition 19.9."""
     program = etalis.compile(DECLARED + flags + RULES)
     plain = program.engine()
     expected = [*plain.run(GOOD), *plain.close()]

@@ -153,6 +153,7 @@ def test_late_events_are_dead_letters_that_name_both_times() -> None:
 
 
 def test_an_injected_clock_gives_the_time() -> None:
+    """Shows definition 5.3."""
     moments = iter([datetime(2026, 1, 1), datetime(2026, 1, 1, 0, 0, 5)])
     run = engine(PAIR, clock=lambda: next(moments))
     run.push("a", 1)
@@ -224,6 +225,7 @@ def test_consumption_bounds_what_waits() -> None:
 
 
 def test_relations_drop_what_cannot_match() -> None:
+    """Shows definition 10.8."""
     for relation in ("finishes", "equals"):
         run = engine(f"d(X) <- a(X) {relation} b(X).", policy="unrestricted")
         for at in range(1_000):

@@ -93,6 +93,7 @@ def test_a_value_of_the_host_is_one_of_the_engine(given: Any, value: Any) -> Non
     *(Fraction(1, 3), Struct(1, [2]), Struct("f", [object()]), np.void(b"x"), pa.scalar(b"x")),
 ], ids=lambda x: type(x).__name__)  # fmt: skip
 def test_what_is_no_value_is_refused_in_a_sentence(given: Any) -> None:
+    """Shows definition 3.7."""
     with pytest.raises(EventError) as caught:
         etalis.compile(RULE).engine().push("a", given, at=1)
     assert caught.value.problems[0].code == "E301"
@@ -176,6 +177,7 @@ def test_what_is_no_time_is_refused(way: str, at: Any) -> None:
 
 @pytest.mark.parametrize("end", [10**18, -(10**17)])
 def test_an_event_beyond_the_years_is_refused(end: int) -> None:
+    """Shows definition 5.7."""
     with pytest.raises(EventError, match="lies in the year"):
         list(etalis.compile(RULE).engine().run([etalis.Event.make("a", (1,), min(0, end), end)]))
 

@@ -42,6 +42,7 @@ def test_after_the_end_nothing_is_taken() -> None:
 
 
 def test_on_watermark_holds_until_settled() -> None:
+    """Shows definition 19.5."""
     e = engine(LATE + PAIR)
     assert e.push("b", 2, at=4) == ()
     assert e.push("a", 1, at=3) == ()
@@ -61,6 +62,7 @@ def test_what_is_late_by_just_the_bound_is_taken() -> None:
 
 
 def test_on_arrival_corrects_itself() -> None:
+    """Shows definition 19.6."""
     e = engine(ARRIVAL + BLOCKED)
     e.push("a", 1, at=1)
     assert shown(e.push("b", 1, at=5)) == ["d(1) [1, 5]"]
@@ -145,6 +147,7 @@ def test_levels_of_derived_events_are_taken_back() -> None:
 
 
 def test_beyond_the_horizon_nothing_is_taken_back() -> None:
+    """Shows definition 20.4."""
     e = engine(REVISION + ":- set_flag(revision_window, 10).\n" + PAIR)
     e.push("a", 1, at=1)
     e.push("b", 1, at=12)
@@ -176,6 +179,7 @@ def test_history_is_forgotten_and_state_is_not(body: str) -> None:
 
 
 def test_an_unknown_id_is_a_dead_letter() -> None:
+    """Shows definition 20.4."""
     e = engine(REVISION + PAIR)
     assert e.retract("nobody") == ()
     assert "no event with this id" in e.dead_letters[0].reason

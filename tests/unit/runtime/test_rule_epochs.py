@@ -24,6 +24,7 @@ def engine_of(text: str, **flags: Any) -> etalis.Engine:
 
 
 def test_a_late_event_before_the_change_meets_the_old_rules() -> None:
+    """Shows definition 20.6."""
     engine = engine_of("old: d(X) <- a(X) seq b(X).", **ARRIVAL)
     engine.push("b", 1, at=5)
     engine.delete_rule("old")
@@ -113,6 +114,7 @@ def test_reset_empties_what_waits_and_no_more() -> None:
 
 
 def test_an_event_behind_the_watermark_is_a_dead_letter_by_every_way_in() -> None:
+    """Shows definition 19.4."""
     engine = engine_of("d(X) <- a(X) seq b(X).", **ARRIVAL)
     engine.push("a", 1, at=3)
     engine.advance(to=10)

@@ -262,6 +262,7 @@ THIRD = "three: g(Id) <- x(Id) seq y(Id)."
     ],
 )
 def test_another_program_takes_what_it_has_too(text: str, taken: list[str], dropped: list[str], events: str) -> None:
+    """Shows definition 22.3."""
     engine = etalis.compile(f"{FIRST} {SECOND}").engine()
     engine.push("a", 1, 1, at=1)
     again = etalis.compile(text).restore(engine.snapshot())

@@ -220,6 +220,7 @@ REFUSED: dict[str, tuple[tuple[str, dict[str, str], dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize(("given", "expected"), REFUSED.values(), ids=REFUSED)
 def test_refused(given: tuple[str, dict[str, str], dict[str, Any]], expected: str) -> None:
+    """Shows definition 22.6."""
     text, names, options = given
     with pytest.raises(InputError) as found:
         plan(text, Given(names), **options)

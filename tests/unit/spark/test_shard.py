@@ -62,7 +62,7 @@ def test_rows_are_sorted_by_time() -> None:
 
 
 def test_ties_follow_the_standard_order() -> None:
-    """Of equal ends the earlier start first, then a/1 before b/1, then lesser values."""
+    """Of equal ends the earlier start first, then a/1 before b/1, then lesser values (definition 6.4)."""
     text = "d(X, Y) <- a(X) and b(Y)."
     rows = [("b", 1, 1, 7), ("b", 1, 1, 5), ("a", 1, 1, 2), ("a", 0, 1, 9), ("a", 1, 1, 1)]
     columns = {"event": "string", "start": "bigint", "end": "bigint", "x": "bigint"}

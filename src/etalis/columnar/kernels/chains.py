@@ -1,4 +1,4 @@
-"""Kernels of chains: elements one after the other, with no other strictly between neighbours (readings 16 and 17)."""
+"""Kernels of chains: elements one after the other, with no other strictly between neighbours (definition 13.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregates over batches: since each opener, or over the last elements of a group (readings 20-22 and 42-44).
+"""Aggregates over batches: since each opener, or over the last elements of a group (definition 14.1 to 14.16).
 
 An aggregate with an opener is a join of openers and elements that consumes nothing; every pair folds its element into
 what its opener has reached in the element's group.

@@ -190,7 +190,7 @@ class Join(Operator):
     ) -> Instances:
         """Return the matches that arrivals make with all their candidates, if the conditions hold for these too.
 
-        Where one does not stand, nothing is consumed, and what comes later chooses anew (reading 35).
+        Where one does not stand, nothing is consumed, and what comes later chooses anew (definition 12.18).
         """
         again = Tests(test for test in self.tests.tests if not isinstance(test, Absence))
         a, b, arrived = pairs

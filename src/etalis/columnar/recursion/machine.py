@@ -1,7 +1,7 @@
 """Rules event at a time, compiled: a machine that knows no program and runs the tables that `lowering` writes.
 
 An event is offered to the leaves of its kind; a match climbs to its head before the next leaf is tried, over a stack of
-frames, one per join on its way. What it makes waits for the next round, as language.md section 2 says. The machine
+frames, one per join on its way. What it makes waits for the next round (definition 6.6). The machine
 stops where it needs something, an array with more room or the answer to a condition, with all it knows in `reg`, and
 goes on from there. Law: every turn of the loop takes at most two rows, a bucket and an event, so that room is looked at
 in one place.
@@ -225,7 +225,7 @@ def run(
 ) -> int:  # fmt: skip
     """Take the events from reg[ROW] to reg[LAST_ROW] until they are over or something is wanted; return why it stops.
 
-    What is made follows them in `events`; `order` has it in the order of section 2. Turns are as in `execute`, places
+    What is made follows them in `events`; `order` sorts it (definition 6.7). Turns are as in `execute`, places
     in a round having so many bits.
     """
     mode = reg[MODE]

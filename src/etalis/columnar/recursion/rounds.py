@@ -1,4 +1,4 @@
-"""What the machine makes: events once per atom and stamp, in rounds that are sorted (language.md section 2)."""
+"""What the machine makes: events once per atom and stamp, in rounds that are sorted (definition 6.6, 6.7 and 7.2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Repetitions under the policy unrestricted over batches: every chain of elements, after each left side or alone.
 
-Nothing is consumed, so chains depend on the elements of a group alone (readings 16, 17 and 39): after a left side, a
+Nothing is consumed, so chains depend on a group's elements alone (definition 13.7, 13.13, 13.21): after a left side, a
 chain counts whose first element starts later. What a repetition was counted after, the first element or the left side,
 is the origin of its matches; of those that have one origin and equal values, what follows by `seq` takes the first.
 """

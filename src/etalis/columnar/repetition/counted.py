@@ -1,4 +1,4 @@
-"""Repetitions over batches: elements counted after each left side (readings 15-19 and 37-41).
+"""Repetitions over batches: elements counted after each left side (definition 13.1 to 13.21).
 
 What follows by `seq` and consumes a match takes the left side with it, so both are one operator: `node` is the
 repetition, `follower` the join whose left side it is, if there is one. Left sides wait with what they have counted.

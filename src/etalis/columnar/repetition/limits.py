@@ -1,4 +1,4 @@
-"""How many elements a repetition counts: numbers of its text, or what its left sides or elements tell (reading 37)."""
+"""How many elements a repetition counts: numbers of its text, of its left sides or its elements (definition 13.4)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Predicates that goals call: are they known, and do conditions change the world?
 
 A condition is tested for every candidate, also for those that do not match in the end, so an effect in it happens at
-times that depend on the policy; language.md section 5 names them because revision and sharding cannot repeat or
+times that depend on the policy; definition 20.5 refuses them because revision and sharding cannot repeat or
 reorder them.
 """
 

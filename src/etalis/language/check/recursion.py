@@ -1,4 +1,4 @@
-"""Recursion that may not end (language.md section 2).
+"""Recursion that may not end (definition 8.6).
 
 An event can cause itself without a further input in two ways. At one moment: through operators that give back the
 interval they were given, which ends unless a rule of the cycle makes new terms. As time passes: through an alarm or

@@ -1,4 +1,4 @@
-"""Variables that have no value where one is needed (language.md sections 2 and 3).
+"""Variables that have no value where one is needed (definition 8.2).
 
 Derived atoms are ground: a head variable that nothing binds is an error, one that only some alternatives bind a
 warning. A condition computes with values: a variable that nothing can have bound makes it fail at every match. A

@@ -1,4 +1,4 @@
-"""Negations that forbid every match: a part of the pattern is itself what must not occur (language.md section 3).
+"""Negations that forbid every match: a part of the pattern is itself what must not occur (definition 11.1 to 11.7).
 
 `cnot` looks strictly between the first and the last part of a sequence, and strictly inside any other match; `fnot`
 looks at all that ends before. A part that always lies there, and that the negated pattern matches whatever it is,

@@ -1,4 +1,4 @@
-"""Terms -> clauses of knowledge and directives: what in a program is not an event rule (language.md section 1)."""
+"""Terms -> clauses of knowledge and directives: what in a program is not an event rule (definition 1.6)."""
 
 from __future__ import annotations
 

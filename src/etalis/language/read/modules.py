@@ -1,4 +1,4 @@
-"""Files that import each other become one flat program, names apart per file (003, section 4.3; language.md section 7).
+"""Files that import each other become one flat program, names apart per file (003, section 4.3; definition 21.1).
 
 The main file's names stay as they are. In an imported file every event, predicate and label `x` becomes `module:x`,
 module being the base name of the file, except what the main file imports, which keeps its plain name. Law: renaming

@@ -1,4 +1,4 @@
-"""Tokens -> patterns and event rules, by the operator table of patterns (language.md section 1).
+"""Tokens -> patterns and event rules, by the operator table of patterns (definition 1.9).
 
 Terms inside patterns (attributes, conditions, actions) are read by the `Reader` with the table of goals. Two operands
 mean something only next to `seq`: `prolog(Goal)` (a `Query`) and `not C within d` (an `Absent`); they never leave this

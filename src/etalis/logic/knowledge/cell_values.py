@@ -1,4 +1,4 @@
-"""Cells of tables and typed literals as values: times and durations are numbers of seconds (language.md section 2).
+"""Cells of tables and typed literals as values: times and durations are numbers of seconds (definition 5.2).
 
 A date is its midnight, a time of day the seconds since midnight, a date and time without a zone is in UTC; whole
 seconds are integers. A decimal number is the nearest float, since facts have no declared types, one without fractional

@@ -68,7 +68,7 @@ class Compiler:
         return log
 
     def meets_itself(self, entry: Entry) -> bool:
-        """Tell whether one event may come to both sides of an operator that keeps the newest only (reading 34)."""
+        """Tell whether one event may come to both sides of an operator that keeps the newest (definition 12.14)."""
         node = entry.node
         if not isinstance(node, p.Join | p.Repetition) or node.policy.keep != "newest" or len(entry.inputs) < 2:
             return False

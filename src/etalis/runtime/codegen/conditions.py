@@ -1,7 +1,7 @@
 """Conditions and actions in generated code: goals over the background knowledge, each failure kept to its own match.
 
 A goal that is plain arithmetic, comparison or look-up is written in line; any other becomes a function prepared once.
-What raises is reported with rule, bindings and text, and fails that match alone (language.md section 3).
+What raises is reported with rule, bindings and text, and fails that match alone (definition 15.8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Running aggregates: since each opener, or over the last elements of a group (readings 20-22 and 42-44)."""
+"""Running aggregates: since each opener, or over the last elements of a group (definition 14.1 to 14.16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Repetition: runs of an element, after each left side or alone (language.md section 3, readings 15-19 and 37-41)."""
+"""Repetition: runs of an element, after each left side or alone (definition 13.1 to 13.21)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def first_of(lengths: Lengths, limits: Limits) -> int | None:
 
 
 class Repeater:
-    """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (reading 16)."""
+    """`L seq B ntimes ..`, `L seq B star_times`: a join that never consumes L and never stores B (definition 13.10)."""
 
     def __init__(
         self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values, Values], Values | None],
@@ -99,7 +99,7 @@ class Repeater:
         self.lefts.add(key, left)
 
     def _replace(self, key: Any, older: list[Left]) -> None:
-        """Let older left sides go; the event that replaced them may still find them (reading 34)."""
+        """Let older left sides go; the event that replaced them may still find them (definition 12.14)."""
         event = None if self.event is None else self.event()
         self.lefts.keep_only(key, [] if event is None else older)
         for left in older:
@@ -192,7 +192,7 @@ class Run:
 
 
 class Runner:
-    """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (reading 17)."""
+    """A repetition that stands alone, `b ntimes 3 seq c`: waiting runs are its candidates (definition 13.14)."""
 
     def __init__(
         self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values], Values], emit: Emit,

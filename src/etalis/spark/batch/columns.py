@@ -69,7 +69,7 @@ class ColumnShard:
             yield encode(part, self.job.output)
 
     def batches(self, stretch: Stretch) -> Iterator[Input]:
-        """Yield the rows of a stretch in the order of language.md section 2."""
+        """Yield the rows of a stretch in the order of definition 6.1."""
         table = stretch.table.select(self.columns)
         told = self._told(stretch.table)
         try:

@@ -1,4 +1,4 @@
-"""The rows of a shard as the engine takes them: tuples straight from columns, in the order of language.md section 2.
+"""The rows of a shard as the engine takes them: tuples straight from columns, in the order of definition 6.1.
 
 Law: rows are taken by (end, start, order column), and where these are equal in the standard order of the atoms.
 """

@@ -1,8 +1,8 @@
 """One shard: Arrow batches of rows in, sorted, through the engine, Arrow batches of complex events out.
 
 Runs inside Spark's Python workers, without pyspark. What travels is a `Job`: the program's text and plain data. The
-program is read again once per process, the engine is fresh per shard. Law: rows are taken in the order of language.md
-section 2: (end, start, order column), and where these are equal in the standard order of the atoms.
+program is read again once per process, the engine is fresh per shard. Law: rows are taken in the order of definition
+6.1: (end, start, order column), and where these are equal in the standard order of the atoms.
 """
 
 from __future__ import annotations

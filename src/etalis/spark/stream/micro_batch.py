@@ -1,6 +1,6 @@
 """One micro-batch of one shard: rows and marks in, what they settle out.
 
-When the watermark has passed their end, rows are taken in the order of language.md section 2, as a batch does, so that
+When the watermark has passed their end, rows are taken in the order of definition 6.1, as a batch does, so that
 it never matters in which micro-batch a row came. Law: after every batch the shard has reported what one engine reports
 on all rows that were taken, up to the watermark; after the last one, which ends the stream, all that it owes.
 """

@@ -1,7 +1,7 @@
 """Rows of a table as a batch over columns: per kind of event the rows that are of it, and their attributes by column.
 
 Law: an attribute has the value that it has event at a time, and rows of equal times that nothing else orders stand in
-the standard order of their atoms (language.md section 2).
+the standard order of their atoms (definition 6.4).
 """
 
 from __future__ import annotations
