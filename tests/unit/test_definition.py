@@ -91,3 +91,10 @@ def test_nothing_outside_is_cited() -> None:
     names = [file for file in files(".py", ".md", ".case") if file not in (Path(__file__), ROOT / "CHANGELOG.md")]
     found = {str(file): outside.findall(file.read_text(encoding="utf-8")) for file in names}
     assert {file: texts for file, texts in found.items() if texts} == {}
+
+
+def test_the_operators_are_those_of_the_reference() -> None:
+    """The table of definition 1.9 is the one that docs/generate.py writes into language.md."""
+    row = re.compile(r"(?m)^\| \d+ \| `.*$")
+    assert row.findall(PAGE.read_text(encoding="utf-8"))
+    assert row.findall(PAGE.read_text(encoding="utf-8")) == row.findall((ROOT / "docs" / "language.md").read_text())

@@ -45,6 +45,7 @@ def refusal(source: str | Path, **options: object) -> str:
 
 
 def test_a_text_imports_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shows definition 21.6."""
     monkeypatch.chdir(folder)
     assert refusal(importing("../secret.txt", "f/1").replace("d <- f", "d <- a")) == (
         "<program>:1:1: error E240: a program compiled from a string imports no files\n"

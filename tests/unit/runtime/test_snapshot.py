@@ -230,6 +230,7 @@ def test_old_versions_of_knowledge_are_kept() -> None:
 
 
 def test_corrections_see_the_knowledge_of_their_time() -> None:
+    """Shows definition 20.7."""
     program = etalis.compile("k(1). d(X) <- a(X) seq b(X) where k(X).", revision_flag="on")
     engine = program.engine()
     engine.push("a", 1, at=1)
