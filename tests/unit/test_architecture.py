@@ -1,0 +1,111 @@
+"""The walks of docs/architecture.md pass through the modules that they name, in that order."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import etalis
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TEXT = """
+:- event(a(x: int)).
+:- event(b(x: int, y: int)).
+d(X, Y) <- (a(X) seq b(X, Y)) within 10.
+e(X) <- (a(X) seq b(X, _)) within 10.
+"""
+TABLE = pa.table({"event": ["a", "b"], "at": [1.5, 2.5], "x": [1, 1], "y": [None, 2]})
+MODULE = re.compile(r"`(etalis(?:\.[a-z_]+)*)`")
+Walk = Callable[[], object]
+
+
+def traced(action: Callable[[], object]) -> list[str]:
+    """Return the modules of the package whose functions an action calls, in the order of their first calls."""
+    found: dict[str, None] = {}
+
+    def profile(frame: FrameType, event: str, _: Any) -> None:
+        name = frame.f_globals.get("__name__", "") if event == "call" else ""
+        if name.split(".")[0] == "etalis" and frame.f_code.co_name != "<module>":
+            found.setdefault(name)
+
+    sys.setprofile(profile)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return list(found)
+
+
+def walk(title: str) -> str:
+    """Return the text of a walk."""
+    return re.split(r"\n##+ ", PAGE.split(f"\n### {title}\n")[1])[0]
+
+
+def leaders(text: str) -> list[str]:
+    """Return the module that each step of a walk begins with."""
+    return re.findall(r"^\d+\. `(etalis[a-z_.]*)`", text, re.MULTILINE)
+
+
+def compile_and_plan() -> Walk:
+    return lambda: etalis.compile(TEXT).engine()
+
+
+def push_two() -> Walk:
+    engine = etalis.compile(TEXT).engine(policy="unrestricted")
+    engine.on("d", lambda match: None)
+
+    def push() -> None:
+        engine.push("a", 1, at=1.5)
+        assert len(engine.push("b", 1, 2, at=2.5)) == 2
+
+    return push
+
+
+def detect() -> Walk:
+    program = etalis.compile(TEXT)
+    return lambda: program.detect(TABLE, policy="unrestricted")
+
+
+WALKS: dict[str, Callable[[], Walk]] = {"Text to plan": compile_and_plan, "One event": push_two, "One table": detect}
+
+
+@pytest.mark.parametrize("title", WALKS)
+def test_a_walk_passes_through_the_modules_that_it_names(title: str) -> None:
+    prepare = WALKS[title]
+    prepare()()  # what is done once, at the first use, is done
+    before = traced(prepare)
+    found = traced(prepare())
+    text = walk(title)
+    steps = leaders(text)
+    assert len(steps) >= 4
+    assert [step for step in steps if step not in found] == []
+    assert sorted(steps, key=found.index) == steps
+    assert [name for name in MODULE.findall(text) if name not in found and name not in before] == []
+
+
+def named_paths() -> Iterator[Path]:
+    for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.py)?)`", PAGE):
+        if name.startswith("tests/"):
+            yield ROOT / name
+        elif "/" in name or name.endswith(".py"):
+            yield ROOT / "src" / "etalis" / name
+
+
+def test_the_page_names_what_there_is() -> None:
+    paths = list(named_paths())
+    assert len(paths) > 20
+    assert [str(path) for path in paths if not path.exists()] == []
+
+
+def test_the_drawing_shows_every_package() -> None:
+    drawing = PAGE.split("```")[1]
+    folders = {path.name for path in (ROOT / "src" / "etalis").iterdir() if (path / "__init__.py").exists()}
+    assert {name for name in folders if not re.search(rf"\b{name}\b", drawing)} == set()
