@@ -127,7 +127,7 @@ def time_each(engine: etalis.Engine, rows: Sequence[Row]) -> Record:
 
 def find_resizes(engine: etalis.Engine, rows: Sequence[Row], looked: set[int]) -> dict[int, str]:
     """Return which of some pushes made a store grow, by doing them again."""
-    stores = [store for store in engine._rules.memory.values() if isinstance(store, dict)]
+    stores = [store for store in engine.core.rules.memory.values() if isinstance(store, dict)]
     push = engine.push
     found = {}
     for number, (kind, key, value, at) in enumerate(rows):

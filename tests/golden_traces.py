@@ -170,7 +170,7 @@ def _run(trace: Trace, policy: str) -> Outcome:
         step, (start, end) = trace.inputs[number], trace.times[number]
         taken = [_as_recorded(event, start, end) for event in run.take(step, start, end)]
         fired += [(number if trace.is_ordered else None, event) for event in taken]
-    if program.settings.lateness is not None:
+    if program.compiled.settings.lateness is not None:
         fired += [(_step_of(trace, event), event) for event in run.engine.close()]
     return Outcome(tuple(fired), tuple(map(str, run.engine.errors)))
 
@@ -228,8 +228,8 @@ class _Run:
     def clear(self) -> None:
         """Forget all that waits, and all rules."""
         self.reset()
-        for number in range(len(self.program.rules)):
-            self.engine.delete_rule(self.program.rules[number].label or str(number + 1))
+        for number in range(len(self.program.compiled.rules)):
+            self.engine.delete_rule(self.program.compiled.rules[number].label or str(number + 1))
 
 
 def _insert(run: _Run, rule: str) -> None:
@@ -242,7 +242,7 @@ def _delete(run: _Run, rule: str) -> None:
 
 def _delete_listening(run: _Run, name: str) -> None:
     """Delete the rules that an event of this name can trigger."""
-    for rule in run.program.rules:
+    for rule in run.program.compiled.rules:
         if any(event.name == name for event in events_in(rule.pattern)):
             run.engine.delete_rule(rule)
 

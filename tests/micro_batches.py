@@ -113,9 +113,9 @@ def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *,
 
     def make(count: int | None, staged: bool) -> Plan:
         form = Form(envelope=True)
-        return plan_detection(program, given, names, form, policy=policy, shards=count, usual=1, staged=staged)
+        return plan_detection(program.compiled, given, names, form, policy=policy, shards=count, usual=1, staged=staged)
 
-    return Stream(*streaming.plan_stream(program, streaming.Streaming(state=state, **options), make, shards))
+    return Stream(*streaming.plan_stream(program.compiled, streaming.Streaming(state=state, **options), make, shards))
 
 
 def run_whole(stream: Stream, events: Sequence[Event], random: Random) -> list[Any]:

@@ -43,9 +43,10 @@ def plan_events(
     program: etalis.Program, events: Sequence[Event], *, policy: str | None, shards: int, ordered: bool, staged: bool
 ) -> Plan | None:
     """Plan a program over one frame per kind; None if an attribute has values of two types."""
-    heads = plan_rules(program.rules, program.settings)
+    known = program.compiled
+    heads = plan_rules(known.rules, known.settings)
     read = {(n.name, len(n.args)) for h in heads for n in p.walk(h.body) if isinstance(n, p.Source)}
-    read |= set(knowledge_changes(program.tree))
+    read |= set(knowledge_changes(known.tree))
     alike: dict[tuple[str, int], list[Event]] = {}
     for event in events:
         if (event.name, len(event.args)) in read:
@@ -62,11 +63,11 @@ def plan_events(
     options = Options(time=("t1", "t2"), order="n" if ordered else None, unit="us")
     if ordered:
         return plan_detection(
-            program, given, options, Form(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
+            known, given, options, Form(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
         )
     bare = [Given({c: t for c, t in g.columns.items() if c != "n"}, g.event) for g in given]
     return plan_detection(
-        program, bare, options, Form(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
+        known, bare, options, Form(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
     )
 
 

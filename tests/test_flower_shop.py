@@ -202,7 +202,7 @@ def facts(scenario: str) -> str:
 @pytest.mark.parametrize(("ranking", "activity"), VERSIONS)
 @pytest.mark.parametrize("scenario", SHOP["SCENARIOS"])
 def test_engine_and_meaning_agree(scenario: str, ranking: str, activity: str) -> None:
-    tree = etalis.compile(SHOP["program_text"](ranking, activity) + facts(scenario)).tree
+    tree = etalis.compile(SHOP["program_text"](ranking, activity) + facts(scenario)).compiled.tree
     stream = [item.event for item in SHOP["read_stream"](scenario) if isinstance(item, Row)]
     errors: list[EtalisError] = []
     assert semantics.reported(tree, semantics.run(tree, stream, errors=errors)) == play(scenario, ranking, activity)

@@ -33,7 +33,7 @@ from etalis.testing.backends import (
 )
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.engine import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def _carried(case: Case, policy: str | None) -> Outcome:
     from etalis.columnar.data.events import find_types, gather
     from etalis.columnar.run import run_on
 
-    stream = typed_events(compiled(case).tree, case)
+    stream = typed_events(compiled(case).compiled.tree, case)
     types = find_types(stream)
     runs = []
 
@@ -254,7 +254,7 @@ def _is_repeatable(case: Case) -> bool:
 
     if not _is_orderless(case) or case.output is not None:
         return False
-    program = compiled(case)
+    program = compiled(case).compiled
     acts = program.effects or program.acts_on_run or program.reads_clock or knowledge_changes(program.tree)
     return not (acts or program.signatures)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from etalis.lazy import import_lazily
 
 if TYPE_CHECKING:
+    from etalis.engine import Engine
     from etalis.errors import (
         ConditionError,
         EtalisError,
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
         SnapshotError,
     )
     from etalis.logic.terms.term import Struct
+    from etalis.program import Program, compile, compile_file  # noqa: A004
     from etalis.runtime.comparison import Difference
-    from etalis.runtime.compiled import Program, compile, compile_file  # noqa: A004
-    from etalis.runtime.engine import Engine
     from etalis.runtime.lateness.watermark import DeadLetter, Stamp
     from etalis.runtime.reporting.report import Report, ReportError
     from etalis.temporal.event import Event, Retraction
@@ -29,6 +29,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
     __getattr__, __dir__ = import_lazily(
         __name__,
         {
+            "etalis.engine": ("Engine",),
             "etalis.errors": (
                 "ConditionError",
                 "EtalisError",
@@ -43,10 +44,9 @@ else:  # for a type checker every name would be one that `__getattr__` knows
                 "SnapshotError",
             ),
             "etalis.logic.terms.term": ("Struct",),
+            "etalis.program": ("Program", "compile", "compile_file"),
             "etalis.runtime.comparison": ("Difference",),
-            "etalis.runtime.engine": ("Engine",),
             "etalis.runtime.lateness.watermark": ("DeadLetter", "Stamp"),
-            "etalis.runtime.compiled": ("Program", "compile", "compile_file"),
             "etalis.runtime.reporting.report": ("Report", "ReportError"),
             "etalis.temporal.event": ("Event", "Retraction"),
         },

@@ -27,12 +27,11 @@ from etalis.language.flags import with_ahead
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import show
 from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
-from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING
 from etalis.spark.batch.build import Form, Intake, plan_intake, plan_output
 from etalis.spark.knowledge.shipped import tell
 from etalis.tables.parts import JSON, Part
-from etalis.tables.progress import Tell, following
+from etalis.tables.progress import BATCH, Tell, following
 from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.read.merging import Pieces, merge, order_of, within
 from etalis.tables.read.sources import Source, open_source, prefetch
@@ -47,19 +46,17 @@ if TYPE_CHECKING:
     from etalis.errors import ConditionError
     from etalis.formats.row import Bad
     from etalis.plan.types import Types
-    from etalis.runtime.compiled import Program
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.compiled import CompiledProgram
+    from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters
     from etalis.tables.read.batches import Told
     from etalis.temporal.event import Event
 
-BATCH = 1 << 17
 MOST_TOGETHER = 1 << 20  # rows
 
 
-@with_options
 def detect(
-    program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+    program: CompiledProgram, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     order: str | None = None, unit: str = "s", encoding: str | None = None, policy: str | None = None,
     select: str | None = None, envelope: bool = False, match_id: bool = False,
     knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
@@ -98,23 +95,24 @@ def detect(
     return found
 
 
-def _without_bound(program: Program, ahead: float | str | timedelta | None) -> tuple[Program, int | None]:
+def _without_bound(
+    program: CompiledProgram, ahead: float | str | timedelta | None
+) -> tuple[CompiledProgram, int | None]:
     """Return a program that takes what lies ahead, and the bound on that, which holds where rows come in."""
     own = copy(program)
     own.settings = replace(program.settings, max_ahead=None)
     return own, with_ahead(program.settings, ahead).max_ahead
 
 
-@with_options
 def detect_on(
-    engine: Engine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+    engine: RuntimeEngine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
     order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
     envelope: bool = False, match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
     ahead: float | str | timedelta | None = None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events that the rows of tables cause in an engine, which then goes on from there."""
-    engine.unfinished = None
-    program, rules = engine.program, engine._rules
+    engine.core.unfinished = None
+    program, rules = engine.core.program, engine.core.rules
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
@@ -129,14 +127,14 @@ def detect_on(
         _take_all(run, feed, feed.going_on(run), threads, progress, parts)
     except BaseException as error:
         found = pa.Table.from_batches(parts, schema=run.results.schema)
-        engine.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
+        engine.core.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
         error.add_note(unfinished.note())
         raise
     finally:
         run.run.save()
     found = pa.Table.from_batches(parts, schema=run.results.schema)
     unread = run.note_unread(feed, again=False)
-    if engine._strict and unread:
+    if engine.core.strict and unread:
         raise ReportError(Report(tuple(read_nowhere(unread, rules))), found)
     return found
 
@@ -147,7 +145,7 @@ def _take_all(
 ) -> None:  # fmt: skip
     """Take batches of rows, and add what they cause to the parts; tell how far it is."""
     rows = matches = 0
-    dead = run.run.engine._dead
+    dead = run.run.engine.core.dead_letters
     with following(progress) as tell:
         for batch in run.gathered(prefetch(batches) if threads > 1 else batches):
             for part in run.take(batch):
@@ -162,8 +160,8 @@ def _take_all(
 
 
 def explain(
-    program: Program, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", encoding: str | None = None, policy: str | None = None, engine: Engine | None = None,
+    program: CompiledProgram, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+    unit: str = "s", encoding: str | None = None, policy: str | None = None, engine: RuntimeEngine | None = None,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
     options = Options(time, event, None, unit, encoding=encoding)
@@ -186,7 +184,7 @@ def _columns() -> Any:
 class _Plan:
     """What is decided before rows are read: the parts that columns play in each table, and names of what rules make."""
 
-    program: Program
+    program: CompiledProgram
     tables: tuple[Source, ...]
     unit: str
     intake: Intake
@@ -203,7 +201,7 @@ class _Plan:
             found.append(replace(part, types=tuple(t if t in (known, JSON) else known for t, known in pairs)))
         return found
 
-    def output(self, form: Form, engine: Engine) -> Output:
+    def output(self, form: Form, engine: RuntimeEngine) -> Output:
         """Return the columns of the results; types of what facts bind are those of what an engine knows."""
         output = plan_output(self.program, self.intake, form, self.unit, answers=engine_answers(engine))
         return replace(in_utc(output), nested=nested_types(*(table.schema for table in self.tables)))
@@ -217,7 +215,7 @@ class _Plan:
 Tables: TypeAlias = Mapping[str | None, Source]  # one of all events, or one per event
 
 
-def _open(source: Any, batch: int, threads: int, program: Program, options: Options) -> Tables:
+def _open(source: Any, batch: int, threads: int, program: CompiledProgram, options: Options) -> Tables:
     """Open the table, or the tables by the names of their events."""
     if not isinstance(source, Mapping):
         return {None: open_source(source, batch, threads, program, options)}
@@ -230,7 +228,7 @@ def _open(source: Any, batch: int, threads: int, program: Program, options: Opti
     return {name: open_source(source[name], batch, threads, program, own[name]) for name in own}
 
 
-def _plan(program: Program, tables: Tables, options: Options, policy: str | None) -> _Plan:
+def _plan(program: CompiledProgram, tables: Tables, options: Options, policy: str | None) -> _Plan:
     given: list[Given | Frame] = []
     for name, table in tables.items():
         if table.rows is None:
@@ -391,7 +389,7 @@ class _Run:
         for table in feed.plan.tables:
             if table.rows is not None:
                 found.update(table.rows.reading.seen.unread)
-        self.run.engine._evidence.unread.update(found)
+        self.run.engine.core.evidence.unread.update(found)
         return found
 
     def read_pieces(self, pieces: Pieces, order: Any) -> Input:

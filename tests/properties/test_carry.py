@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import run_on
+from etalis.engine import Engine
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.plan import algebra as p
-from etalis.runtime.engine import Engine
 from etalis.runtime.operators.repetition import Runner
 from etalis.runtime.operators.store import Newest, Token, members
 from etalis.temporal.event import Event
@@ -135,22 +135,23 @@ def check(text: str, stream: list[Event], policy: str, data: st.DataObject, flag
 
 def check_held(found: Engine, expected: Engine) -> None:
     """What waits is what waits in an engine that took all rows by push, less what can match no more."""
-    ours, theirs = found._rules.memory, expected._rules.memory
+    ours, theirs = found.core.rules.memory, expected.core.rules.memory
     assert ours.keys() == theirs.keys()
     a, b = (
-        Counter((due, since, payload) for due, since, _, _, payload, _ in x._state.timers) for x in (found, expected)
+        Counter((due, since, payload) for due, since, _, _, payload, _ in x.core.state.timers)
+        for x in (found, expected)
     )
     assert a == b
-    for entry in found._rules.wiring.entries:
+    for entry in found.core.rules.wiring.entries:
         if isinstance(entry.node, p.Repetition):
-            a, b = (Counter(counted(x[entry.key, "operator"], found._state.now)) for x in (ours, theirs))
+            a, b = (Counter(counted(x[entry.key, "operator"], found.core.state.now)) for x in (ours, theirs))
             assert a == b
         for place in (0, 1) if isinstance(entry.node, p.Join) else ():
             key = (entry.key, f"side{place}")
             mine, wanted = ours.get(key, {}), theirs.get(key, {})
             assert all(held(group) == sorted(held(group), key=rank) for group in mine.values())
-            keep = found._rules.compiler.retention(entry, place)
-            since = None if keep is None else found._state.now - keep
+            keep = found.core.rules.compiler.retention(entry, place)
+            since = None if keep is None else found.core.state.now - keep
             a, b = (Counter((k, x) for k, group in s.items() for x in held(group)) for s in (mine, wanted))
             assert not [x for _, x in a - b if since is None or x[-1] >= since]  # the others have expired
             if not any(isinstance(test, p.Goal) for test in entry.node.tests):  # else some match nothing

@@ -87,7 +87,7 @@ def check_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.Da
     types = find_types(stream)
     try:
         points = all(event.start_time == event.end_time for event in stream)
-        run = ColumnRun(etalis.compile(text, max_derivations=MOST), types, policy=policy, only_points=points)
+        run = ColumnRun(etalis.compile(text, max_derivations=MOST).compiled, types, policy=policy, only_points=points)
         found = [
             each
             for low, high in zip([0, *cuts], [*cuts, len(stream)], strict=True)

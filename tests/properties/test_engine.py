@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, note
 
 import etalis
+from etalis.engine import Engine
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
@@ -18,7 +19,6 @@ from etalis.language.read.parser import parse
 from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
 from etalis.logic.terms.term import Value
-from etalis.runtime.engine import Engine
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.programs import attribute_names, by_name, policies, programs, streams

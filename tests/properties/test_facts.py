@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
+from etalis.engine import Engine
 from etalis.errors import ConditionError, EventError
 from etalis.logic.terms.term import Value, real
-from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 
@@ -71,7 +71,7 @@ def test_conditions_over_facts(data: st.DataObject, goal: str, pattern: str, pol
     expected = [each for e in stream for each in engine.push(e.name, *e.args, at=e.start)]
     expected += engine.close()
     types = find_types(stream)
-    run = ColumnRun(program, types, policy=policy, on_error=errors[1].append)
+    run = ColumnRun(program.compiled, types, policy=policy, on_error=errors[1].append)
     event("over columns" if not run.at_a_time else "event at a time")
     cut = data.draw(st.integers(0, len(stream)))
     try:

@@ -86,5 +86,7 @@ def test_random_days(seed: int) -> None:
     day, policy = random_day(chance), chance.choice([None, *POLICIES])
     engine = program.engine(policy=policy)
     errors: list[EtalisError] = []
-    assert [*engine.run(day), *engine.close()] == semantics.run(program.tree, day, policy=policy, errors=errors)
+    assert [*engine.run(day), *engine.close()] == semantics.run(
+        program.compiled.tree, day, policy=policy, errors=errors
+    )
     assert len(engine.errors) == len(errors)

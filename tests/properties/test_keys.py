@@ -78,7 +78,7 @@ def test_parts_give_the_whole(tree: s.Program, stream: list[Event], policy: str,
         program = etalis.compile(text, max_derivations=MOST)
     except etalis.ProgramError:
         return
-    found = find_partitioning(plan_rules(program.rules, program.settings), program.tree)
+    found = find_partitioning(plan_rules(program.compiled.rules, program.compiled.settings), program.compiled.tree)
     note(str(found))
     values = sorted({shard_of(found, e) for e in stream}, key=repr)
     parts = [[e for e in stream if values.index(shard_of(found, e)) % shards == i] for i in range(shards)]
@@ -104,7 +104,7 @@ def test_most_random_programs_can_be_parted() -> None:
             program = etalis.compile(print_program(tree))
         except etalis.ProgramError:
             return
-        found = find_partitioning(plan_rules(program.rules, program.settings), program.tree)
+        found = find_partitioning(plan_rules(program.compiled.rules, program.compiled.settings), program.compiled.tree)
         trees.append(any(group.keys for group in found.groups))
 
     collect()

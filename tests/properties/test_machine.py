@@ -162,7 +162,7 @@ class Machine(RuleBasedStateMachine):
 
     def is_read(self, event: Event) -> bool:
         """Tell whether an event can have any effect: what no rule reads when it comes has none."""
-        disorder = self.engine._disorder
+        disorder = self.engine.core.disorder
         if disorder is None or disorder.revision is None or disorder.held is not None:
             return True
         return (event.name, len(event.args)) in disorder.history.parts
@@ -200,8 +200,8 @@ class Machine(RuleBasedStateMachine):
         name, values, length = what
         end = stood.event.end_time // SECOND + shift
         event = Event.make(name, values, (end - length) * SECOND, end * SECOND)
-        now = self.engine._state.now
-        held = self.engine._disorder.held is not None and stood.id in self.engine._disorder.held_ids
+        now = self.engine.core.state.now
+        held = self.engine.core.disorder.held is not None and stood.id in self.engine.core.disorder.held_ids
         rank = self.model.ranks = self.model.ranks + 1
         if self.act(lambda: self.engine.correct(stood.id, to=(name, *values, moment(event)))):
             self.model.events.remove(stood)
@@ -256,7 +256,7 @@ class Machine(RuleBasedStateMachine):
 
     def turn(self, what: str, subject: str) -> None:
         """Note where in the history a change of rules stands: after all that was processed."""
-        state, disorder = self.engine._state, self.engine._disorder
+        state, disorder = self.engine.core.state, self.engine.core.disorder
         place: tuple[float, ...] = (state.now, float("inf"), float("inf"))
         passed = state.floor >= state.now
         if disorder is not None and disorder.revision is not None:
@@ -295,10 +295,10 @@ class Machine(RuleBasedStateMachine):
                 while done < len(stream) and self.order(stream[done]) <= turn.place:
                     found += self.repeat(engine, stream[done].event)
                     done += 1
-                if turn.time > engine._state.now:
-                    engine._course.reach(turn.time, found)
+                if turn.time > engine.core.state.now:
+                    engine.core.run_loop.reach(turn.time, found)
                 if turn.passed:
-                    engine._course.advance(turn.time, found)
+                    engine.core.run_loop.advance(turn.time, found)
                 _change(engine, turn)
             for stood in stream[done:]:
                 found += self.repeat(engine, stood.event)

@@ -41,10 +41,10 @@ KEYED = Shape(values=(0, 0, 0, 1, 1, 2), kinds=("event", "binary", "chain", "cha
 def run(text: str, stream: Sequence[Event], policy: str, random: Random, **options: Any) -> tuple[Any, Any] | None:
     """Run a stream in micro-batches; return the results and the rows that came too late."""
     program = etalis.compile(text, max_derivations=MOST)
-    found = find_partitioning(plan_rules(program.rules, program.settings))
+    found = find_partitioning(plan_rules(program.compiled.rules, program.compiled.settings))
     read = {kind for group in found.groups for kind in group.kinds}
     events = [event for event in stream if (event.name, len(event.args)) in read]
-    if not events or find_unplanned(program.tree) is not None:
+    if not events or find_unplanned(program.compiled.tree) is not None:
         return None
     over_columns = patch.multiple(way, MANY=random.choice((1, way.MANY)), WORTH=1000)
     with TemporaryDirectory() as folder, over_columns:

@@ -90,7 +90,7 @@ def test_a_match_is_an_event_of_the_next_program(x: Any, y: Any, at: int) -> Non
     assert tuple(following.engine().run([match])) == wanted
     assert tuple(following.engine().run([match.to_dict()])) == wanted
     assert tuple(following.engine().run([json.loads(match.to_json())])) == wanted
-    rows = list(read_json_lines([match.to_json()], "x", reading_of(following)))
+    rows = list(read_json_lines([match.to_json()], "x", reading_of(following.compiled)))
     assert [row.event.args for row in rows if isinstance(row, Row)] == [match.args]
 
 
@@ -102,7 +102,7 @@ def test_names_that_readers_use_come_back(x: Any, y: Any) -> None:
     wanted = following.engine().push(match)
     assert [event.args for event in wanted] == [match.args]
     assert tuple(following.engine().run([match.to_dict()])) == wanted
-    rows = list(read_json_lines([match.to_json()], "x", reading_of(following)))
+    rows = list(read_json_lines([match.to_json()], "x", reading_of(following.compiled)))
     assert [row.event.args for row in rows if isinstance(row, Row)] == [match.args]
 
 
@@ -123,5 +123,5 @@ def test_through_the_command_line(tmp_path: Path) -> None:
 
 
 def read_rows(path: Path) -> list[Event]:
-    reading = reading_of(etalis.compile(PAIR))
+    reading = reading_of(etalis.compile(PAIR).compiled)
     return [row.event for row in read_json_lines(path.read_text().splitlines(), "x", reading) if isinstance(row, Row)]

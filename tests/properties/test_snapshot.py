@@ -104,8 +104,8 @@ def test_a_restored_engine_goes_on_as_the_original(tree, stream, policy, way, pa
     engine = program.engine(policy=policy, parts=parts)
     try:
         drive(engine, todo[:first])
-        if forgets and engine._disorder is not None and engine._disorder.revision is not None:
-            engine._disorder.revision.forget()
+        if forgets and engine.core.disorder is not None and engine.core.disorder.revision is not None:
+            engine.core.disorder.revision.forget()
         base = engine.snapshot()
         middle = drive(engine, todo[first:second])
         delta = engine.snapshot(since=base)

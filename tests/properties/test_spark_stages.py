@@ -107,7 +107,7 @@ def is_flat(case: Case) -> bool:
 def planned(case: Case, policy: str | None, shards: int) -> tuple[Plan, list[Event]] | None:
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
     events = [step for step in case.steps if isinstance(step, Event)]
-    if find_unplanned(program.tree) is not None:
+    if find_unplanned(program.compiled.tree) is not None:
         return None
     try:
         plan = plan_events(program, events, policy=policy, shards=shards, ordered=True, staged=True)

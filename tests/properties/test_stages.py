@@ -17,6 +17,8 @@ from etalis.language.traversal import rewrite
 from etalis.logic.terms.term import Value, order_key, real
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import Stage, Stages, find_stages
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind
 from etalis.runtime.step_keys import input_key
@@ -98,10 +100,10 @@ def run_stages(
     """Everything that is reported, by all shards of all stages."""
     derived: list[Derived] = []
     for stage in found.stages:
-        part = program.taking(stage.rules)
+        part = program.compiled.taking(stage.rules)
         new: list[Derived] = []
         for shard in range(1 if found.obstacles else shards):
-            relay = Relay(part.engine(policy=policy))
+            relay = Relay(RuntimeEngine(part, EngineOptions(policy)))
             for step in steps_of(stage, found, events, derived, shard, shards):
                 new += relay.take(step)
             new += relay.close()
@@ -120,7 +122,7 @@ def test_stages_give_the_whole(tree: s.Program, stream: list[Event], policy: str
         program = etalis.compile(text, max_derivations=MOST)
     except etalis.ProgramError:
         return
-    found = find_stages(plan_rules(program.rules, program.settings), program.tree)
+    found = find_stages(plan_rules(program.compiled.rules, program.compiled.settings), program.compiled.tree)
     note("\n".join(map(str, found.stages)))
     engine = program.engine(policy=policy)
     try:
@@ -145,7 +147,7 @@ def test_many_random_programs_have_stages() -> None:
             program = etalis.compile(print_program(tree))
         except etalis.ProgramError:
             return
-        found = find_stages(plan_rules(program.rules, program.settings), program.tree)
+        found = find_stages(plan_rules(program.compiled.rules, program.compiled.settings), program.compiled.tree)
         counts.append(len(found.stages))
 
     collect()

@@ -102,7 +102,7 @@ def by_engine(stream: Stream, source: Any) -> Found:
 
 def by_files(stream: Stream, path: str) -> Found:
     program = compiled(stream)
-    reading = reading_of(program, **stream.options)
+    reading = reading_of(program.compiled, **stream.options)
     return Counter(map(spell, feed(program.engine(), read(path, reading), on_bad=lambda _: None)))
 
 

@@ -71,8 +71,8 @@ def test_values_are_of_the_inferred_types(
     program = etalis.compile(text, max_derivations=40)
     received = {(name, len(each)): each for name, each in types.items()}
     engine = program.engine(policy=policy)
-    answers = Answers(program.knowledge.database(), moments="number")
-    found = infer_types(plan_rules(program.rules, program.settings), received, {}, answers)
+    answers = Answers(program.compiled.knowledge.database(), moments="number")
+    found = infer_types(plan_rules(program.compiled.rules, program.compiled.settings), received, {}, answers)
     note(str(dict(found)))
     try:
         events = [*engine.run(stream), *engine.close()]

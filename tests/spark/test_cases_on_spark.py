@@ -65,10 +65,11 @@ def column_type(values: list[Any]) -> str | None:
 def plan_run(case: Case, policy: str | None) -> Run | None:
     """Plan a case over one frame per kind; None if an attribute has values of two types, or results are not planned."""
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
-    if find_unplanned(program.tree) is not None:
+    if find_unplanned(program.compiled.tree) is not None:
         return None
-    read = {k for g in find_partitioning(plan_rules(program.rules, program.settings)).groups for k in g.kinds}
-    read |= set(knowledge_changes(program.tree))
+    heads = plan_rules(program.compiled.rules, program.compiled.settings)
+    read = {k for g in find_partitioning(heads).groups for k in g.kinds}
+    read |= set(knowledge_changes(program.compiled.tree))
     events = [(n, e) for n, e in enumerate(case.steps) if isinstance(e, Event) and (e.name, len(e.args)) in read]
     given = []
     for name, arity in dict.fromkeys((e.name, len(e.args)) for _, e in events):
@@ -81,7 +82,7 @@ def plan_run(case: Case, policy: str | None) -> Run | None:
     if not given:
         return None
     options = Options(time=("t1", "t2"), order="n", unit="us")
-    plan = plan_detection(program, given, options, Form(envelope=True), policy=policy, shards=1, usual=1)
+    plan = plan_detection(program.compiled, given, options, Form(envelope=True), policy=policy, shards=1, usual=1)
     if max((plan.slots.types.count(t) for t in GENERAL), default=0) > EACH:
         return None
     return Run(case, policy, plan, tuple(row_of(plan, n, e) for n, e in events))

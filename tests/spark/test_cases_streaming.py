@@ -55,10 +55,11 @@ def plan_case(case: Case, reporting: str, state: str) -> Stream | None:
     if case.errors or not (case.is_plain and case.is_closed and events and flat and case.admits("spark")):
         return None
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
-    if find_unplanned(program.tree) is not None or program.settings.store_fired_events:
+    if find_unplanned(program.compiled.tree) is not None or program.compiled.settings.store_fired_events:
         return None
-    read = {k for g in find_partitioning(plan_rules(program.rules, program.settings)).groups for k in g.kinds}
-    read |= set(knowledge_changes(program.tree))
+    heads = plan_rules(program.compiled.rules, program.compiled.settings)
+    read = {k for g in find_partitioning(heads).groups for k in g.kinds}
+    read |= set(knowledge_changes(program.compiled.tree))
     events = [event for event in events if (event.name, len(event.args)) in read]
     try:
         stream = plan_stream(

@@ -69,7 +69,7 @@ def compare(
             engine = program.engine(
                 policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=failures.add
             )
-            reading = replace(reading_of(program, event=event, time=time, unit=unit), seen=form.seen)
+            reading = replace(reading_of(program.compiled, event=event, time=time, unit=unit), seen=form.seen)
             items = read(events, reading, format=format_)
             ordered = in_time_order(items) if sort else in_order(items)
             yield from feed(engine, letters.following(ordered), on_bad=letters.add_bad, as_given=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,10 +30,10 @@ from etalis.cli.dead_letters import Letters
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Strict, show_failures, show_findings
 from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.engine import Engine
 from etalis.errors import InputError, Problem
 from etalis.logic.terms.term import format_value, to_value
-from etalis.runtime.compiled import Program
-from etalis.runtime.engine import Engine
+from etalis.program import Program
 from etalis.runtime.reporting.report import Report
 from etalis.temporal.json_values import to_text
 
@@ -79,7 +78,7 @@ def detect(
         columns: dict[str, Any] = {"time": time if time is None or end is None else (time, end)}
         columns |= {"event": event, "unit": unit, "encoding": encoding}
         if explain:
-            print(import_module("etalis.detect").explain(compiled, events, policy=policy, **columns))
+            print(compiled.explain(events, policy=policy, **columns))
             return
         letters = Letters(dead_letters)
         watch = Watch()

@@ -19,13 +19,12 @@ import typer
 
 from etalis.cli.common import in_time_order
 from etalis.data.files import find_files, reading_file
+from etalis.engine import Engine
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, Item, Reading, Row, format_of, in_order, parser_of, read
 from etalis.formats.live import Followed, Reader, Stop, arrive, parse_input
 from etalis.language.flags import UNBOUNDED, with_ahead
-from etalis.runtime.compiled import Program
-from etalis.runtime.engine import Engine
-from etalis.runtime.lateness.future_events import horizon_on
+from etalis.program import Program
 from etalis.temporal.interval import MICROSECONDS, to_time
 
 HOUR = 3_600 * MICROSECONDS
@@ -100,7 +99,7 @@ class Stream:
             raise typer.BadParameter("a file is followed, and as it comes: not -, not --sort", param_hint="--follow")
         if self.by_clock and not self.is_live:
             raise typer.BadParameter("wall is for - and --follow, without --sort", param_hint="--clock")
-        if self.by_clock and program.settings.lateness == UNBOUNDED:
+        if self.by_clock and program.compiled.settings.lateness == UNBOUNDED:
             raise typer.BadParameter("wall needs the flag ooo_window where out_of_order is on", param_hint="--clock")
         if self.follows:
             file, *more = find_files(self.address, self.format)
@@ -126,7 +125,7 @@ class Stream:
         opened = partial(parse_input, parse, asked.stop, name) if followed is None else partial(followed.items, parse)
         reader = Reader(lambda hand_over: reading_file(name, lambda: opened(hand_over)))
         try:
-            lag = engine.program.settings.lateness or 0
+            lag = engine.program.compiled.settings.lateness or 0
             yield from arrive(reader, self.now if self.by_clock else None, partial(_due, engine), lag)
         finally:
             asked.stop.set()
@@ -155,9 +154,9 @@ class Stream:
         if not self.is_live:
             yield from items
             return
-        bound = with_ahead(engine.program.settings, self.ahead).max_ahead
-        numbered = horizon_on(engine, bound, None)
-        stamped = horizon_on(engine, HOUR if bound is None and self.ahead is None else bound, self.now)
+        bound = with_ahead(engine.program.compiled.settings, self.ahead).max_ahead
+        numbered = engine.core.horizon_of(bound, None)
+        stamped = engine.core.horizon_of(HOUR if bound is None and self.ahead is None else bound, self.now)
         for item in items:
             horizon = stamped if self.reading.seen.stamps else numbered
             if isinstance(item, Row) and horizon is not None:

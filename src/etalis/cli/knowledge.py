@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from etalis.logic.rdf.load import RdfOptions
-from etalis.runtime.compiled import Program
+from etalis.program import Program
 
 Texts = list[str] | None
 EVERYTHING = "all"

@@ -42,11 +42,11 @@ from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Failing, Strict, show_failures, show_findings
 from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
 from etalis.cli.output import Tally, show, show_progress, show_timeline
+from etalis.engine import Engine
 from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
 from etalis.formats.row import reading_of
 from etalis.formats.written import TimeForm
-from etalis.runtime.engine import Engine
 from etalis.temporal.duration import DurationError, to_duration
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds
@@ -121,8 +121,8 @@ def run(
     with reporting(), stopping() as asked:
         given = Given(facts, rdf, prefix, relation, entailment, transitive)
         compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)
-        found = reading_of(compiled, event=event, time=time, unit=unit, encoding=encoding)
-        reading = replace(found, needs_time=clock == "events", retracts=compiled.settings.revision)
+        found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding)
+        reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = Stream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
             by_clock=clock == "wall", ahead=read_ahead(ahead),
@@ -143,7 +143,7 @@ def run(
             letters.report()
             raise
         if state is not None:
-            engine.notes |= {DATES: 1} if form.dates else {}
+            engine.notes.update({DATES: 1} if form.dates else {})
             session.store(state)
         if timeline:
             show_timeline(session.tally, form, Console(stderr=output is Output.JSON))

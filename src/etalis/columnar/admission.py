@@ -22,7 +22,7 @@ from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
     from etalis.plan.types import Types
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.engine import RuntimeEngine
 
 _LEAST, _MOST = -(1 << 62), 1 << 62
 
@@ -30,7 +30,7 @@ _LEAST, _MOST = -(1 << 62), 1 << 62
 class Open:
     """Lets pass what is not late."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: RuntimeEngine) -> None:
         self.engine = engine
 
     def load(self, types: Types) -> None:
@@ -47,7 +47,7 @@ class Open:
 
     def mark(self) -> Undo:
         """Return what forgets the late rows that come from now on."""
-        return self.engine._dead.mark()
+        return self.engine.core.dead_letters.mark()
 
     def hold(self, rows: Input) -> int:
         """Hold rows that were not taken after all; return how many cannot be held: all."""
@@ -55,11 +55,11 @@ class Open:
 
     def admit(self, batch: Input) -> Input:
         """Return what is not late of a batch: what ends no earlier than all before it."""
-        state = self.engine._state
+        state = self.engine.core.state
         if not len(batch.end):
             return batch
         if state.floor >= NEVER:
-            self.engine._refuse_closed("a row")
+            self.engine.core.refuse_closed("a row")
         first = _word(max(state.now, state.floor + 1))
         if batch.end[0] >= first and (batch.end[1:] >= batch.end[:-1]).all():
             return batch
@@ -69,7 +69,7 @@ class Open:
             return batch
         for row, (name, _), values in listed(batch, list(batch.events)):
             if late[row]:
-                self.engine._bury(name, values, int(batch.start[row]), int(batch.end[row]), int(reached[row]))
+                self.engine.core.bury(name, values, int(batch.start[row]), int(batch.end[row]), int(reached[row]))
         return arrange(batch, np.flatnonzero(~late))
 
     def release(self) -> Input | None:
@@ -97,8 +97,8 @@ class _Part:
 class Holding:
     """Holds rows until they are settled."""
 
-    def __init__(self, engine: Engine) -> None:
-        disorder = engine._disorder
+    def __init__(self, engine: RuntimeEngine) -> None:
+        disorder = engine.core.disorder
         assert disorder is not None
         assert disorder.watermark is not None
         assert disorder.held is not None
@@ -232,6 +232,6 @@ def _word(time: int) -> int:
     return min(max(time, _LEAST), _MOST)
 
 
-def gate_of(engine: Engine) -> Open | Holding:
+def gate_of(engine: RuntimeEngine) -> Open | Holding:
     """Return how rows reach the rules of an engine."""
-    return Open(engine) if engine._disorder is None else Holding(engine)
+    return Open(engine) if engine.core.disorder is None else Holding(engine)

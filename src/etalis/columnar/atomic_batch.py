@@ -53,8 +53,8 @@ class Wholes:
     @contextmanager
     def whole(self, batch: Input) -> Iterator[Undo]:
         """Take a batch over columns: if that fails, be where it began. What is yielded brings its rules back there."""
-        engine, forget = self.run.engine, self.run.engine._failures.mark()
-        state, undo, reopen = engine._state, self._mark(), self.run.gate.mark()
+        engine, forget = self.run.engine, self.run.engine.core.failures.mark()
+        state, undo, reopen = engine.core.state, self._mark(), self.run.gate.mark()
         now, floor = state.now, state.floor
         try:
             yield undo

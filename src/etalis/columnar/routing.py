@@ -15,11 +15,11 @@ from etalis.logic.machine.clauses import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.types import Types, Typing, infer_types
-from etalis.runtime.compiled import Program
+from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.engine import RuntimeEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
 
 
-def choose(program: Program, received: Types, policy: str | None, database: Database) -> Choice:
+def choose(program: CompiledProgram, received: Types, policy: str | None, database: Database) -> Choice:
     """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
     planned = program.plans(policy)
     heads = isolate(planned, received)
@@ -73,7 +73,7 @@ def _undivided(choice: Choice) -> Choice:
     return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=reasons)
 
 
-def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
+def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterator[str]:
     """Yield what makes a whole program run event at a time."""
     settings = program.settings
     if settings.corrects:
@@ -92,15 +92,15 @@ def _whole_program(program: Program, heads: Sequence[p.Head]) -> Iterator[str]:
         yield "iso is asked of parts that may lie between others"
 
 
-def part_from(engine: Engine, choice: Choice, *, goes_on: bool) -> Choice:
+def part_from(engine: RuntimeEngine, choice: Choice, *, goes_on: bool) -> Choice:
     """Leave to an engine what must run there, all the more if its state `goes_on`."""
     whole = tuple(whole_engine(engine)) if choice.columnar else ()
-    if choice.columnar and goes_on and engine._rules.log is not None:
+    if choice.columnar and goes_on and engine.core.rules.log is not None:
         whole += ("iso looks at all that an engine has taken",)
     if whole:
         return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
     left = set(choice.at_a_time)
-    tied = tied_to(left, choice.columnar, readers_of(engine._rules))
+    tied = tied_to(left, choice.columnar, readers_of(engine.core.rules))
     left.update(i for part in tied for i in part)
     columnar = tuple(part for part in choice.columnar if not left & set(part))
     reasons = tuple(f"rule {choice.heads[part[0]].label}: it has a part of a rule that does not" for part in tied)
@@ -124,18 +124,18 @@ def tied_to(
         rest = [part for part in rest if part not in more]
 
 
-def whole_engine(engine: Engine) -> Iterator[str]:
+def whole_engine(engine: RuntimeEngine) -> Iterator[str]:
     """Yield what makes all rules of an engine run event at a time."""
-    rules = engine._rules
+    rules = engine.core.rules
     if rules.generation or len(rules.rules) < len(rules.first):
         yield "rules were changed at run time"
     if rules.traced:
         yield "the parts of events are asked for"
-    if engine._guard is not None:
+    if engine.core.guard is not None:
         yield "what is held has a limit"
-    if not engine._outlet.is_plain():
+    if not engine.core.delivery.is_plain():
         yield "events are handed to callbacks"
     if rules.spied:
         yield "events are spied upon"
-    if engine._changes.next < NEVER:
+    if engine.core.changes.next < NEVER:
         yield "facts are to change at a time to come"

@@ -16,7 +16,7 @@ from etalis.runtime.state import Raw
 from etalis.temporal.event import Event, new_event
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.ruleset import RuleSet, Tick
 
 Found = tuple[int, Event]  # the row that caused it, and what it caused
@@ -44,9 +44,9 @@ def readers_of(rules: RuleSet) -> dict[int, set[int]]:
 class Beside:
     """Some of an engine's rules, event at a time."""
 
-    def __init__(self, engine: Engine, rules: Collection[int]) -> None:
+    def __init__(self, engine: RuntimeEngine, rules: Collection[int]) -> None:
         self.engine = engine
-        whole, readers = engine._rules, readers_of(engine._rules)
+        whole, readers = engine.core.rules, readers_of(engine.core.rules)
         leaves = [leaf for leaf in whole.wiring.leaves if readers[id(leaf)] & set(rules)]
         written = len(whole.compiler.sources)
         self.processors = _processors(whole, leaves)
@@ -59,14 +59,14 @@ class Beside:
 
     def ticks(self) -> list[Tick]:
         """Return the time points of these rules that are to come."""
-        return [tick for tick in self._ticks if tick[0] > self.engine._state.now]
+        return [tick for tick in self._ticks if tick[0] > self.engine.core.state.now]
 
     def take(self, batch: Input) -> list[Found]:
         """Take the rows of a batch, in order; return what they cause."""
-        engine, state, course = self.engine, self.engine._state, self.engine._course
+        engine, state, course = self.engine, self.engine.core.state, self.engine.core.run_loop
         found = self.found = []
         self.begun = 0
-        rules = engine._rules
+        rules = engine.core.rules
         whole, rules.processors = rules.processors, self.processors
         try:
             for row, kind, values in self._rows(batch):
@@ -95,10 +95,10 @@ class Beside:
     def pass_time(self, time: int) -> list[Event]:
         """Say that nothing more will end at or before a time; return what that settles."""
         out: list[Raw] = []
-        rules = self.engine._rules
+        rules = self.engine.core.rules
         whole, rules.processors = rules.processors, self.processors
         try:
-            self.engine._course.advance(time, out)
+            self.engine.core.run_loop.advance(time, out)
         finally:
             rules.processors = whole
         return [new_event(Event, raw) for raw in out]

@@ -27,8 +27,9 @@ from etalis.columnar.state.wiring import Shared, uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
-from etalis.runtime.compiled import Program
-from etalis.runtime.engine import Engine
+from etalis.runtime.compiled import CompiledProgram
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.ruleset import RuleSet, Tick
 from etalis.runtime.run_loop import too_many
@@ -51,16 +52,14 @@ class ColumnRun:
     """
 
     def __init__(
-        self, program: Program, received: Types, *, policy: str | None = None,
-        on_error: Callable[[ConditionError], object] | None = None, engine: Engine | None = None,
+        self, program: CompiledProgram, received: Types, *, policy: str | None = None,
+        on_error: Callable[[ConditionError], object] | None = None, engine: RuntimeEngine | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, only_points: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
-        if engine is None:
-            self.engine = Engine(program, policy=policy, on_error=on_error, on_dead_letter=on_dead_letter)
-        else:
-            self.engine = engine
-        rules = self.engine._rules
+        options = EngineOptions(policy, on_error=on_error, on_dead_letter=on_dead_letter)
+        self.engine = RuntimeEngine(program, options) if engine is None else engine
+        rules = self.engine.core.rules
         choice = choose(program, received, rules.settings.policy, rules.conditions.solver.database)
         self.choice = choice = part_from(self.engine, choice, goes_on=engine is not None)
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
@@ -124,13 +123,13 @@ class ColumnRun:
     @property
     def in_any_order(self) -> bool:
         """Whether rows may come in any order, within the bound on lateness."""
-        return self.engine._disorder is not None and self.engine._disorder.watermark is not None
+        return self.engine.core.disorder is not None and self.engine.core.disorder.watermark is not None
 
     @uncollected()
     def load(self) -> None:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
-        self.engine._rules.note_waiting()
-        self.now = max(self.engine._state.now, _LEAST)
+        self.engine.core.rules.note_waiting()
+        self.now = max(self.engine.core.state.now, _LEAST)
         self.wholes.rows = self.derivations.last = 0
         try:
             if self._shared:
@@ -141,7 +140,7 @@ class ColumnRun:
             loaded = []
         over = [tuple(shared.component.numbers) for shared in loaded]
         left = set(range(len(self.choice.heads))).difference(*over)
-        tied = tied_to(left, over, readers_of(self.engine._rules)) if len(loaded) < len(self._shared) else []
+        tied = tied_to(left, over, readers_of(self.engine.core.rules)) if len(loaded) < len(self._shared) else []
         self.loaded = [shared for shared in loaded if tuple(shared.component.numbers) not in tied]
         self.components = [shared.component for shared in self.loaded]
         self._run_beside()
@@ -150,13 +149,13 @@ class ColumnRun:
 
     def _take_over(self) -> None:
         """Let the engine do no more what is now done over columns."""
-        self._ticks = self.engine._rules.ticks
+        self._ticks = self.engine.core.rules.ticks
         self.schedule.begin(self.now)
         self._is_loaded = True
         self.gate.take_over()
         for shared in self.loaded:
             shared.take_over()
-        self.engine._rules.ticks = self._beside[self.at_a_time].ticks()
+        self.engine.core.rules.ticks = self._beside[self.at_a_time].ticks()
 
     @uncollected()
     def save(self) -> None:
@@ -177,7 +176,7 @@ class ColumnRun:
     def _put_back(self) -> None:
         self.gate.save()
         self._reach()
-        rules = self.engine._rules
+        rules = self.engine.core.rules
         rules.ticks = [tick for tick in self._ticks if tick[0] > rules.state.now]
         saved: set[Hashable] = set()
         for shared in self.loaded:
@@ -185,7 +184,7 @@ class ColumnRun:
 
     def _reach(self) -> None:
         """Let the engine's time be that of the rows."""
-        state = self.engine._state
+        state = self.engine.core.state
         if self.now > _LEAST:
             state.now = max(state.now, self.now)
 
@@ -262,7 +261,7 @@ class ColumnRun:
         if not self.at_a_time:  # else the engine comes there by itself
             self._reach()
         taken = _batch(batch, self.now, clock)
-        evidence = self.engine._evidence
+        evidence = self.engine.core.evidence
         for kind, received in batch.events.items():
             if len(received.rows):
                 evidence.kind(kind).seen = True
@@ -322,15 +321,15 @@ class ColumnRun:
 
     def _one_by_one(self, batch: Input) -> Iterator[Event]:
         """Take a batch event at a time by all rules."""
-        if self.engine._state.floor >= NEVER:
-            self.engine._refuse_closed("a row")
+        if self.engine.core.state.floor >= NEVER:
+            self.engine.core.refuse_closed("a row")
         events = {row: (kind[0], values) for row, kind, values in listed(batch, list(batch.events))}
         for row, (start, end) in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
             self.wholes.rows += 1
             if row in events:
-                yield from self.engine._take(*events[row], start, end, None)
+                yield from self.engine.core.take(*events[row], start, end, None)
             else:
-                yield from self.engine._reach(end)
+                yield from self.engine.core.reach(end)
 
     def close(self) -> Iterator[Event]:
         """End the stream; yield what that settles."""
@@ -354,13 +353,13 @@ def _batch(batch: Input, now: int, clock: Clock) -> Batch:
     return Batch(received, now, clock)
 
 
-def run_on(engine: Engine, received: Types) -> ColumnRun:
+def run_on(engine: RuntimeEngine, received: Types) -> ColumnRun:
     """Return a run on an engine that goes on, for rows of some types; the last one is used again where it fits."""
-    facts = engine._rules.conditions.solver.database.generation
-    wiring, known = engine._rules.wiring, (dict(received), tuple(whole_engine(engine)), facts)
-    if engine.over_columns is None or engine.over_columns[:2] != (wiring, known):
-        engine.over_columns = (wiring, known, warned(ColumnRun(engine.program, received, engine=engine)))
-    found: ColumnRun = engine.over_columns[2]
+    facts = engine.core.rules.conditions.solver.database.generation
+    wiring, known = engine.core.rules.wiring, (dict(received), tuple(whole_engine(engine)), facts)
+    if engine.core.over_columns is None or engine.core.over_columns[:2] != (wiring, known):
+        engine.core.over_columns = (wiring, known, warned(ColumnRun(engine.core.program, received, engine=engine)))
+    found: ColumnRun = engine.core.over_columns[2]
     return found
 
 

@@ -29,7 +29,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.engine import RuntimeEngine
 
 __all__ = [
     "FORMATS",
@@ -134,8 +134,9 @@ def raise_bad(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def feed(
-    engine: Engine, items: Iterable[Item], *, on_bad: Callable[[Bad], object] | None = None, as_given: bool = False
-) -> Iterator[Event]:
+    engine: RuntimeEngine, items: Iterable[Item], *, on_bad: Callable[[Bad], object] | None = None,
+    as_given: bool = False,
+) -> Iterator[Event]:  # fmt: skip
     """Run rows through an engine, and yield what they cause, and what the end of the stream does.
 
     What cannot be read or taken is handed to `on_bad`, without which it is an error. With `as_given`, rows that end
@@ -145,7 +146,7 @@ def feed(
     for item in known if as_given else in_order(known):
         try:
             match item:
-                case Row(event, _) if event.name in engine.program.implied or event.sign < 0:
+                case Row(event, _) if event.name in engine.core.program.implied or event.sign < 0:
                     yield from engine.run((event,))  # its attributes have been found by their names
                 case Row(event, _):
                     yield from engine.push(

@@ -19,7 +19,7 @@ from etalis.temporal.attribute_names import END, RULE, START, name_columns
 from etalis.temporal.record import ADDED
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -43,7 +43,7 @@ class Signature:
     by_name: bool = False
 
 
-def signatures_of(program: Program) -> tuple[Signature, ...]:
+def signatures_of(program: CompiledProgram) -> tuple[Signature, ...]:
     """Return the kinds of events that rules read, that change facts, or that are declared."""
     variables = attribute_variables(program.tree)
     declared = {kind: found.attributes for kind, found in declarations(program.tree).items()}

@@ -22,7 +22,7 @@ from etalis.temporal.interval import UNITS as UNITS
 from etalis.temporal.interval import TimeRangeError, to_time
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 Find: TypeAlias = "Callable[[Place, str], tuple[int, int] | None]"
 Schema: TypeAlias = Mapping[str, tuple[tuple[str, str], ...]]  # event -> ((attribute, type), ...)
@@ -139,7 +139,7 @@ class Reading:
 
 
 def reading_of(
-    program: Program, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s",
+    program: CompiledProgram, *, event: str | None = None, time: str | Sequence[str] | None = None, unit: str = "s",
     encoding: str | None = None,
 ) -> Reading:  # fmt: skip
     """Return how to read a source for a program."""

@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 
 from etalis.errors import EtalisError, Problem, ProgramError, Source, Span
 from etalis.language.flags import FLAGS, flag_problems
+from etalis.language.read.imports import read_below
 from etalis.language.syntax import Const, SetFlag
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.terms.term import to_value
 from etalis.pipeline.spec import Pipeline
-from etalis.runtime.compiled import Program
-from etalis.runtime.compiled import compile as compile_text
+from etalis.runtime.compiled import CompiledProgram, compile_text
 
 Texts: TypeAlias = Sequence[tuple[str, str]]  # name and text of each file
 
 
-def assemble(pipeline: Pipeline) -> tuple[Program | None, list[Problem]]:
+def assemble(pipeline: Pipeline) -> tuple[CompiledProgram | None, list[Problem]]:
     """Return the program with its facts, but for those that are refreshed, if it can be run, and the problems found."""
     problems: list[Problem] = []
     texts = _read_files(pipeline, problems)
@@ -67,7 +67,7 @@ def _note(pipeline: Pipeline, number: int, problems: list[Problem], call: Callab
         return None
 
 
-def _compile(pipeline: Pipeline, texts: Texts, problems: list[Problem]) -> Program | None:
+def _compile(pipeline: Pipeline, texts: Texts, problems: list[Problem]) -> CompiledProgram | None:
     flags = dict(pipeline.program.flags)
     if pipeline.program.policy is not None:
         flags["event_consumption_policy"] = pipeline.program.policy
@@ -76,7 +76,8 @@ def _compile(pipeline: Pipeline, texts: Texts, problems: list[Problem]) -> Progr
     whole = "".join(text for _, text in texts)
     try:
         # Imports are looked for beside the first file.
-        return compile_text(whole, name=texts[0][0], imports=Path(texts[0][0]).parent, **flags)
+        folder = Path(texts[0][0]).parent
+        return compile_text(whole, texts[0][0], read_below(folder), str(folder), flags=flags)
     except ProgramError as error:
         problems += [_place(pipeline, problem, texts) for problem in error.problems]
         return None

@@ -26,7 +26,7 @@ from etalis.pipeline.source_columns import (
     known_columns,
 )
 from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
-from etalis.runtime.compiled import Program
+from etalis.runtime.compiled import CompiledProgram
 from etalis.spark.batch.build import Form, plan_detection
 from etalis.spark.plan.event_kinds import kinds_received
 from etalis.tables.schema import Given, Options
@@ -44,7 +44,7 @@ class Checked:
     """A pipeline with its program, what to be warned of, and what can only be known when it runs."""
 
     pipeline: Pipeline
-    program: Program
+    program: CompiledProgram
     warnings: tuple[Problem, ...]
     open_questions: tuple[str, ...]
 

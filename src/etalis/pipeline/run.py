@@ -18,6 +18,7 @@ from etalis.pipeline.connectors.sources import first_line, load_events
 from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
 from etalis.pipeline.progress import Progress, count_letters, counted_rules, make_listener, observe_rules, take_progress
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
+from etalis.spark import SparkProgram
 from etalis.spark.batch.build import Form, plan_detection, plan_intake
 from etalis.spark.counters import observed_events, read_observed
 from etalis.spark.durations import to_duration
@@ -174,7 +175,7 @@ def run_once(setup: Setup) -> bool:
 def _detect(setup: Setup, frames: dict[str | None, Any], **streaming: Any) -> Any:
     options, run = setup.checked.options, setup.pipeline.run
     form = common_form(setup.pipeline.sinks)
-    return setup.checked.program.on(setup.spark).detect(
+    return SparkProgram(setup.checked.program, setup.spark).detect(
         frames, time=options.time, event=options.event, order=options.order, unit=options.unit, shards=run.shards,
         select=form.select, envelope=form.envelope, **streaming,
     )  # fmt: skip

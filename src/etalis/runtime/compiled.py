@@ -1,119 +1,49 @@
-"""A compiled program: checked text, ready to make engines."""
+"""A compiled program as back ends see it: checked text, settings, plans, knowledge; `etalis.Program` is for hosts."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import timedelta
 from functools import cached_property
-from importlib import import_module
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Protocol
 
-from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.errors import Problem, ProgramError
 from etalis.language.attributes import Signature
 from etalis.language.check.checks import check_rules, check_text
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
-from etalis.language.flags import Settings, settings, with_ahead, with_limits
-from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
+from etalis.language.flags import Settings, settings
+from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
 from etalis.language.syntax import Program as Tree
 from etalis.language.syntax import Rule, Trigger
 from etalis.logic.host import Clock
-from etalis.logic.knowledge.foreign import functions, read_register
-from etalis.logic.knowledge.loaders import load_rows
-from etalis.logic.rdf.load import RdfOptions
+from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.attribute_names import name_attributes
-from etalis.plan.explain.text import Explanation, explain_rules, write_text
+from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.plan.rules import plan_rules
 from etalis.runtime.codegen.conditions import Conditions
-from etalis.runtime.comparison import Difference, compare_matches
-from etalis.runtime.engine import Engine
 from etalis.runtime.knowledge import Knowledge
-from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.rdf_graphs import Graphs
 from etalis.runtime.reporting.program_warnings import OPEN, tell_warnings
-from etalis.runtime.reporting.unknown_names import check_facts
-from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import Reported
 from etalis.runtime.triggers import find_reported
-from etalis.temporal.event import Event
 
-_FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
-
-
-def compile(  # noqa: A001
-    text: str,
-    *,
-    name: str = "<program>",
-    imports: str | Path | None = None,
-    read: Reader | None = None,
-    register: Mapping[str, Callable[..., Any]] | None = None,
-    strict: bool = False,
-    skip_broken: bool = False,
-    **flags: object,
-) -> Program:
-    """Compile a program's text; raise a ProgramError with all that is wrong with it, and warn of what looks wrong.
-
-    Warnings are `ProgramWarning`s; with `strict` they refuse the program. That nothing defines a predicate (W207) is
-    told when the program first runs: it may be registered or loaded until then.
-
-    It imports nothing, unless `imports` names the folder that it may import from, or `read` is a function from a file's
-    name to its text, None if there is none. `register` gives Python functions to its goals, by `name` or `name/arity`
-    (see `Program.register`). With `skip_broken`, rules and clauses that have errors are left out and named in
-    `program.skipped`, each with a warning; errors of the whole, such as flags, are raised.
-    """
-    _refuse_file(text)
-    folder = None if imports is None else str(imports)
-    reader = read or (read_nothing if imports is None else read_below(imports))
-    return _compile(text, name, reader, folder, register or {}, flags, strict=strict, skips=skip_broken)
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-def compile_file(
-    path: str | Path,
-    *,
-    imports: str | Path | None = None,
-    read: Reader | None = None,
-    register: Mapping[str, Callable[..., Any]] | None = None,
-    strict: bool = False,
-    encoding: str | None = None,
-    skip_broken: bool = False,
-    **flags: object,
-) -> Program:
-    """Compile a program from a file, which may import what lies below its own folder, or below `imports`.
-
-    The files are UTF-8 text, or what their byte order marks tell, unless an `encoding` is given.
-    """
-    where = Path(path)
-    text = read_file(str(where), encoding)
-    if text is None:
-        raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
-    reader = read or read_below(where.parent if imports is None else imports, encoding)
-    return _compile(text, str(where), reader, None, register or {}, flags, strict=strict, skips=skip_broken)
-
-
-def _refuse_file(text: Any) -> None:
-    """Refuse the name of a file in the place of a program."""
-    if isinstance(text, Path) or (isinstance(text, str) and _FILE_NAME.fullmatch(text)):
-        hint = "a program is a text; for a file, call etalis.compile_file"
-        raise ProgramError(Problem("E100", f"{text} is the name of a file, not a program", hint=hint))
-    if not isinstance(text, str):
-        raise TypeError(f"a program is a text, not {type(text).__name__}; for a file, call etalis.compile_file")
-
-
-def _compile(
-    text: str, name: str, read: Reader, folder: str | None, register: Mapping[str, Callable[..., Any]],
-    flags: Mapping[str, object], *, strict: bool, skips: bool,
-) -> Program:  # fmt: skip
+def compile_text(
+    text: str, name: str, read: Reader, folder: str | None = None, *, flags: Mapping[str, object] = NOTHING,
+    register: Mapping[str, Callable[..., Any]] = NOTHING, strict: bool = False, skip_broken: bool = False,
+) -> CompiledProgram:  # fmt: skip
+    """Read and check a program's text; `read` finds what it imports, `folder` is where its own file would be."""
     added = read_register(register)
     skipped: list[Problem] = []
-    if skips:
+    if skip_broken:
         sound = skip_broken_clauses(text, name, read=read, folder=folder, given=frozenset(added))
         tree, problems, skipped = sound.program, sound.problems, sound.skipped
     else:
@@ -121,7 +51,7 @@ def _compile(
     errors = [problem for problem in problems if problem.is_error]
     if errors:
         raise ProgramError(*errors)
-    program = Program(tree, tuple(problems), settings(tree, flags), strict=strict)
+    program = CompiledProgram(tree, tuple(problems), settings(tree, flags), strict=strict)
     refused = tuple(refuse_effects(tree, program.settings)) if program.settings.corrects else ()
     if refused:
         raise ProgramError(*refused)
@@ -131,7 +61,7 @@ def _compile(
     return program
 
 
-class Program:
+class CompiledProgram:
     """A checked program, and the knowledge that the host adds to it."""
 
     def __init__(self, tree: Tree, problems: tuple[Problem, ...], settings: Settings, *, strict: bool = False) -> None:
@@ -146,24 +76,6 @@ class Program:
         self._told: set[Problem] = set()  # one for all copies
         self._plans: dict[tuple[Settings, bool], tuple[p.Head, ...]] = {}
 
-    def __repr__(self) -> str:
-        from etalis.runtime.reporting.display import describe_program  # of use where a person looks alone
-
-        return describe_program(self)
-
-    def _repr_html_(self) -> str:
-        from etalis.runtime.reporting.display import show_program
-
-        return show_program(self)
-
-    if not TYPE_CHECKING:  # for a type checker a program would have every attribute
-
-        def __getattr__(self, name: str) -> Any:
-            """Say where the methods of engines are."""
-            if not name.startswith("_") and hasattr(Engine, name):
-                raise AttributeError(f"a program has no {name}, its engines have: program.engine().{name}")
-            raise AttributeError(f"a program has no {name}")
-
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The warnings, without those that added knowledge answers."""
@@ -177,35 +89,6 @@ class Program:
         if not self._strict:
             self._told.update(found)
         tell_warnings(found, strict=self._strict)
-
-    def register(self, name: str, function: Callable[..., Any], arity: int | None = None) -> None:
-        """Give a Python function to conditions and actions, in engines made from now on.
-
-        It is called with the first arguments, as many as it has parameters; one that is unbound arrives as None. With
-        no argument left it is a test (a bool); with one left, its result is that argument's value. Any iterable that
-        is no str, tuple or dict gives solutions: tuples for the arguments left, or for all. None is no solution.
-        Without an arity the function is both, a test and a function of one argument more.
-        """
-        self.knowledge.register(functions(name, function, arity))
-
-    def load_facts(self, name: str, source: Any, columns: Sequence[str | int] | None = None) -> int:
-        """Add the rows of a table as facts, in engines made from now on; return how many.
-
-        The source is a file (CSV, JSON lines, Parquet, Arrow), a table of Arrow or pandas, a pair of a DB-API
-        connection and a query, a cursor, or rows. `columns` says which columns, in which order; numbers count from 0.
-        """
-        rows = load_rows(source, columns)
-        check_facts(self.tree, name, rows.arity)
-        return self.knowledge.load((name, rows))
-
-    def load_rdf(self, source: Any, **options: Unpack[RdfOptions]) -> int:
-        """Add the triples of RDF as facts `rdf(S, P, O)`, in engines made from now on; return how many.
-
-        The source is a file (Turtle, N-Triples, RDF/XML, N-Quads, TriG), an open one with its `format`, or a list of
-        these; needs `etalis[rdf]`. `prefixes` says how IRIs are named, `entailment="rdfs"` and `transitive` what is
-        added, `relations` which properties and classes are relations too, `language` which texts are taken.
-        """
-        return self.graphs.load(self.knowledge, source, options)
 
     @cached_property
     def signatures(self) -> Mapping[str, Signature]:
@@ -237,7 +120,7 @@ class Program:
             self._plans[wanted] = plan_rules(self.rules, wanted[0], parts=parts)
         return self._plans[wanted]
 
-    def taking(self, places: Sequence[int]) -> Program:
+    def taking(self, places: Sequence[int]) -> CompiledProgram:
         """Return a program with some of the rules, which keep the names that they have by their places."""
         part = copy(self)
         part.rules = tuple(replace(self.rules[i], label=self.rules[i].label or str(i + 1)) for i in places)
@@ -278,94 +161,14 @@ class Program:
         if errors:
             raise ProgramError(*errors)
 
-    @with_options
-    def engine(
-        self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
-        on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
-        on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
-        limits: Mapping[str, object] = MappingProxyType({}), ahead: float | str | timedelta | None = None,
-        wall: Callable[[], Any] | None = None, strict: bool = False,
-    ) -> Engine:  # fmt: skip
-        """Return a fresh engine for one stream of events.
-
-        What goals write goes to `output`, piece by piece; without it to `sys.stdout`. The time that goals see is that
-        of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
-        and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`,
-        `ahead` (seconds, a text such as "10 min" or a timedelta, -1 for none) before `max_ahead`: an event that ends
-        further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
-        nothing. `strict` makes errors of what `engine.report` would say.
-        """
-        self.tell_unknown()
-        engine = Engine(
-            self, policy=policy, parts=parts, clock=clock, on_error=on_error, output=output, wall=wall,
-            strict=strict, on_dead_letter=on_dead_letter, sources=sources,
-            settings=with_ahead(with_limits(self.settings, limits), ahead),
-        )  # fmt: skip
-        engine.open_entries()
-        return engine
-
-    def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
-        """Return the matches that a new program gains and loses against this one over the same rows, in order."""
-        taken = list(rows)
-        return compare_matches(*(_run_all(program.engine(policy=policy), taken) for program in (self, new)))
-
-    def restore(self, *data: bytes, **options: Any) -> Engine:
-        """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
-
-        The options are those of `engine`; policy and parts are as they were. Parts of rules that this program has as
-        well take over their state; `engine.restored` says which ones, and what has no place here.
-        """
-        from etalis.runtime.snapshot.file import read_images
-        from etalis.runtime.snapshot.snapshot import read_options, restore_engine  # Arrow is loaded where it is needed
-
-        image = read_images(data)
-        engine = self.engine(**{**read_options(image), **options})
-        engine.restored = restore_engine(engine, image)
-        return engine
-
-    def explain(self, *, policy: str | None = None) -> str:
-        """Say how the program is run: the plan of every rule, its events and their types, what can be parted."""
-        return write_text(self._explanation(policy))
-
-    def explain_dot(self, *, policy: str | None = None) -> str:
-        """Return the plan as Graphviz text."""
-        from etalis.plan.explain.dot import write_dot
-
-        return write_dot(self._explanation(policy))
-
-    def explain_svg(self, *, policy: str | None = None) -> str:
-        """Return the plan as an SVG picture."""
-        from etalis.plan.explain.svg import write_svg
-
-        return write_svg(self._explanation(policy))
-
-    def code(self, *, policy: str | None = None) -> str:
-        """Return the Python code that an engine of the program runs."""
-        return self.engine(policy=policy, output=lambda _: None).code()
-
-    def _explanation(self, policy: str | None) -> Explanation:
+    def explanation(self, policy: str | None) -> Explanation:
+        """Return the plans of the rules, as they are shown."""
         return explain_rules(self.tree, self.plans(policy), self.is_reported, sharing=self.settings.sharing)
 
-    def detect(self, source: Any, **options: Any) -> Any:
-        """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.
 
-        The source is a file (Parquet or a folder of it, Arrow, CSV, JSON lines) or a table of Arrow, pandas, Polars or
-        DuckDB, or one per event: `{"login": table1, "payment": table2}`. `time`, `event`, `order` and `unit` say how
-        columns are read, `select`, `envelope` and `match_id` the form of the results, `knowledge` which tables of facts
-        are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time.
-        `progress=True` shows on a terminal how far it is, a function is called with the rows and matches so far.
-        `on_error` and `on_dead_letter` are those of `engine`. What a person should know comes as a `ReportWarning`, or
-        goes to `on_report`; where the call is `strict` it is an error, with what was found all the same as `found`.
-        """
-        # Tables stand above the runtime, so they are found by name when they are asked for.
-        return import_module("etalis.detect").detect(self, source, **options)
+class HasCompiled(Protocol):
+    """A program as the host has it."""
 
-    def on(self, spark: Any) -> Any:
-        """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""
-        # Spark stands above the runtime, so it is found by name when it is asked for.
-        return import_module("etalis.spark").SparkProgram(self, spark)
-
-
-def _run_all(engine: Engine, rows: Iterable[Any]) -> Iterator[Event]:
-    yield from engine.run(rows)
-    yield from engine.close()
+    @property
+    def compiled(self) -> CompiledProgram:
+        """What back ends run."""

@@ -47,7 +47,7 @@ from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, St
 from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 
 Pair = tuple[PlannedRule, Rule]
@@ -59,7 +59,7 @@ class RuleSet:
 
     def __init__(
         self,
-        program: Program,
+        program: CompiledProgram,
         solver: Solver,
         *,
         policy: str | None,

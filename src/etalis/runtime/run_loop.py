@@ -19,13 +19,13 @@ from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
 from etalis.temporal.event import Event, Kind, brief, new_event
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 
 class Course:
     """Where a run stands, and how it goes on; goals act on it (`language.steps.Host`)."""
 
-    def __init__(self, program: Program, change_rules: Callable[[RuleStep | Spy], None]) -> None:
+    def __init__(self, program: CompiledProgram, change_rules: Callable[[RuleStep | Spy], None]) -> None:
         self.program = program
         self.change_rules = change_rules
         self.taking = False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from etalis.runtime.engine import Engine
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
 from etalis.runtime.step_keys import due_key, is_due, read_due, time_of
 from etalis.temporal.event import Kind
@@ -49,10 +49,10 @@ Derived = tuple[Step, int, Raw]  # the step, the round, the event
 class Relay:
     """Takes steps in order and returns what its rules derive, with step and round."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._course = engine._course
-        self._state = engine._course.state
-        self._rules = engine._course.rules
+    def __init__(self, engine: RuntimeEngine) -> None:
+        self._course = engine.core.run_loop
+        self._state = engine.core.run_loop.state
+        self._rules = engine.core.run_loop.rules
         self._made: dict[Kind, Made] = {}
         self._due: tuple[int, int | None, int] = (NEVER, None, 0)  # what fell due last: time, absences since, number
 

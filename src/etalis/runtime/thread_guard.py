@@ -22,7 +22,7 @@ from etalis.runtime.codegen.source import GENERATED, Code
 from etalis.runtime.state import State
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.engine import RuntimeEngine
 
 SOMEONE = -1  # inside: what no thread is called
 
@@ -52,11 +52,11 @@ def alone(method: Method) -> Method:
     """Let a method of an engine be called by one thread at a time."""
 
     @wraps(method)
-    def guarded(self: Engine, /, *args: Any, **options: Any) -> Any:
-        cell, me = self._state.inside, get_ident()
+    def guarded(self: RuntimeEngine, /, *args: Any, **options: Any) -> Any:
+        cell, me = self.core.state.inside, get_ident()
         was = cell.cell_contents
         if was and was != me:
-            admit(self._state, was)
+            admit(self.core.state, was)
         cell.cell_contents = me
         try:
             return method(self, *args, **options)

@@ -34,7 +34,7 @@ from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram, HasCompiled
     from etalis.runtime.reporting.report import Report
 
 __all__ = ["SparkProgram", "session"]
@@ -45,7 +45,7 @@ _USUAL_SHUFFLE = "200"  # what Spark has where nobody set it
 class SparkProgram:
     """A program with the session it runs on."""
 
-    def __init__(self, program: Program, spark: Any) -> None:
+    def __init__(self, program: CompiledProgram, spark: Any) -> None:
         self.program = program
         self.spark = spark
         self.now: Any = None  # a column that says what time it is, in place of Spark's clock
@@ -182,7 +182,7 @@ class SparkProgram:
         return describe(plan, is_stream=_is_streaming(frames, Streaming()))
 
     def compare(
-        self, new: Program, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+        self, new: HasCompiled, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
         order: str | None = None, unit: str = "s", policy: str | None = None, shards: int | None = None,
         select: str | None = None,
     ) -> Any:  # fmt: skip
@@ -192,7 +192,7 @@ class SparkProgram:
         """
         options: dict[str, Any] = {"time": time, "event": event, "order": order, "unit": unit, "policy": policy}
         options |= {"shards": shards, "select": select, "envelope": select is None}
-        return compare_frames(self.detect(df, **options), new.on(self.spark).detect(df, **options))
+        return compare_frames(self.detect(df, **options), SparkProgram(new.compiled, self.spark).detect(df, **options))
 
     def _plan(
         self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,

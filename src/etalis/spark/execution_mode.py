@@ -9,14 +9,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from etalis.plan.keys import show
+from etalis.runtime.engine import start_engine
 from etalis.tables.parts import Part
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun
     from etalis.errors import ConditionError
     from etalis.plan.types import Types
-    from etalis.runtime.compiled import Program
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.compiled import CompiledProgram
+    from etalis.runtime.engine import RuntimeEngine
     from etalis.spark.batch.shard import Job
     from etalis.spark.batch.stage import Relayed
 
@@ -52,8 +53,9 @@ def find_obstacles(job: Job) -> Iterator[str]:
 
 
 def run_columns(
-    job: Job, program: Program, on_error: Callable[[ConditionError], object] | None = None, *, carried: bool = False
-) -> ColumnRun | None:
+    job: Job, program: CompiledProgram, on_error: Callable[[ConditionError], object] | None = None, *,
+    carried: bool = False,
+) -> ColumnRun | None:  # fmt: skip
     """Return a run of a job's rules over columns; None if the job keeps all of them from there.
 
     `carried`: as micro-batches do it, where what waits is an engine's.
@@ -62,11 +64,11 @@ def run_columns(
         return None
     from etalis.columnar.run import ColumnRun
 
-    return ColumnRun(program, types_of(job), on_error=on_error, engine=program.engine() if carried else None)
+    return ColumnRun(program, types_of(job), on_error=on_error, engine=start_engine(program) if carried else None)
 
 
 def stage_columns(
-    relayed: Relayed, program: Program, on_error: Callable[[ConditionError], object] | None = None
+    relayed: Relayed, program: CompiledProgram, on_error: Callable[[ConditionError], object] | None = None
 ) -> ColumnRun | None:
     """Return a run over columns of the rules of one stage of several; None if they run event at a time."""
     if relayed.incoming or relayed.passing:
@@ -75,7 +77,7 @@ def stage_columns(
     return None if run is None or run.at_a_time or not run.waits_for_rows else run
 
 
-def stage_reasons(relayed: Relayed, program: Program) -> tuple[str, ...]:
+def stage_reasons(relayed: Relayed, program: CompiledProgram) -> tuple[str, ...]:
     """Return why the rules of one stage of several run event at a time; nothing if they run over columns."""
     if relayed.incoming or relayed.passing:
         return ("what other stages make comes in between its rows",)
@@ -94,7 +96,7 @@ def describe_way(job: Job, run: ColumnRun | None) -> list[str]:
     return ["event at a time: all rules", *(f"  {obstacle}" for obstacle in find_obstacles(job))]
 
 
-def stream_columns(job: Job, engine: Engine, rows: int) -> ColumnRun | None:
+def stream_columns(job: Job, engine: RuntimeEngine, rows: int) -> ColumnRun | None:
     """Return a run over columns that goes on from where an engine stands; None if so many rows do not pay for it."""
     if rows < MANY or WORTH * rows < engine.waiting() or any(find_obstacles(job)):
         return None

@@ -26,8 +26,9 @@ from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.row import parse_time
 from etalis.logic.terms.term import Real, to_value
 from etalis.plan.keys import show
-from etalis.runtime.compiled import compile as compile_text
+from etalis.runtime.compiled import compile_text
 from etalis.runtime.inputs import Intake
+from etalis.spark import SparkProgram
 from etalis.spark.plan.event_kinds import kinds_read
 from etalis.tables.parts import Kind
 from etalis.tables.results.output import END, START
@@ -37,7 +38,7 @@ from etalis.temporal.interval import LATEST
 from etalis.temporal.json_values import from_plain
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram, HasCompiled
 
 _START, _END, _RANK, _NUMBER = "_start", "_end", "_rank", "_number"
 _CLOSED = LATEST  # a time that settles everything
@@ -48,7 +49,7 @@ _TYPES: Mapping[type, pa.DataType] = {int: pa.int64(), float: pa.float64(), Real
 
 
 def detect_rows(
-    spark: Any, program: Program, rows: Iterable[Any], *, policy: str | None = None, shards: int | None = None,
+    spark: Any, program: HasCompiled, rows: Iterable[Any], *, policy: str | None = None, shards: int | None = None,
     batches: int | None = None, lateness: Any = None,
 ) -> list[Event]:  # fmt: skip
     """Return the complex events in rows, in order, found on Spark; rows of equal time are taken as they are given.
@@ -56,17 +57,26 @@ def detect_rows(
     A row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}. With `batches` the rows come as a
     stream, in as many micro-batches, which is closed behind them; without `lateness` none of them is too late.
     """
+    parted = None if batches is None else Batches(batches, lateness)
+    return _detect_rows(spark, program.compiled, rows, parted, policy=policy, shards=shards)
+
+
+def _detect_rows(
+    spark: Any, program: CompiledProgram, rows: Iterable[Any], batches: Batches | None, *, policy: str | None,
+    shards: int | None,
+) -> list[Event]:  # fmt: skip
     tables = _tables(program, rows)
-    how = {"time": (_START, _END), "order": _RANK, "unit": "us", "policy": policy, "shards": shards, "envelope": True}
+    how: dict[str, Any] = {"time": (_START, _END), "order": _RANK, "unit": "us", "policy": policy}
+    how |= {"shards": shards, "envelope": True}
     if batches is not None:
-        return _detect_stream(spark, program, tables, Batches(batches, lateness), how)
+        return _detect_stream(spark, program, tables, batches, how)
     frames = {tag: spark.createDataFrame(table.drop_columns(_NUMBER)) for tag, table in tables.items()}
-    return sorted(map(_to_event, program.on(spark).detect(frames, **how).collect()), key=sort_key)
+    return sorted(map(_to_event, SparkProgram(program, spark).detect(frames, **how).collect()), key=sort_key)
 
 
-def detect_frame(spark: Any, program: Program, df: Any, **options: Any) -> list[Event]:
+def detect_frame(spark: Any, program: HasCompiled, df: Any, **options: Any) -> list[Event]:
     """Return the complex events in a DataFrame, or in one per event, in order; options are those of `detect`."""
-    found = program.on(spark).detect(df, **options, envelope=True)
+    found = SparkProgram(program.compiled, spark).detect(df, **options, envelope=True)
     unit = options.get("unit", "s")
     if dict(found.dtypes)[START].startswith("timestamp"):  # collected, it would be in the zone of this machine
         unit, moments = "us", {name: f"unix_micros(cast(`{name}` as timestamp)) as `{name}`" for name in (START, END)}
@@ -83,12 +93,13 @@ def check_case(spark: Any, case: Case, *, shards: int | None = None, batches: in
         hint = "Spark takes a whole history: leave out `close: no`, and steps that are no events"
         raise InputError(Problem("E413", f"{case.place}: {case.id} cannot run on Spark", hint=hint))
     try:
-        program = compile_text(case.program, name=case.source or "<program>", read=case.read, **dict(case.options))
+        program = compile_text(case.program, case.source or "<program>", case.read, flags=dict(case.options))
     except ProgramError as error:
         _check_outcome(case, Outcome(refused=error))
         return
+    parted = None if batches is None else Batches(batches, None)
     for policy in case.policies:
-        found = detect_rows(spark, program, case.steps, policy=policy, shards=shards, batches=batches)
+        found = _detect_rows(spark, program, case.steps, parted, policy=policy, shards=shards)
         told = tuple(map(str, program.problems))
         _check_outcome(case, Outcome(tuple(found), case.reported, warnings=told, output=case.output or ""), policy)
 
@@ -100,7 +111,7 @@ def _check_outcome(case: Case, outcome: Outcome, policy: str | None = None) -> N
         raise AssertionError("\n".join([f"{case.place}: {case.id} on spark{under}", *(f"  {line}" for line in lines)]))
 
 
-def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
+def _tables(program: CompiledProgram, rows: Iterable[Any]) -> dict[str, pa.Table]:
     """Return one table per kind of event that the program reads; a table without rows where there are none at all."""
     intake = Intake(program.signatures, None, program.implied)
     alike: dict[Kind, list[tuple[Any, ...]]] = {}
@@ -113,7 +124,7 @@ def _tables(program: Program, rows: Iterable[Any]) -> dict[str, pa.Table]:
     return {show(kind): _table(kind, several, program) for kind, several in given.items()}
 
 
-def _table(kind: Kind, rows: Sequence[tuple[Any, ...]], program: Program) -> pa.Table:
+def _table(kind: Kind, rows: Sequence[tuple[Any, ...]], program: CompiledProgram) -> pa.Table:
     declared = program.signatures.get(kind[0], ())
     declared = declared if len(declared) == kind[1] else ()
     columns: dict[str, pa.Array] = {
@@ -187,7 +198,7 @@ class Batches:
 
 
 def _detect_stream(
-    spark: Any, program: Program, tables: Mapping[str, pa.Table], batches: Batches, how: Mapping[str, Any]
+    spark: Any, program: CompiledProgram, tables: Mapping[str, pa.Table], batches: Batches, how: Mapping[str, Any]
 ) -> list[Event]:  # fmt: skip
     """Run a query over files, one of each kind per batch; a clock closes it."""
     total = 1 + max((number for table in tables.values() for number in table[_NUMBER].to_pylist()), default=-1)
@@ -197,7 +208,7 @@ def _detect_stream(
         frames = {tag: _stream(spark, root / f"s{i}", several) for i, (tag, several) in enumerate(parts.items())}
         empty, last = (pa.table({_END: pa.array(times, pa.int64())}) for times in ([], [_CLOSED]))
         clock = _stream(spark, root / "clock", [*[empty] * batches.count, last])
-        found = program.on(spark).detect(
+        found = SparkProgram(program, spark).detect(
             frames, **how, state=str(root / "state"), lateness=batches.bound(parts.values()), clock=clock
         )
         rows: list[Any] = []

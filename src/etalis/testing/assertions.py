@@ -13,14 +13,14 @@ from etalis.cases.atoms import write_event
 from etalis.cases.case_file import Case, read_events, read_steps
 from etalis.cases.outcomes import compare_events, find_differences
 from etalis.errors import InputError, Problem
-from etalis.runtime.compiled import Program, compile_file
-from etalis.runtime.compiled import compile as compile_text
+from etalis.program import Program, compile_file
+from etalis.program import compile as compile_text
 from etalis.runtime.inputs import Intake
 from etalis.temporal.event import Event, Retraction
 from etalis.testing.backends import find_backend, outcome_of, placed, report_notes, take
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.engine import Engine
 
 
 def assert_matches(

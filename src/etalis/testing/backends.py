@@ -21,10 +21,10 @@ from etalis.temporal.event import Event, Kind, new_event
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
+    from etalis.engine import Engine
     from etalis.language.syntax import Program as Tree
     from etalis.logic.terms.term import Value
-    from etalis.runtime.compiled import Program
-    from etalis.runtime.engine import Engine
+    from etalis.program import Program
     from etalis.runtime.reporting.report import Refused, Silent, Unread
 
 
@@ -67,7 +67,7 @@ def outcome_of(run: Run, case: Case, policy: str | None) -> Outcome:
 @lru_cache(maxsize=8)
 def _compile(text: str, source: str | None, files: Files, options: tuple[tuple[str, Value], ...]) -> Program:
     """Compile once for all policies of a case: engines share nothing but an unchanging program."""
-    from etalis.runtime.compiled import compile as compile_text
+    from etalis.program import compile as compile_text
 
     return compile_text(text, name=source or "<program>", read=reader_of(text, source, files), **dict(options))
 
@@ -208,7 +208,7 @@ def run_columns(size: int) -> Run:
         from etalis.columnar.data.events import find_types, gather
         from etalis.columnar.run import ColumnRun
 
-        program = compiled(case)
+        program = compiled(case).compiled
         stream = typed_events(program.tree, case)
         types = find_types(stream)
         points = all(event.start_time == event.end_time for event in stream)

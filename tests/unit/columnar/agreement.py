@@ -7,8 +7,8 @@ from collections import Counter
 import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun, run_on
+from etalis.engine import Engine
 from etalis.plan.types import Types
-from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
 
 
@@ -20,7 +20,7 @@ def check(text: str, events: list[Event], policy: str | None = None) -> bool:
     pushed.extend(engine.close())
     types = find_types([event for event in events if "null" not in event.args])
     for size in (3, len(events)):
-        run = ColumnRun(program, types, policy=policy)
+        run = ColumnRun(program.compiled, types, policy=policy)
         found = [e for low in range(0, len(events), size) for e in run.take(gather(events[low : low + size], types))]
         found.extend(run.close())
         assert found == pushed, f"{text} under {policy}, {size} rows at a time"
@@ -44,4 +44,4 @@ def check_carried(engine: Engine, events: list[Event], types: Types, expected: l
         found += run.take(gather(part, types))
         run.save()
     found += engine.close()
-    assert Counter(found) == Counter(expected), f"{engine.program.rules} go on from columns"
+    assert Counter(found) == Counter(expected), f"{engine.program.compiled.rules} go on from columns"

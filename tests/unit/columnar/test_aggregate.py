@@ -65,7 +65,7 @@ def test_a_sum_beyond_64_bits_is_exact_and_refused_where_a_column_must_hold_it()
     events = [Event.make("e", (0, (1 << 63) - 1), SECOND, SECOND)] * 2
     types = find_types(events)
     program = etalis.compile("s(S) <- aggregate(sum(X), e(_, X), S).")
-    found = list(ColumnRun(program, types).take(gather(events, types)))
+    found = list(ColumnRun(program.compiled, types).take(gather(events, types)))
     assert [e.args[0] for e in found] == [(1 << 63) - 1, (1 << 64) - 2]
     table = pa.table({"at": [1, 1], "event": ["e", "e"], "g": [0, 0], "x": [(1 << 63) - 1] * 2})
     with pytest.raises(EventError, match=r"E607: rule 1 made s.*outside 64 bits"):
@@ -78,7 +78,7 @@ def test_a_mean_of_a_sum_beyond_64_bits_is_exact() -> None:
     program = etalis.compile("m(M) <- aggregate(avg(X), e(_, X), M).")
     events = [Event.make("e", (0, (1 << 63) - 1 - i), SECOND * i, SECOND * i) for i in range(5)]
     types = find_types(events)
-    run = ColumnRun(program, types)
+    run = ColumnRun(program.compiled, types)
     found = [e.args[0] for event in events for e in run.take(gather([event], types))]
     assert not run.at_a_time
     assert found == [sum((1 << 63) - 1 - i for i in range(n)) / n for n in range(1, 6)]

@@ -67,7 +67,7 @@ def test_a_time_too_far_away_is_refused() -> None:
     program = etalis.compile(RULES["after"])
     events = [Event.make("a", (1, 1 << 60), 0, 0)]
     types = find_types(events)
-    run = ColumnRun(program, types)
+    run = ColumnRun(program.compiled, types)
     with pytest.raises(EventError, match="too far away"):
         list(run.take(gather(events, types)))
 
@@ -81,5 +81,5 @@ def test_a_time_too_far_away_is_refused() -> None:
     ],
 )
 def test_why_an_alarm_runs_event_at_a_time(rule: str) -> None:
-    run = ColumnRun(etalis.compile(rule), {("a", 2): ("int", "int")})
+    run = ColumnRun(etalis.compile(rule).compiled, {("a", 2): ("int", "int")})
     assert "its alarm is set for a time that only what happens by itself tells" in run.choice.describe()

@@ -106,7 +106,7 @@ def test_pushes_and_batches_go_on_from_each_other(text: str, policy: str) -> Non
     assert sorted(found) == sorted(expected)
     assert other.waiting() <= one.waiting()
     assert other.now == one.now
-    assert len(other._state.timers) == len(one._state.timers)
+    assert len(other.core.state.timers) == len(one.core.state.timers)
     if text in (TEXT, TIMED) and policy != "snoop_recent":  # in which order two parts report one moment is left open
         assert found == expected
 
@@ -176,9 +176,9 @@ def test_explain_says_what_an_engine_keeps_for_itself() -> None:
     given = {"time": "at", "event": "event"}
     engine = program.engine()
     for known in ({}, {"engine": engine}):
-        assert explain(program, table(rows(9, 1)), **given, **known) == "over columns: rules 1, 2, 3, 4"
+        assert explain(program.compiled, table(rows(9, 1)), **given, **known) == "over columns: rules 1, 2, 3, 4"
     engine.on("late", print)
-    assert explain(program, table(rows(9, 1)), **given, engine=engine) == (
+    assert explain(program.compiled, table(rows(9, 1)), **given, engine=engine) == (
         "event at a time: rules 1, 2, 3, 4\n  events are handed to callbacks"
     )
 

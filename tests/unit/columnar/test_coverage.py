@@ -24,9 +24,9 @@ def test_most_cases_run_over_columns() -> None:
     for case in all_cases():
         if row.takes(case) and case.admits(row.name):
             program = compiled(case)
-            types = find_types(typed_events(program.tree, case))
+            types = find_types(typed_events(program.compiled.tree, case))
             for policy in case.policies:
-                choice = choose(program, types, policy, program.knowledge.database())
+                choice = choose(program.compiled, types, policy, program.compiled.knowledge.database())
                 found[not choice.at_a_time] += 1
                 reasons.update({reason.split(": ", 1)[-1] for reason in choice.reasons})
     share = found[True] / found.total()

@@ -70,7 +70,7 @@ def test_nothing_falls_due_before_the_rows_that_end_then() -> None:
     program = etalis.compile("r <- a seq (not b within 2).")
     events = [Event.make(name, (), t * SECOND, t * SECOND) for name, t in (("a", 1), ("c", 3), ("b", 3), ("c", 4))]
     types = find_types(events)
-    run = ColumnRun(program, types)
+    run = ColumnRun(program.compiled, types)
     assert [e for event in events for e in run.take(gather([event], types))] == []
     assert list(run.close()) == []
 
@@ -83,7 +83,7 @@ def test_a_table_in_batches() -> None:
     rng = random.Random(4)
     rows = [(t // 2, rng.choice("ab"), rng.randrange(3)) for t in range(80)]
     table = pa.table(dict(zip(("at", "event", "id"), zip(*rows, strict=True), strict=True)))
-    assert "event at a time" not in explain(program, table, time="at", event="event")
+    assert "event at a time" not in explain(program.compiled, table, time="at", event="event")
     whole = program.detect(table, time="at", event="event")
     engine = program.engine()
     pushed = [e for at, name, number in rows for e in engine.push(name, number, at=at)] + list(engine.close())

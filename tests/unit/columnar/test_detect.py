@@ -77,7 +77,7 @@ def test_detect_gives_what_the_engine_gives(policy: str, batch: int) -> None:
     expected = by_engine(program, stream, policy)
     assert expected
     assert found == expected
-    assert explain(program, table, policy=policy) == "over columns: rules 1, 2, 3"
+    assert explain(program.compiled, table, policy=policy) == "over columns: rules 1, 2, 3"
 
 
 @pytest.mark.parametrize("form", ["parquet", "folder", "feather", "csv", "jsonl", "pandas", "stream"])
@@ -123,8 +123,8 @@ def test_one_program_under_several_policies() -> None:
 
 def test_a_program_with_some_of_its_rules_has_plans_of_its_own() -> None:
     program = etalis.compile("d <- a. e <- b.")
-    assert [head.label for head in program.plans()] == ["1", "2"]
-    assert [head.label for head in program.taking([1]).plans()] == ["2"]
+    assert [head.label for head in program.compiled.plans()] == ["1", "2"]
+    assert [head.label for head in program.compiled.taking([1]).plans()] == ["2"]
 
 
 def test_rules_without_kernels_run_event_at_a_time(caplog: pytest.LogCaptureFixture) -> None:
@@ -272,7 +272,7 @@ def test_row_groups_without_a_known_event_are_not_read(tmp_path: Path) -> None:
     table = pa.table({"ts": [1, 2, 3, 4], "type": ["a", "b", "zz", "zz"], "x": ["p", "p", "q", None]})
     pyarrow.parquet.write_table(table, path, row_group_size=2)
     program = etalis.compile("d(X) <- a(X) seq b(X).")
-    source = open_source(path, 100, 1, program, Options())
+    source = open_source(path, 100, 1, program.compiled, Options())
     read = source.scan(["type"], pc.field("type").isin(["a", "b"]))
     assert [batch.num_rows for batch in read if batch.num_rows] == [2]
     assert program.detect(path, time="ts", event="type")["X"].to_pylist() == ["p"]
@@ -285,7 +285,7 @@ def test_left_sides_that_are_blocked_do_not_wait_where_events_have_no_duration()
     table = pa.table({"ts": range(3 * count), "type": kinds, "x": [i for i in range(count) for _ in range(3)]})
     received = {("a", 1): ("int",), ("b", 1): ("int",), ("c", 1): ("int",)}
     for points, waiting in ((True, 0), (False, count)):
-        run = ColumnRun(program, received, only_points=points)
+        run = ColumnRun(program.compiled, received, only_points=points)
         stream = [Event.make(kind, (x,), t, t) for t, kind, x in zip(*table.to_pydict().values(), strict=True)]
         for low in range(0, len(stream), 7):
             assert list(run.take(gather(stream[low : low + 7], received))) == []

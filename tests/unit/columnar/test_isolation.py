@@ -47,13 +47,13 @@ def test_equal_to_the_engine(rule: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["a(X) seq b(X) seq c", "a(X) and b(X)", "a(_) star_times seq c"])
 def test_parts_that_may_lie_between_others(pattern: str) -> None:
-    run = ColumnRun(etalis.compile(f"d <- iso({pattern}). e <- a(_) seq c."), find_types(stream(1)))
+    run = ColumnRun(etalis.compile(f"d <- iso({pattern}). e <- a(_) seq c.").compiled, find_types(stream(1)))
     assert run.choice.describe() == ("event at a time: rules 1, 2\n  iso is asked of parts that may lie between others")
 
 
 def test_a_rule_that_sees_all_events_runs_with_all_others() -> None:
     text = "d <- iso(a(_) seq b(_)). d do true <- c. e <- a(X) seq b(X)."
-    run = ColumnRun(etalis.compile(text), find_types(stream(1)))
+    run = ColumnRun(etalis.compile(text).compiled, find_types(stream(1)))
     assert run.choice.describe() == (
         "event at a time: rules 1, 2, 3\n  rule 2: it has an action\n"
         "  rule 1: iso looks at what all other rules look at"

@@ -27,7 +27,7 @@ def events(*rows: tuple[str, Sequence[Value], int]) -> list[Event]:
 
 def over_columns(text: str, stream: list[Event], types: Types | None = None, **settings: object) -> ColumnRun:
     """Start a run all of whose rules are in the machine."""
-    run = ColumnRun(etalis.compile(text, **settings), types or find_types(stream))
+    run = ColumnRun(etalis.compile(text, **settings).compiled, types or find_types(stream))
     assert not run.at_a_time, run.choice.describe()
     assert any(isinstance(component, Recursion) for component in run.components)
     return run
@@ -173,9 +173,9 @@ def test_texts_are_numbered_anew_when_most_are_gone() -> None:
 
 def test_what_has_no_kernel_is_said() -> None:
     text = "s(X) <- a(X). s(R) <- s(_) seq aggregate(count, a(_), R)."
-    run = ColumnRun(etalis.compile(text), {("a", 1): ("int",)})
+    run = ColumnRun(etalis.compile(text).compiled, {("a", 1): ("int",)})
     assert "rule 2: it is recursive, and recursion has no kernel for one of its parts" in run.choice.describe()
-    run = ColumnRun(etalis.compile(CLOSURE, max_derivations=1 << 30), {("a", 2): ("int", "int")})
+    run = ColumnRun(etalis.compile(CLOSURE, max_derivations=1 << 30).compiled, {("a", 2): ("int", "int")})
     assert "max_derivations is too large" in run.choice.describe()
 
 
@@ -205,6 +205,6 @@ def test_what_was_made_at_a_moment_is_known_to_either() -> None:
 def test_what_is_absent_may_have_values_of_another_type() -> None:
     text = "r(X) <- a(X). r(X) <- (r(X) seq b(X)) cnot c(X)."
     stream = events(("a", ("x",), 1), ("c", (0,), 2), ("c", (1,), 2), ("b", ("x",), 3))
-    run = ColumnRun(etalis.compile(text), find_types(stream))
+    run = ColumnRun(etalis.compile(text).compiled, find_types(stream))
     assert found(run, stream, 2) == list(etalis.compile(text).engine().run(stream))
     assert "X has values of several types" in run.choice.describe()

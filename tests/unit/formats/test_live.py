@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import etalis
+from etalis.engine import Engine
 from etalis.errors import InputError
 from etalis.formats import Bad, Item, Pause, Place, Reading, Row, feed, parser_of
 from etalis.formats.live import BATCH, Followed, Lines, Reader, Stop, arrive
 from etalis.formats.row import ARRIVAL
-from etalis.runtime.engine import Engine
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_time
 

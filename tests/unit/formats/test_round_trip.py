@@ -22,7 +22,7 @@ def test_terms_come_back(ending: str, tmp_path: Path) -> None:
     made = [event for at, args in enumerate(VALUES) for event in engine.push("a", *args, at=at)]
     path = tmp_path / f"made.{ending}"
     write(made, path)
-    found = list(feed(AGAIN.engine(), read(path, reading_of(AGAIN))))
+    found = list(feed(AGAIN.engine(), read(path, reading_of(AGAIN.compiled))))
     assert [event.args for event in found] == VALUES
     if ending != "events":
         table = AGAIN.detect(str(path), select="e")

@@ -367,7 +367,7 @@ IMPLIED = etalis.compile("two(C, A) <- w(card: C) seq w(card: C, amount: A).")
 
 def implied(path: Path, text: str) -> list[str]:
     path.write_text(text, encoding="utf-8")
-    rows = raise_bad(read(path, reading_of(IMPLIED)))
+    rows = raise_bad(read(path, reading_of(IMPLIED.compiled)))
     return [str(row.event) for row in rows if isinstance(row, Row)]
 
 
@@ -391,7 +391,7 @@ def test_attributes_that_patterns_name_are_found_by_name(
 def test_attributes_that_patterns_name_reach_the_engine(tmp_path: Path) -> None:
     path = tmp_path / "e.csv"
     path.write_text("event,at,region,amount,card\nw,1,eu,5,c1\nw,2.5,eu,7,c1\n", encoding="utf-8")
-    rows = read(path, reading_of(IMPLIED))
+    rows = read(path, reading_of(IMPLIED.compiled))
     assert [str(event) for event in feed(IMPLIED.engine(), rows)] == ["two(c1, 7) [1, 2.5]"]
 
 

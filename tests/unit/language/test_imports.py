@@ -65,7 +65,7 @@ def test_a_text_imports_from_the_folder_that_is_named(folder: Path) -> None:
     for file in ("m", "sub/../m.etalis", folder / "m"):
         engine = etalis.compile(importing(file), imports=folder).engine()
         assert [e.name for e in engine.push("m:a", at=1)] == ["x", "d"]
-    assert etalis.compile(importing("sub/n", "y/0"), imports=str(folder), name="other/p.etalis").rules
+    assert etalis.compile(importing("sub/n", "y/0"), imports=str(folder), name="other/p.etalis").compiled.rules
 
 
 OUTSIDE = ["../m", "../secret.txt", "link", "link.etalis", "out/m", "out/secret.txt", "../no_such_file", "/etc/passwd"]
@@ -87,14 +87,14 @@ def test_a_file_imports_below_its_own_folder(folder: Path, monkeypatch: pytest.M
     (folder / "p.etalis").write_text(importing("sub/n", "y/0"))
     monkeypatch.chdir(folder.parent)
     for path in (folder / "p.etalis", Path("rules/p.etalis")):
-        assert {rule.head.name for rule in etalis.compile_file(path).rules} == {"m:x", "y", "d"}
+        assert {rule.head.name for rule in etalis.compile_file(path).compiled.rules} == {"m:x", "y", "d"}
     monkeypatch.chdir(folder)
-    assert etalis.compile_file("p.etalis").rules
+    assert etalis.compile_file("p.etalis").compiled.rules
 
 
 def test_a_wider_folder_may_be_named(folder: Path) -> None:
     (folder / "p.etalis").write_text(importing("../m"))
-    assert etalis.compile_file(folder / "p.etalis", imports=folder.parent).rules
+    assert etalis.compile_file(folder / "p.etalis", imports=folder.parent).compiled.rules
     assert "E240" in refusal(folder / "p.etalis", imports=folder / "sub")
 
 

@@ -53,7 +53,7 @@ def test_errors_of_the_whole_refuse_all_the_same(text: str) -> None:
 def test_a_program_without_errors_is_as_it_was() -> None:
     program = compile_sound("d(X) <- a(X).")
     assert program.skipped == ()
-    assert program.tree == etalis.compile("d(X) <- a(X).").tree
+    assert program.compiled.tree == etalis.compile("d(X) <- a(X).").compiled.tree
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -65,4 +65,4 @@ def test_a_file_in_another_encoding(tmp_path: Path) -> None:
     with pytest.raises(etalis.InputError, match="not UTF-8 text: byte 0xe9"):
         etalis.compile_file(path)
     path.write_text("d <- a.", encoding="utf-16")
-    assert len(etalis.compile_file(path).rules) == 1
+    assert len(etalis.compile_file(path).compiled.rules) == 1

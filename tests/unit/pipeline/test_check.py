@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import etalis
 from etalis.cli import ExitCode, app
 from etalis.errors import InputError
 from etalis.pipeline import check_pipeline, read_pipeline
@@ -75,7 +76,7 @@ def found(folder: Path, text: str) -> list[str]:
 @pytest.mark.parametrize("text", [GOOD, STREAM], ids=["once", "stream"])
 def test_nothing_is_wrong(folder: Path, text: str) -> None:
     checked = check_pipeline(write(folder, text))
-    assert checked.program.engine().query("near(basel, X)") == [{"X": "weil"}]
+    assert etalis.Program(checked.program).engine().query("near(basel, X)") == [{"X": "weil"}]
     assert (checked.warnings, checked.open_questions) == ((), ())
     assert read_pipeline(folder / "p.toml").sinks[0].path == str(folder / "out")
 

@@ -66,8 +66,8 @@ TYPES = {
 
 def type_of(goal: str, received: str = "string") -> str:
     program = etalis.compile(f"{KNOWLEDGE} d(Y) <- a(X) where ({goal}).")
-    heads = plan_rules(program.rules, program.settings)
-    found = infer_types(heads, {("a", 1): (received,)}, {}, Answers(program.knowledge.database()))
+    heads = plan_rules(program.compiled.rules, program.compiled.settings)
+    found = infer_types(heads, {("a", 1): (received,)}, {}, Answers(program.compiled.knowledge.database()))
     return found["d", 1][0]
 
 
@@ -101,8 +101,8 @@ def test_what_a_goal_binds(goal: str, received: str, expected: str) -> None:
 
 def test_what_facts_bind_is_sure() -> None:
     program = etalis.compile(f"{KNOWLEDGE} d(X) <- (a(X) where price(X, Y)) seq (b(X) where open(X, Z)) where Y = Z.")
-    body = plan_rules(program.rules, program.settings)[0].body
-    types = infer_types((), {}, {}, Answers(program.knowledge.database()))
+    body = plan_rules(program.compiled.rules, program.compiled.settings)[0].body
+    types = infer_types((), {}, {}, Answers(program.compiled.knowledge.database()))
     assert {"X", "Y"} <= types.sure(body)
     assert "Z" not in types.sure_by_test(body)[0]
 
@@ -124,19 +124,19 @@ def test_what_facts_bind_is_sure() -> None:
 )
 def test_what_a_goal_is_sure_to_bind(goal: str, is_sure: bool) -> None:
     program = etalis.compile(f"{KNOWLEDGE} d(Y) <- a(X) where ({goal}).")
-    body = plan_rules(program.rules, program.settings)[0].body
-    types = infer_types((), {("a", 1): ("string",)}, {}, Answers(program.knowledge.database()))
+    body = plan_rules(program.compiled.rules, program.compiled.settings)[0].body
+    types = infer_types((), {("a", 1): ("string",)}, {}, Answers(program.compiled.knowledge.database()))
     assert ("Y" in types.sure(body)) == is_sure
 
 
 def test_a_function_of_the_host_may_return_anything() -> None:
     program = etalis.compile("d(Y) <- a(X) where f(X, Y).", register={"f/2": lambda x: x})
-    heads = plan_rules(program.rules, program.settings)
-    found = infer_types(heads, {("a", 1): ("int",)}, {}, Answers(program.knowledge.database()))
+    heads = plan_rules(program.compiled.rules, program.compiled.settings)
+    found = infer_types(heads, {("a", 1): ("int",)}, {}, Answers(program.compiled.knowledge.database()))
     assert found["d", 1] == ("term",)
     program = etalis.compile("d(Y) <- a(X) where length(X, Y).", register={"length/2": lambda x: x})
-    heads = plan_rules(program.rules, program.settings)
-    found = infer_types(heads, {("a", 1): ("string",)}, {}, Answers(program.knowledge.database()))
+    heads = plan_rules(program.compiled.rules, program.compiled.settings)
+    found = infer_types(heads, {("a", 1): ("string",)}, {}, Answers(program.compiled.knowledge.database()))
     assert found["d", 1] == ("term",)
 
 

@@ -12,7 +12,7 @@ from etalis.temporal.event import Event
 
 
 def partitioning(program: etalis.Program) -> Partitioning:
-    return find_partitioning(plan_rules(program.rules, program.settings), program.tree)
+    return find_partitioning(plan_rules(program.compiled.rules, program.compiled.settings), program.compiled.tree)
 
 
 def analyse(text: str) -> Partitioning:

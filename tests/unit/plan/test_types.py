@@ -14,9 +14,9 @@ DECLARED = ":- event(a(n: int, x: float)). :- event(s(t: string, b: bool)). :- e
 
 def types_of(text: str, name: str, **received: tuple[str, ...]) -> tuple[str, ...]:
     program = etalis.compile(DECLARED + text)
-    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
+    declared = {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.compiled.tree).items()}
     given = {(kind, len(types)): types for kind, types in received.items()}
-    found = infer_types(plan_rules(program.rules, program.settings), given, declared)
+    found = infer_types(plan_rules(program.compiled.rules, program.compiled.settings), given, declared)
     return next(types for (kind, _), types in found.items() if kind == name)
 
 

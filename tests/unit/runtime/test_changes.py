@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import etalis
+from etalis.engine import Engine
 from etalis.errors import ConditionError, EventError, InputError
-from etalis.runtime.engine import Engine
 
 TEXT = "d(X) <- a(X) where p(X). :- dynamic p/1."
 ROWS = [("a", 1, t) for t in range(1, 7)]

@@ -120,7 +120,7 @@ def test_what_a_function_must_not_do(goal: str, words: str) -> None:
 
 def test_solutions_without_end_reach_the_limit_of_steps() -> None:
     program = etalis.compile("d <- a.", register={"count/1": itertools.count})
-    solver = Solver(program.knowledge.database(), Limits(steps=1_000))
+    solver = Solver(program.compiled.knowledge.database(), Limits(steps=1_000))
     with pytest.raises(LogicLimitError):
         list(solver.solve(to_logic(parse_term("count(-1)"))))
 

@@ -169,7 +169,7 @@ def test_history_is_forgotten_and_state_is_not(body: str) -> None:
     e.push("a", -1, one, at=0)
     for i in range(1, 6_000):
         e.push("a" if i % 2 else "b", i, Struct("s", (i,)), at=i)
-    disorder = e._disorder
+    disorder = e.core.disorder
     assert disorder is not None
     assert disorder.history is not None
     assert len(disorder.history.rows) < 4500
@@ -216,18 +216,18 @@ def test_partitions_with_deadlines_are_forgotten() -> None:
     e = engine(REVISION + ":- set_flag(revision_window, 10).\n" + ABSENT)
     for i in range(10_000):
         e.push("a", i, at=i)
-    assert e._disorder is not None
-    assert e._disorder.history is not None
-    assert sum(len(part.tags) for part in e._disorder.history.all_parts()) < 5000
+    assert e.core.disorder is not None
+    assert e.core.disorder.history is not None
+    assert sum(len(part.tags) for part in e.core.disorder.history.all_parts()) < 5000
 
 
 def test_what_a_window_drops_leaves_no_state_before_the_history() -> None:
     e = engine(REVISION + ":- set_flag(revision_window, 10).\nd(X) <- (a(X) seq b(X)) within 5.\n")
     for i in range(20_000):
         e.push("a", i, at=i)
-    assert e._disorder is not None
-    assert e._disorder.history is not None
-    assert sum(len(part.bases) for part in e._disorder.history.all_parts()) < 10_000
+    assert e.core.disorder is not None
+    assert e.core.disorder.history is not None
+    assert sum(len(part.bases) for part in e.core.disorder.history.all_parts()) < 10_000
 
 
 @pytest.mark.parametrize("flags", [LATE, ARRIVAL])

@@ -89,7 +89,7 @@ def test_the_oldest_go_first_whatever_rule_they_wait_in() -> None:
 def test_a_queue_of_what_expires_is_shortened_with_its_store() -> None:
     engine = engine_of("d(X) <- (a(X) seq b(X)) within 1000000.", hard_limit=16, shedding="oldest")
     list(engine.run(openers(5000)))
-    assert sum(len(x) for k, x in engine._rules.memory.items() if k[1].startswith("fifo")) < 40
+    assert sum(len(x) for k, x in engine.core.rules.memory.items() if k[1].startswith("fifo")) < 40
 
 
 @pytest.mark.parametrize(

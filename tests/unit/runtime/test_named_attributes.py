@@ -102,9 +102,9 @@ def test_an_inserted_rule_uses_the_names_of_the_program() -> None:
 
 def test_the_text_of_a_program_travels_with_its_names_in_place() -> None:
     program = etalis.compile(IMPLIED)
-    again = etalis.compile(print_program(program.tree))
+    again = etalis.compile(print_program(program.compiled.tree))
     assert again.signatures == program.signatures
-    assert print_program(again.tree) == print_program(program.tree)
+    assert print_program(again.compiled.tree) == print_program(program.compiled.tree)
 
 
 def test_explanations_name_the_attributes() -> None:

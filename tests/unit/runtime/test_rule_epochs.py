@@ -92,9 +92,9 @@ def test_rules_of_the_past_are_forgotten_with_it() -> None:
             engine.push("a", 1, at=i)
             engine.push("b", 1, at=i + 1)
             engine.delete_rule(label)
-        assert engine._disorder is not None
-        assert engine._disorder.revision is not None
-        assert len(engine._disorder.revision.replayer.epochs) < 16
+        assert engine.core.disorder is not None
+        assert engine.core.disorder.revision is not None
+        assert len(engine.core.disorder.revision.replayer.epochs) < 16
         assert shown(engine.retract("b", 1, at=235)) == ["-d(1) [234, 235]", "-e(1) [234, 235]"]
 
 
@@ -166,9 +166,9 @@ def test_keys_that_never_return_leave_nothing_behind(text: str, flags: dict[str,
         for i in range(4_000):
             engine.push("a" if i % 3 else "b", i // 3, at=i)
         assert sum(row.instances for row in engine.state()) < 1200
-        if engine._disorder is not None:
-            assert engine._disorder.revision is not None
-            parts = engine._disorder.revision.history.all_parts()
+        if engine.core.disorder is not None:
+            assert engine.core.disorder.revision is not None
+            parts = engine.core.disorder.revision.history.all_parts()
             assert sum(len(part.bases) + len(part.tags) + len(part.last) for part in parts) < 1000
 
 

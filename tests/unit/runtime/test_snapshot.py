@@ -300,8 +300,8 @@ def test_what_a_history_begins_with_is_kept() -> None:
     engine = program.engine(policy="unrestricted")
     for place in range(20):
         engine.push("a", place % 5, at=place)
-    engine._disorder.revision.forget()
-    history = engine._disorder.history
+    engine.core.disorder.revision.forget()
+    history = engine.core.disorder.history
     based = {key for part in history.all_parts() for key in part.bases}
     assert based | {row[3] for row, _, _ in history.kept.values()} == set(range(5))
     assert based

@@ -23,7 +23,7 @@ COLUMNS = {"type": "string", "ts": "timestamp", "card": "string", "amount": "dou
 
 def plan(text: str, *given: Given, form: Form = WIDE, shards: int | None = None, **options: Any) -> Plan:
     program = etalis.compile(text)
-    return plan_detection(program, given, Options(**options), form, policy=None, shards=shards, usual=4)
+    return plan_detection(program.compiled, given, Options(**options), form, policy=None, shards=shards, usual=4)
 
 
 def columns(found: Plan) -> dict[str, tuple[str, ...]]:

@@ -51,10 +51,10 @@ def make(folder: Path, text: str = TEXT, *, shards: int = 2, k: str = "double", 
 
     def plan(count: int | None, staged: bool) -> Any:
         form = Form(envelope=True)
-        return plan_detection(program, [given], names, form, policy=None, shards=count, usual=1, staged=staged)
+        return plan_detection(program.compiled, [given], names, form, policy=None, shards=count, usual=1, staged=staged)
 
     streaming = Streaming(**{"state": str(folder), "lateness": 2, **options})
-    return Stream(*plan_stream(program, streaming, plan, shards))
+    return Stream(*plan_stream(program.compiled, streaming, plan, shards))
 
 
 def row(name: str | None, at: float | None, k: Any = 1.0, x: Any = 1.0, end: float | None = None) -> tuple[Any, ...]:

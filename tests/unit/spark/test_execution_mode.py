@@ -32,7 +32,7 @@ WIDE = Form()
 def plan(text: str, form: Form = WIDE, types: dict[str, str] = TYPES) -> Plan:
     columns = {"event": "string", "ts": "bigint", **types}
     program = etalis.compile(text)
-    return plan_detection(program, [Given(columns)], Options(unit="us"), form, policy=None, shards=1, usual=1)
+    return plan_detection(program.compiled, [Given(columns)], Options(unit="us"), form, policy=None, shards=1, usual=1)
 
 
 def table(found: Plan, rows: Sequence[Sequence[Any]]) -> pa.Table:
@@ -163,7 +163,7 @@ def test_contributors_are_told_event_at_a_time() -> None:
 def test_one_kind_from_two_frames() -> None:
     given = [Given({"ts": "bigint", "x": "bigint"}, "a"), Given({"ts": "bigint", "x": "string"}, "a/1")]
     program = etalis.compile("d(X) <- a(X) seq a(X).")
-    found = plan_detection(program, given, Options(), WIDE, policy=None, shards=1, usual=1)
+    found = plan_detection(program.compiled, given, Options(), WIDE, policy=None, shards=1, usual=1)
     assert "    rows of a/1 come from several DataFrames" in describe(found).splitlines()
 
 

@@ -137,7 +137,7 @@ def test_changed_rules_may_read_another_event(tmp_path: Path) -> None:
     def plan(text: str) -> Stream:
         program = etalis.compile(text)
         options = Options(time="ts", unit="us")
-        plan = plan_detection(program, [tagged], options, Form(envelope=True), policy=None, shards=2, usual=2)
+        plan = plan_detection(program.compiled, [tagged], options, Form(envelope=True), policy=None, shards=2, usual=2)
         return Stream(plan, stream_tasks(plan, Streaming(state=str(tmp_path)), 0))
 
     first = "d(K) <- a(K) seq b(K)."

@@ -199,7 +199,7 @@ def make(state: Path, **options: Any) -> Stream:
     program.load_facts("level", [(3, "fixed")])
     found = plan_stream(program, [event("a", 1, 0), event("b", 1, 0)], str(state), **options)
     assert found is not None
-    return replace(found, tasks=refreshing(found.tasks, pack(program)))
+    return replace(found, tasks=refreshing(found.tasks, pack(program.compiled)))
 
 
 def run(stream: Stream, number: int, *events: Event, clock: float, version: str | None = None) -> list[Any]:

@@ -36,7 +36,7 @@ REASONS = ["it names no event", "it has no time", "E301", "rows name the event d
 def plan_of(folder: Path | None, most: int | None = None, shards: int = 1) -> Plan:
     columns = {"event": "string", "at": "double", "k": "bigint", "x": "double"}
     made = plan_detection(
-        etalis.compile(TEXT), [Given(columns)], Options("at"), Form(envelope=True), policy=None, shards=shards,
+        etalis.compile(TEXT).compiled, [Given(columns)], Options("at"), Form(envelope=True), policy=None, shards=shards,
         usual=shards, staged=shards > 1,
     )  # fmt: skip
     return leave_out(made) if folder is None else reject([], made, Rejecting(str(folder), most))

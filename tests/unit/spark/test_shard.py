@@ -32,7 +32,7 @@ def shard(text: str, columns: dict[str, str], rows: Sequence[Row], *, form: Form
     """Run rows (event, time or start and end, order?, attributes...) as one shard, in two batches, both ways."""
     names = Options(event="event", time=("start", "end") if "start" in columns else "ts", **options)
     program = etalis.compile(text)
-    plan = plan_detection(program, [Given(columns)], names, form, policy=policy, shards=1, usual=1)
+    plan = plan_detection(program.compiled, [Given(columns)], names, form, policy=policy, shards=1, usual=1)
     fixed = [name for name in columns if name in ("event", "ts", "start", "end", names.order)]
     parts = {"event": "_event", "ts": "_start", "start": "_start", "end": "_end", names.order: "_order"}
     slots = {i: c for layout, places in plan.slots.places for i, c in zip(places, layout.columns, strict=True)}
@@ -230,7 +230,7 @@ def test_refused(text: str, columns: dict[str, str], rows: list[Row], expected: 
 
 def test_event_at_a_time_the_result_that_does_not_fit_is_named() -> None:
     text = "d(Y) <- a(X) where Y is X * X."
-    plan = plan_detection(etalis.compile(text), [Given(FLAT)], Options(), WIDE, policy=None, shards=1, usual=1)
+    plan = plan_detection(etalis.compile(text).compiled, [Given(FLAT)], Options(), WIDE, policy=None, shards=1, usual=1)
     rows = pa.table({"_event": ["a"], "_start": [1], "s0": [1 << 40]}).to_batches()
     with pytest.raises(EtalisError, match=r"E607: rule 1 made d\(1208925819614629174706176\): Y is an integer outside"):
         list(run_shard(replace(plan.job, over_columns=False), rows))
@@ -296,7 +296,7 @@ def test_a_shard_larger_than_the_memory_it_may_have(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sorting, "_BLOCK", 500)
     chance = random.Random(3)
     plan = plan_detection(
-        etalis.compile(text), [Given(FLAT)], Options(event="event", time="ts"), WIDE,
+        etalis.compile(text).compiled, [Given(FLAT)], Options(event="event", time="ts"), WIDE,
         policy="chronological", shards=1, usual=1, memory=1,
     )  # fmt: skip
 

@@ -25,7 +25,7 @@ PAIRS = etalis.compile("d(X, S) <- a(X, S) seq b(X, S).", event_consumption_poli
 
 
 def sizes(source: object, batch: int) -> list[int]:
-    return [len(part) for part in open_source(source, batch, 1, PAIRS, Options()).scan(["at", "event"], None)]
+    return [len(part) for part in open_source(source, batch, 1, PAIRS.compiled, Options()).scan(["at", "event"], None)]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -55,7 +55,7 @@ def test_small_parts_are_put_together_and_large_ones_are_not(tmp_path: Path) -> 
 def test_texts_that_are_coded_anew_in_every_row_group(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(TABLE.slice(1), path, row_group_size=3)
-    (part,) = open_source(path, 1_000, 1, PAIRS, Options()).scan(["s"], None)
+    (part,) = open_source(path, 1_000, 1, PAIRS.compiled, Options()).scan(["s"], None)
     assert pa.types.is_dictionary(part.schema.field("s").type)
     assert part["s"].to_pylist() == TABLE["s"].to_pylist()[1:]
 
@@ -102,7 +102,7 @@ def test_what_is_read_ahead_ends_with_its_reader(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(TABLE, path, row_group_size=4)
     before = threading.active_count()
-    parts = prefetch(open_source(path, 4, 2, PAIRS, Options()).scan(["at"], None))
+    parts = prefetch(open_source(path, 4, 2, PAIRS.compiled, Options()).scan(["at"], None))
     assert next(parts)["at"].to_pylist() == [0, 1, 2, 3]
     assert threading.active_count() > before
     parts.close()

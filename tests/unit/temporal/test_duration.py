@@ -31,7 +31,7 @@ def test_every_notation_of_a_length_is_the_same(given: Any) -> None:
 @pytest.mark.parametrize("given", ALIKE, ids=repr)
 def test_every_door_takes_every_notation(given: Any) -> None:
     program = etalis.compile("d <- a.", max_ahead=given)
-    assert program.settings.max_ahead == 5_400_000_000
+    assert program.compiled.settings.max_ahead == 5_400_000_000
     assert program.engine(ahead=given).run([("a", 0), ("a", 5400)])
     assert (
         settings(Program(()), {"revision_window": given, "knowledge_horizon": given}).revision_window == 5_400_000_000

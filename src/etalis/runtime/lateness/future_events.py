@@ -8,13 +8,12 @@ those that were taken; then there is no bound for the first one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from etalis.runtime.state import BEGINNING, NEVER
+from etalis.runtime.lateness.lateness import Disorder
+from etalis.runtime.lateness.watermark import DeadLetters
+from etalis.runtime.state import BEGINNING, NEVER, State
 from etalis.temporal.interval import MICROSECONDS, show_moment, to_seconds
-
-if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
 
 _UNITS = ((1_000, "milliseconds"), (1_000_000, "microseconds"), (1_000_000_000, "nanoseconds"))
 
@@ -58,12 +57,14 @@ def describe_ahead(end: int, latest: int, bound: int, wall: int | None = None) -
 class Horizon:
     """Refuses what ends too far ahead of an engine's present; `wall` is a clock in microseconds."""
 
-    def __init__(self, bound: int, wall: Callable[[], int] | None, engine: Engine) -> None:
+    def __init__(
+        self, bound: int, wall: Callable[[], int] | None, state: State, disorder: Disorder | None, dead: DeadLetters
+    ) -> None:
         self.bound = bound
         self.wall = wall
-        self._state = engine._state
-        self._disorder = engine._disorder
-        self._dead = engine._dead
+        self._state = state
+        self._disorder = disorder
+        self._dead = dead
 
     @property
     def whole_seconds(self) -> int | None:
@@ -84,8 +85,3 @@ class Horizon:
             return False
         self._dead.add(name, values, start, end, describe_ahead(end, latest, self.bound, wall), "ahead")
         return True
-
-
-def horizon_on(engine: Engine, bound: int | None, wall: Callable[[], int] | None) -> Horizon | None:
-    """Return what refuses events from the future of an engine, if there is a bound."""
-    return None if bound is None else Horizon(bound, wall, engine)

@@ -15,13 +15,13 @@ from etalis.runtime.reporting.never_fired import near_name, show, sources
 from etalis.runtime.reporting.report import Failed, Report, Silent, Unread
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 _APART = "try some of its rows with program.detect, or etalis detect: these tell the part that never matched"
 
 
 def report_counts(
-    program: Program, matches: Mapping[str, int], came: Mapping[str, int] | None, unread: Mapping[str, int],
+    program: CompiledProgram, matches: Mapping[str, int], came: Mapping[str, int] | None, unread: Mapping[str, int],
     failed: tuple[Failed, ...] = (),
 ) -> Report:  # fmt: skip
     """Return what numbers tell: matches by rule, events by name or name/arity (None if nobody counted), unread ones."""
@@ -44,7 +44,7 @@ def _unread(name: str, count: int, known: tuple[str, ...]) -> Unread:
 
 
 def _silent(
-    program: Program, heads: tuple[p.Head, ...], made: Mapping[Kind, list[p.Head]], matches: Mapping[str, int],
+    program: CompiledProgram, heads: tuple[p.Head, ...], made: Mapping[Kind, list[p.Head]], matches: Mapping[str, int],
     came: Mapping[str, int] | None,
 ) -> Iterator[Silent]:  # fmt: skip
     """Yield the rules that made nothing that was reported."""

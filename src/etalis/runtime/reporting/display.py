@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from etalis.language.check.wording import kind as kind_text
 from etalis.language.rules import attribute_variables, declarations
-from etalis.runtime.state import NEVER
+from etalis.plan.explain.svg import write_svg
+from etalis.runtime.reporting.inspection import inspect
+from etalis.runtime.state import BEGINNING, NEVER
 from etalis.temporal.html import escape, write_table
-from etalis.temporal.interval import show_moment, to_microseconds
+from etalis.temporal.interval import show_moment
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.compiled import CompiledProgram
+    from etalis.runtime.engine import RuntimeEngine
 
 _SHOWN_KINDS, _SHOWN_RULES = 6, 30
 
 
-def describe_program(program: Program) -> str:
+def describe_program(program: CompiledProgram) -> str:
     """Say in a line how many rules a program has, what it reads and makes, and how many warnings it got."""
     made = dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in program.rules)
     read = [kind for kind in {**attribute_variables(program.tree), **declarations(program.tree)} if kind not in made]
@@ -27,36 +29,37 @@ def describe_program(program: Program) -> str:
     return "<Program: " + ", ".join([*parts, *([_count(warnings, "warning")] if warnings else [])]) + ">"
 
 
-def describe_engine(engine: Engine) -> str:
+def describe_engine(engine: RuntimeEngine) -> str:
     """Say in a line how far an engine is: the time reached, what waits, what was not taken or failed."""
-    counts = ((engine.dead_letter_count, "dead letter"), (len(engine.errors), "error"))
+    counts = ((engine.core.dead_letters.count, "dead letter"), (len(engine.errors), "error"))
     told = [f"{engine.waiting()} waiting", *(_count(number, noun) for number, noun in counts if number)]
     return f"<Engine: {_reached(engine)}, {', '.join(told)}>"
 
 
-def show_program(program: Program) -> str:
+def show_program(program: CompiledProgram) -> str:
     """Write a program as HTML: its warnings, and its plan as a picture; as a line alone if it has very many rules."""
     problems = [{"code": p.code, "warning": p.message, "hint": p.hint or ""} for p in program.problems]
     table = write_table(problems) if problems else ""
-    picture = program.explain_svg() if 0 < len(program.rules) <= _SHOWN_RULES else ""
+    picture = write_svg(program.explanation(None)) if 0 < len(program.rules) <= _SHOWN_RULES else ""
     return f"<div><p><code>{escape(describe_program(program))}</code></p>{table}{picture}</div>"
 
 
-def show_engine(engine: Engine) -> str:
+def show_engine(engine: RuntimeEngine) -> str:
     """Write as HTML how far an engine is, and what it holds on to."""
     held = [
         {"rules": ", ".join(w.rules), "operator": w.operator, "part": w.part, "instances": w.instances}
-        for w in engine.state()
+        for w in inspect(engine.core.rules, engine.core.disorder)
         if w.instances
     ]
     table = write_table(held) if held else ""
     return f"<div><p><code>{escape(describe_engine(engine))}</code></p>{table}</div>"
 
 
-def _reached(engine: Engine) -> str:
-    if engine._state.floor >= NEVER:
+def _reached(engine: RuntimeEngine) -> str:
+    state = engine.core.state
+    if state.floor >= NEVER:
         return "closed"
-    return "no event yet" if engine.now is None else f"at {show_moment(to_microseconds(engine.now))}"
+    return "no event yet" if state.now == BEGINNING else f"at {show_moment(state.now)}"
 
 
 def _listed(kinds: list[tuple[str, int]]) -> str:

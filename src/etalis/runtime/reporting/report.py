@@ -17,7 +17,7 @@ from etalis.runtime.reporting.never_fired import Around, Search, Why, near_name,
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.core import Core
     from etalis.runtime.reporting.failures import Failures
     from etalis.runtime.ruleset import RuleSet
 
@@ -177,23 +177,23 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
         yield f"and {len(several) - SHOWN:,} more"
 
 
-def make_report(engine: Engine) -> Report:
+def make_report(core: Core) -> Report:
     """Put together what an engine has come across so far."""
-    rules, evidence = engine._rules, engine._evidence
+    rules, evidence = core.rules, core.evidence
     unread = tuple(read_nowhere(evidence.unread, rules))
-    held = () if engine._disorder is None or engine._disorder.held is None else engine._disorder.held
+    held = () if core.disorder is None or core.disorder.held is None else core.disorder.held
     waiting = {(name, len(values)) for name, values in map(atom_of, held)}
     around = Around(
         unread=[(each.name, each.arity) for each in unread],
         held=waiting,
-        refused={letter.name for letter in engine._dead.letters},
-        raised={kind[0] for kind in engine._failures.kinds if isinstance(kind, tuple)},  # labels of rules
-        closed=engine._state.floor >= NEVER,
+        refused={letter.name for letter in core.dead_letters.letters},
+        raised={kind[0] for kind in core.failures.kinds if isinstance(kind, tuple)},  # labels of rules
+        closed=core.state.floor >= NEVER,
     )
     silent = tuple(_silent(rules, Search(rules, around)))
-    refused = tuple(Refused(cause, count, first) for cause, (first, count) in engine._dead.causes.items())
-    failed = failed_of(engine._failures)
-    nothing = engine._state.now == BEGINNING and not (refused or unread or waiting)
+    refused = tuple(Refused(cause, count, first) for cause, (first, count) in core.dead_letters.causes.items())
+    failed = failed_of(core.failures)
+    nothing = core.state.now == BEGINNING and not (refused or unread or waiting)
     return Report(unread, () if nothing else silent, refused, failed, nothing and bool(silent))
 
 
@@ -210,9 +210,9 @@ def refuse_unread(rules: RuleSet, name: str, arity: int) -> None:
         raise EventError(replace(found.problem, code="E330", message=f"no rule reads {show(kind)}"))
 
 
-def refuse_silence(engine: Engine, found: Any) -> None:
+def refuse_silence(core: Core, found: Any) -> None:
     """Refuse the end of a run in which rules never fired."""
-    report = make_report(engine)
+    report = make_report(core)
     if report.silent or report.is_empty:
         raise ReportError(Report(silent=report.silent, is_empty=report.is_empty), found)
 

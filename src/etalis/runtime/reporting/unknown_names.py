@@ -17,7 +17,7 @@ from etalis.runtime.reporting.never_fired import near_name, show
 
 if TYPE_CHECKING:
     from etalis.language.syntax import Program as Tree
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.ruleset import RuleSet
 
 _OPEN = {("=..", 2), ("clause", 2), ("listing", 1), ("current_predicate", 1)}  # what asks for any predicate
@@ -76,7 +76,7 @@ def _is_mentioned(name: str, arity: int, goals: Iterable[Term]) -> bool:
     return False
 
 
-def check_reported(program: Program, rules: RuleSet, name: str) -> None:
+def check_reported(program: CompiledProgram, rules: RuleSet, name: str) -> None:
     """Refuse a callback for events that no rule makes, or that are made and not reported."""
     made = {(planned.head.event.name, len(planned.head.event.args)) for planned, _ in rules.rules}
     mine = [kind for kind in made if kind[0] == name]

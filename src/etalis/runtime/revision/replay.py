@@ -22,7 +22,7 @@ from etalis.runtime.run_loop import Course
 from etalis.runtime.state import BEGINNING, NEVER, Raw, State
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.ruleset import Pair, RuleSet
 
 Chain = list[tuple[Row, int]]  # rows of one partition with the numbers of their kinds
@@ -34,7 +34,7 @@ _OWN_NUMBERS = -(1 << 62)  # events of a replay are numbered apart from those of
 class Replayer:
     """Runs histories from the states they begin with; between runs it is empty."""
 
-    def __init__(self, program: Program, again: Callable[..., RuleSet], rules: RuleSet, order: Order) -> None:
+    def __init__(self, program: CompiledProgram, again: Callable[..., RuleSet], rules: RuleSet, order: Order) -> None:
         self.errors: list[ConditionError] = []
         self.order = order
         self.kinds: list[Kind] = []

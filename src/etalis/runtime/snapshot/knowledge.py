@@ -20,26 +20,26 @@ from etalis.runtime.snapshot.file import Name
 from etalis.runtime.snapshot.sections import Book
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.core import Core
 
 
-def save_knowledge(engine: Engine, book: Book) -> None:
+def save_knowledge(core: Core, book: Book) -> None:
     """Write down what is known otherwise than from the program."""
-    database = engine._rules.conditions.solver.database
-    changed = database.generation != engine._generation
+    database = core.rules.conditions.solver.database
+    changed = database.generation != core.generation
     if changed or database.memory:
-        fresh = engine.program.knowledge.database()
+        fresh = core.program.knowledge.database()
         if database.versions is None:
             _save_predicates(database, fresh, book)
         else:
-            _save_versions(database, database.versions, engine._generation, book)
+            _save_versions(database, database.versions, core.generation, book)
         if database.memory != fresh.memory:
             book.put_rows(("memory",), [(*name, value) for name, value in database.memory.items()])
     waiting = [(time, count, c.what, c.name, c.rows.source, c.rows.arity, tuple(c.rows.rows))
-               for time, count, c in sorted(engine._changes._waiting, key=lambda item: item[:2])]  # fmt: skip
+               for time, count, c in sorted(core.changes._waiting, key=lambda item: item[:2])]  # fmt: skip
     book.put_rows(("changes",), waiting)
-    if engine._graphs != engine.program.graphs:
-        graphs = engine._graphs
+    if core.graphs != core.program.graphs:
+        graphs = core.graphs
         book.put_rows(("graphs",), [(dict(graphs.options), tuple(graphs.keys), graphs.blanks)])
 
 
@@ -112,9 +112,9 @@ def _cells(predicate: Predicate) -> list[bytes]:
     return [writer.write(clause) for clause in predicate.live()]
 
 
-def load_knowledge(engine: Engine, book: Book) -> list[str]:
+def load_knowledge(core: Core, book: Book) -> list[str]:
     """Make known what the original knew; return the predicates that can have no clauses here."""
-    database = engine._rules.conditions.solver.database
+    database = core.rules.conditions.solver.database
     unfit = _load_versions(database, book) if book.names("generations") else []
     for section in book.names("predicate"):
         name, arity = section[1], int(section[2])
@@ -136,20 +136,20 @@ def load_knowledge(engine: Engine, book: Book) -> list[str]:
         database.memory.clear()
         database.memory.update({(kind, name): value for kind, name, value in memory})
     for options, keys, blanks in book.rows(("graphs",)):
-        engine._graphs.options, engine._graphs.blanks = options, blanks
-        engine._graphs.keys.update(dict.fromkeys(keys))
-    _load_changes(engine, book)
+        core.graphs.options, core.graphs.blanks = options, blanks
+        core.graphs.keys.update(dict.fromkeys(keys))
+    _load_changes(core, book)
     return unfit
 
 
-def _load_changes(engine: Engine, book: Book) -> None:
+def _load_changes(core: Core, book: Book) -> None:
     waiting: list[tuple[int, int, Any]] = [
         (time, count, Change(what, name, Rows(source, arity, list(rows))))
         for time, count, what, name, source, arity, rows in book.rows(("changes",))
     ]
     if waiting:
-        changes = engine._changes
+        changes = core.changes
         changes._waiting[:] = waiting
         changes._count = max(count for _, count, _ in waiting)
         changes.next = waiting[0][0]
-        engine._state.hold()
+        core.state.hold()

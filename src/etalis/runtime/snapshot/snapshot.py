@@ -27,7 +27,7 @@ from etalis.runtime.state import Timer
 from etalis.temporal.event import Event, Kind, new_event
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.core import Core, EngineOptions
 
 _SCALARS = ("floor", "number", "current", "parts", "sequence")
 
@@ -45,76 +45,75 @@ class Restored:
 class Plan:
     """The names of an engine's rules, nodes and partitions."""
 
-    def __init__(self, engine: Engine) -> None:
-        names = Names(engine._rules)
+    def __init__(self, core: Core) -> None:
+        names = Names(core.rules)
         self.rules, self.entries, self.parts = names.rules, names.entries, names.parts
         self.owners, self.owner = names.owners, names.owner
-        self.described = describe_entries(engine._rules.wiring)
-        self.partitions = Partitions(engine._disorder)
+        self.described = describe_entries(core.rules.wiring)
+        self.partitions = Partitions(core.disorder)
 
-    def fingerprint(self, engine: Engine) -> str:
+    def fingerprint(self, core: Core) -> str:
         """Return what the program as a whole is called."""
-        return digest(tuple(self.rules[rule.number] for rule in engine._rules.originals))
+        return digest(tuple(self.rules[rule.number] for rule in core.rules.originals))
 
 
-def take_snapshot(engine: Engine, since: bytes | Sequence[bytes] | None) -> bytes:
+def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     """Return an engine's state as bytes; after another snapshot, what has changed since."""
-    if engine._outlet.busy or engine._course.taking or engine._state.queue or engine._state.steps:
+    if core.delivery.busy or core.run_loop.taking or core.state.queue or core.state.steps:
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
-    book = Book(engine._state.tokens)
-    plan = Plan(engine)
-    save_rules(engine._rules, plan.rules, book)
+    book = Book(core.state.tokens)
+    plan = Plan(core)
+    save_rules(core.rules, plan.rules, book)
     _save_stores(plan, book)
-    _save_timers(engine, plan, book)
-    _save_events(engine, book)
-    save_knowledge(engine, book)
-    if engine._disorder is not None:
-        save_disorder(engine._disorder, plan.partitions, book)
-    engine._state.tokens = book.tokens.count
+    _save_timers(core, plan, book)
+    _save_events(core, book)
+    save_knowledge(core, book)
+    if core.disorder is not None:
+        save_disorder(core.disorder, plan.partitions, book)
+    core.state.tokens = book.tokens.count
     book.put(("tokens",), book.tokens.rows())
-    _save_scalars(engine, plan, book)
+    _save_scalars(core, plan, book)
     if since is None:
         return write_image(book.image)
     return write_delta(book.image, read_images([since] if isinstance(since, bytes) else since))
 
 
-def read_options(image: Image) -> dict[str, Any]:
-    """Return the options that the engine of a snapshot was made with, as far as they are data."""
+def read_options(image: Image, options: EngineOptions) -> EngineOptions:
+    """Return the options for an engine that goes on from a snapshot: those that are data are in it, unless given."""
     scalars = dict(Book(0, image).rows(("scalars",)))
-    return {"policy": scalars["policy"], "parts": bool(scalars["traced"])}
+    return replace(options, policy=options.policy or scalars["policy"], parts=options.parts or bool(scalars["traced"]))
 
 
-def restore_engine(engine: Engine, image: Image) -> Restored:
+def load_snapshot(core: Core, image: Image) -> Restored:
     """Put the state of a snapshot into a fresh engine."""
     book = Book(0, image)
     scalars = dict(book.rows(("scalars",)))
     found = book.columns(("tokens",))
     book.tokens.load(found)
-    book.tokens.count = engine._state.tokens = scalars["tokens"]
-    added = load_rules(engine._rules, book)
-    refuse_other_way(scalars["disorder"], way_of(engine._disorder))
-    if engine._disorder is not None and engine._disorder.revision is not None:
-        load_epochs(engine._disorder.revision, added, book)
-    plan = Plan(engine)
+    book.tokens.count = core.state.tokens = scalars["tokens"]
+    added = load_rules(core.rules, book)
+    refuse_other_way(scalars["disorder"], way_of(core.disorder))
+    if core.disorder is not None and core.disorder.revision is not None:
+        load_epochs(core.disorder.revision, added, book)
+    plan = Plan(core)
     _refuse_foreign(plan, book)
-    report = _load_stores(plan, book, plan.fingerprint(engine) == scalars["program"])
-    if engine._disorder is not None:
-        load_disorder(engine._disorder, plan.partitions, book)
-    _load_timers(engine, plan, book)
+    report = _load_stores(plan, book, plan.fingerprint(core) == scalars["program"])
+    if core.disorder is not None:
+        load_disorder(core.disorder, plan.partitions, book)
+    _load_timers(core, plan, book)
     book.tokens.settle(found)
-    _load_scalars(engine, plan, scalars)
-    _load_events(engine, book)
-    unfit = load_knowledge(engine, book)
-    engine.open_entries()
+    _load_scalars(core, plan, scalars)
+    _load_events(core, book)
+    unfit = load_knowledge(core, book)
     return replace(report, dropped=(*report.dropped, *unfit))
 
 
-def compare_program(engine: Engine, image: Image) -> Restored:
+def compare_program(core: Core, image: Image) -> Restored:
     """Say what a fresh engine would take from a snapshot, without doing it."""
     book = Book(0, image)
-    plan = Plan(engine)
-    return _compare(plan, book, plan.fingerprint(engine) == dict(book.rows(("scalars",)))["program"])
+    plan = Plan(core)
+    return _compare(plan, book, plan.fingerprint(core) == dict(book.rows(("scalars",)))["program"])
 
 
 def _refuse_foreign(plan: Plan, book: Book) -> None:
@@ -186,10 +185,10 @@ def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None
 # what is to come
 
 
-def _save_timers(engine: Engine, plan: Plan, book: Book) -> None:
+def _save_timers(core: Core, plan: Plan, book: Book) -> None:
     """Write the timers of every owner that still lives."""
     by_owner: dict[str, list[tuple[Any, ...]]] = {}
-    for due, since, sequence, owner, payload, tag in sorted(engine._state.timers, key=lambda timer: timer[:3]):
+    for due, since, sequence, owner, payload, tag in sorted(core.state.timers, key=lambda timer: timer[:3]):
         if _lives(owner, plan) and (tag is None or tag.alive):
             row = (due, since, sequence, *plan.partitions.place(tag), *payload)
             by_owner.setdefault(plan.owner(owner.place), []).append(row)
@@ -201,7 +200,7 @@ def _lives(owner: Any, plan: Plan) -> bool:
     return plan.owners.get(owner.place) is owner
 
 
-def _load_timers(engine: Engine, plan: Plan, book: Book) -> None:
+def _load_timers(core: Core, plan: Plan, book: Book) -> None:
     owners = {plan.owner(place): owner for place, owner in plan.owners.items()}
     timers: list[Timer] = []
     for name in book.names("timers"):
@@ -211,31 +210,31 @@ def _load_timers(engine: Engine, plan: Plan, book: Book) -> None:
                 (due, since, sequence, owner, tuple(payload), plan.partitions.tag(part, key, alive))
                 for due, since, sequence, part, key, alive, *payload in book.rows(name)
             ]
-    state = engine._state
+    state = core.state
     state.timers[:] = sorted(timers, key=lambda timer: timer[:3])
     if timers:
         state.due = state.timers[0][0]
 
 
-def _save_events(engine: Engine, book: Book) -> None:
+def _save_events(core: Core, book: Book) -> None:
     """Write the events to come, those made at the present stamp, those reported, and those that came too late."""
-    state = engine._state
+    state = core.state
     coming = [(end, start, sequence, e.name, e.args) for end, start, sequence, e in sorted(state.coming, key=_order)]
     book.put_rows(("coming",), coming)
     made = []
-    for (name, arity), note in engine._rules.heads.made.items():
+    for (name, arity), note in core.rules.heads.made.items():
         if note.stamp >= state.now:
             seen = note.seen if note.seen_at == note.stamp else [(note.first[1], *note.first[3 : 3 + arity])]
             made.append((name, arity, note.stamp, tuple(seen)))
     book.put_rows(("made",), made)
-    reported = [_event(event) for event in engine._outlet.history or ()]
+    reported = [_event(event) for event in core.delivery.history or ()]
     book.put_rows(("reported",), reported)
-    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in engine._dead.letters]
+    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in core.dead_letters.letters]
     book.put_rows(("dead",), letters)
-    if engine._guard is not None:
-        book.put_rows(("limits",), engine._guard.save())
-    book.put_rows(("notes",), list(engine.notes.items()))
-    book.put_rows(("breaker",), engine._breaker.save())
+    if core.guard is not None:
+        book.put_rows(("limits",), core.guard.save())
+    book.put_rows(("notes",), list(core.notes.items()))
+    book.put_rows(("breaker",), core.breaker.save())
 
 
 def _order(item: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -247,51 +246,51 @@ def _event(event: Event) -> tuple[Any, ...]:
     return kind.name, kind.arity, kind.rule, kind.attributes, end, start, tuple(rest)
 
 
-def _load_events(engine: Engine, book: Book) -> None:
-    state = engine._state
+def _load_events(core: Core, book: Book) -> None:
+    state = core.state
     state.coming[:] = [
         (end, start, sequence, Occur(name, args, start, end))
         for end, start, sequence, name, args in book.rows(("coming",))
     ]
     for name, arity, stamp, seen in book.rows(("made",)):
-        note = engine._rules.heads.made.get((name, arity))
+        note = core.rules.heads.made.get((name, arity))
         if note is not None:
             note.stamp = note.seen_at = stamp
             note.seen = set(seen)
-    if engine._outlet.history is not None:
-        engine._outlet.history.extend(
+    if core.delivery.history is not None:
+        core.delivery.history.extend(
             new_event(Event, (end, start, Kind(name, arity, rule, attributes), *rest))
             for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
         )
-    if engine._guard is not None:
-        engine._guard.load(book.rows(("limits",)))
-    engine.notes.update(book.rows(("notes",)))
-    engine._breaker.load(book.rows(("breaker",)))
-    engine._dead.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
+    if core.guard is not None:
+        core.guard.load(book.rows(("limits",)))
+    core.notes.update(book.rows(("notes",)))
+    core.breaker.load(book.rows(("breaker",)))
+    core.dead_letters.letters[:] = [DeadLetter(*row) for row in book.rows(("dead",))]
 
 
 # numbers
 
 
-def _save_scalars(engine: Engine, plan: Plan, book: Book) -> None:
-    state, rules = engine._state, engine._rules
+def _save_scalars(core: Core, plan: Plan, book: Book) -> None:
+    state, rules = core.state, core.rules
     scalars = {name: getattr(state, name) for name in _SCALARS}
     scalars |= {
         "now": state.now, "tokens": state.tokens, "tag": plan.partitions.place(state.tag),
         "ticks": tuple(tick[0] for tick in rules.ticks),
-        "program": plan.fingerprint(engine), "dead": engine._dead.count, "settled": engine._course.settled,
-        "disorder": way_of(engine._disorder), "traced": int(rules.traced),
-        "policy": None if rules.settings.policy == engine.program.settings.policy else rules.settings.policy,
+        "program": plan.fingerprint(core), "dead": core.dead_letters.count, "settled": core.run_loop.settled,
+        "disorder": way_of(core.disorder), "traced": int(rules.traced),
+        "policy": None if rules.settings.policy == core.program.settings.policy else rules.settings.policy,
     }  # fmt: skip
     book.put_rows(("scalars",), list(scalars.items()))
 
 
-def _load_scalars(engine: Engine, plan: Plan, scalars: dict[str, Any]) -> None:
-    state, rules = engine._state, engine._rules
+def _load_scalars(core: Core, plan: Plan, scalars: dict[str, Any]) -> None:
+    state, rules = core.state, core.rules
     for name in _SCALARS:
         setattr(state, name, scalars[name])
     state.now = scalars["now"]
     state.tag = plan.partitions.tag(*scalars["tag"])
     rules.ticks = [tick for tick in rules.ticks if tick[0] in scalars["ticks"] or tick[0] > state.now]
-    engine._dead.count = scalars["dead"]
-    engine._course.settled = scalars["settled"]
+    core.dead_letters.count = scalars["dead"]
+    core.run_loop.settled = scalars["settled"]

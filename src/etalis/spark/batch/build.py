@@ -57,7 +57,7 @@ from etalis.tables.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG
 from etalis.temporal.interval import to_microseconds
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class Plan:
 
 
 def plan_detection(
-    program: Program,
+    program: CompiledProgram,
     given: Sequence[Given],
     options: Options,
     form: Form,
@@ -165,7 +165,9 @@ def plan_detection(
     return Plan(frames, slots, plans, job, stages.has_time_points)
 
 
-def plan_intake(program: Program, given: Sequence[Given | Frame], options: Options, policy: str | None) -> Intake:
+def plan_intake(
+    program: CompiledProgram, given: Sequence[Given | Frame], options: Options, policy: str | None
+) -> Intake:
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
     unplanned = find_unplanned(program.tree)
     if unplanned is not None:
@@ -178,8 +180,9 @@ def plan_intake(program: Program, given: Sequence[Given | Frame], options: Optio
 
 
 def plan_output(
-    program: Program, intake: Intake, form: Form, unit: str, *, atom: bool = False, answers: Answers | None = None
-) -> Output:
+    program: CompiledProgram, intake: Intake, form: Form, unit: str, *, atom: bool = False,
+    answers: Answers | None = None,
+) -> Output:  # fmt: skip
     """Choose the columns of the results; with the `atom` if equal results are to be made one.
 
     `answers` tell the types of what facts bind; without them they are those that the program has now.
@@ -191,12 +194,12 @@ def plan_output(
     return with_contributors(output) if form.contributors else output
 
 
-def _declared(program: Program) -> dict[Kind, tuple[str, ...]]:
+def _declared(program: CompiledProgram) -> dict[Kind, tuple[str, ...]]:
     """Return the types of attributes that are declared."""
     return {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
 
 
-def _signatures(heads: Sequence[p.Head], program: Program) -> list[Signature]:
+def _signatures(heads: Sequence[p.Head], program: CompiledProgram) -> list[Signature]:
     """Return the kinds that rules read, and those that change facts."""
     made = {(h.event.name, len(h.event.args)) for h in heads}
     read = dict.fromkeys(
@@ -241,7 +244,7 @@ def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
 
 
 def _output(
-    program: Program, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, atom: bool
+    program: CompiledProgram, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, atom: bool
 ) -> Output:
     """Choose the columns of the results."""
     scale = UNITS[unit]

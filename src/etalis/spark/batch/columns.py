@@ -15,6 +15,8 @@ import pyarrow as pa
 
 from etalis.columnar.run import ColumnRun, Input
 from etalis.errors import InputError
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import start_engine
 from etalis.spark.batch.feed import Feed
 from etalis.spark.batch.shard import BATCH, Job, naming_rows
 from etalis.spark.execution_mode import parts_of
@@ -101,6 +103,6 @@ class ColumnShard:
         program = self.run.program
         feed = Feed([stretch], self.job.rows, program.signatures)
         with naming_rows(feed):
-            for _ in program.engine(on_error=lambda _: None).run(feed):
+            for _ in start_engine(program, EngineOptions(on_error=lambda _: None)).run(feed):
                 pass
         return error

@@ -22,8 +22,9 @@ import pyarrow as pa
 from etalis.errors import ConditionError, EventError, InputError, Problem
 from etalis.language.flags import Settings
 from etalis.language.read.parser import parse
-from etalis.runtime.compiled import Program
-from etalis.runtime.engine import Engine
+from etalis.runtime.compiled import CompiledProgram
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import RuntimeEngine, start_engine
 from etalis.runtime.snapshot.names import digest
 from etalis.spark.batch.feed import Feed, Rows
 from etalis.spark.batch.rejections import Rejects, naming_remedy, screened
@@ -65,7 +66,7 @@ class Job:
         return digest((self.text, self.settings))
 
 
-def load(job: Job) -> Program:
+def load(job: Job) -> CompiledProgram:
     """Return a job's program, with all that its host told it."""
     program = _load(job.text, job.settings, job.told.facts)
     if not job.told.functions:
@@ -77,9 +78,9 @@ def load(job: Job) -> Program:
 
 
 @lru_cache(maxsize=16)
-def _load(text: str, settings: Settings, facts: Facts | None) -> Program:
+def _load(text: str, settings: Settings, facts: Facts | None) -> CompiledProgram:
     """Read a program again from its text, and facts from their bytes, once per process."""
-    program = Program(parse(text), (), settings)
+    program = CompiledProgram(parse(text), (), settings)
     if facts is not None:
         for relation in facts.read():
             program.knowledge.load(relation)
@@ -100,7 +101,7 @@ def _run_shard(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
 
         yield from ColumnShard(job, run).results(sort_rows(batches, job.unit, job.memory))
         return
-    engine = program.engine(on_error=job.on_error, parts=job.output.contributors)
+    engine = start_engine(program, EngineOptions(on_error=job.on_error, parts=job.output.contributors))
     ids: list[str] | None = [] if job.output.contributors else None
     for part in run_rows(engine, job, batches, ids=ids):
         yield encode(part, job.output, ids or ())
@@ -133,7 +134,7 @@ def run_errors(job: Job, batches: Iterable[Any]) -> Iterator[Any]:
     Event at a time: over columns a condition is asked of more candidates than those that a policy comes to.
     """
     problems: list[Problem] = []
-    engine = load(job).engine(on_error=lambda error: problems.extend(error.problems))
+    engine = start_engine(load(job), EngineOptions(on_error=lambda error: problems.extend(error.problems)))
     with rare_collections():
         for _ in run_rows(engine, job, screened(job, batches)):
             if len(problems) >= BATCH:
@@ -149,15 +150,15 @@ def _report(problems: Sequence[Problem]) -> Any:
 
 
 def run_rows(
-    engine: Engine, job: Job, batches: Iterable[Any], ending: Callable[[Engine], Iterable[Event]] = Engine.close,
-    ids: list[str] | None = None,
+    engine: RuntimeEngine, job: Job, batches: Iterable[Any],
+    ending: Callable[[RuntimeEngine], Iterable[Event]] = RuntimeEngine.close, ids: list[str] | None = None,
 ) -> Iterator[list[Event]]:  # fmt: skip
     """Take all rows of a shard in order, close the stream, and yield what that caused, many at a time.
 
     Where the stream goes on, another `ending` lets time pass. The ids of the rows are added to `ids`.
     """
     stretches = sort_rows(batches, job.unit, job.memory)
-    feed = Feed(stretches, job.rows, engine.program.signatures, ids)
+    feed = Feed(stretches, job.rows, engine.core.program.signatures, ids)
     found = chain(engine.run(feed), _end(engine, ending))
     with naming_rows(feed):
         while part := list(islice(found, BATCH)):
@@ -175,6 +176,6 @@ def naming_rows(feed: Feed) -> Iterator[None]:
         raise InputError(Problem(first.code, message, hint=first.hint)) from error
 
 
-def _end(engine: Engine, ending: Callable[[Engine], Iterable[Event]]) -> Iterator[Event]:
+def _end(engine: RuntimeEngine, ending: Callable[[RuntimeEngine], Iterable[Event]]) -> Iterator[Event]:
     """End the stream when all before has been taken."""
     yield from ending(engine)

@@ -16,7 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.runtime.compiled import Program
+from etalis.runtime.compiled import CompiledProgram
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
@@ -77,7 +79,7 @@ def _run_stage(relayed: Relayed, batches: Iterable[Any]) -> Iterator[Any]:
         with rare_collections():
             yield from StageShard(relayed, run, schema).results(sorter.stretches())
         return
-    relay = Relay(own.engine(on_error=job.on_error))
+    relay = Relay(RuntimeEngine(own, EngineOptions(on_error=job.on_error)))
     writer = Writer(relayed, schema)
     with rare_collections():
         for step in Steps(relayed, program).of(sorter.stretches()):
@@ -114,7 +116,7 @@ def _timed(batch: Any, names: list[str], start: Any, end: Any) -> Any:
 class Steps:
     """The steps of a run, in order, from sorted rows."""
 
-    def __init__(self, relayed: Relayed, program: Program) -> None:
+    def __init__(self, relayed: Relayed, program: CompiledProgram) -> None:
         self.rows = relayed.job.rows
         self.signatures = program.signatures
         self.incoming = {forward.tag: forward for forward in relayed.incoming}

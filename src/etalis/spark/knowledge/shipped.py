@@ -21,7 +21,7 @@ from etalis.runtime.reporting.unknown_names import check_facts
 from etalis.runtime.snapshot.cells import read_column, unkept, write_column
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 _FORMS = b"forms"
 
@@ -55,7 +55,7 @@ class Told:
 NOTHING = Told()
 
 
-def pack(program: Program) -> Told:
+def pack(program: CompiledProgram) -> Told:
     """Return what the host told a program."""
     known = program.knowledge
     written = tuple((name, arity, write_relation(rows, arity)) for (name, arity), rows in known.facts.items())
@@ -93,7 +93,7 @@ def read_source(source: Any) -> Rows:
     return load_rows(source.toArrow() if is_spark else source, None)
 
 
-def tell(program: Program, knowledge: Mapping[str, Any]) -> Program:
+def tell(program: CompiledProgram, knowledge: Mapping[str, Any]) -> CompiledProgram:
     """Return a program that knows some tables more; one of them may be a DataFrame of Spark."""
     if not knowledge:
         return program

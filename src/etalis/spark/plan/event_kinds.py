@@ -10,21 +10,21 @@ from etalis.plan import algebra as p
 from etalis.tables.parts import Kind
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 
-def kinds_read(program: Program) -> tuple[Kind, ...]:
+def kinds_read(program: CompiledProgram) -> tuple[Kind, ...]:
     """Return the kinds that rules read, or that change facts, each once."""
     return tuple(dict.fromkeys(_read(program)))
 
 
-def kinds_received(program: Program) -> tuple[Kind, ...]:
+def kinds_received(program: CompiledProgram) -> tuple[Kind, ...]:
     """Return the kinds that are read and that no rule makes."""
     made = {(head.event.name, len(head.event.args)) for head in program.plans()}
     return tuple(kind for kind in kinds_read(program) if kind not in made)
 
 
-def _read(program: Program) -> Iterator[Kind]:
+def _read(program: CompiledProgram) -> Iterator[Kind]:
     for head in program.plans():
         for node in p.walk(head.body):
             if isinstance(node, p.Source):

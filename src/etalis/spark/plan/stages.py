@@ -21,7 +21,7 @@ from etalis.spark.plan.shards import Sharding, plan_shards
 from etalis.tables.schema import TEXT, Layout, Slots
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class StagePlan:
     relayed: Relayed
 
 
-def find_obstacles(program: Program) -> list[Reason]:
+def find_obstacles(program: CompiledProgram) -> list[Reason]:
     """Return what keeps a program together that is not seen in its rules."""
     if program.settings.store_fired_events:
         return [Reason(None, "what is reported is kept, and goals may ask for it")]

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.runtime.engine import Engine
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.future_events import describe_ahead
 from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
@@ -56,7 +56,7 @@ class Stream:
 class Shard:
     """What one shard knows between batches; `began` is the first moment that any source told."""
 
-    engine: Engine
+    engine: RuntimeEngine
     watermark: Watermark
     began: int | None = None
     held: Any = None  # rows that are not settled, None before the first ones

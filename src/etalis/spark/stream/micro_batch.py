@@ -18,7 +18,7 @@ from etalis.errors import EventError, InputError, Problem
 from etalis.language.attributes import convert
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.logic.terms.term import order_key
-from etalis.runtime.engine import Engine
+from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.spark.batch.shard import Job, run_rows
 from etalis.spark.execution_mode import stream_columns
@@ -70,7 +70,7 @@ def _take_columns(run: ColumnRun, job: Job, settled: Iterable[Any]) -> Iterator[
     run.save()
 
 
-def _pass_time(admitted: Admitted, engine: Engine) -> Iterable[Event]:
+def _pass_time(admitted: Admitted, engine: RuntimeEngine) -> Iterable[Event]:
     """Let time reach the watermark, or the end of the stream."""
     if admitted.ends:
         return engine.close()
@@ -99,7 +99,7 @@ def _ranked(shard: Shard, job: Job, table: Any) -> Iterator[tuple[Any, ...]]:
     end = to_micros(table[END], unit).tolist() if END in table.column_names else start
     order = table[ORDER].to_pylist() if ORDER in table.column_names else [None] * table.num_rows
     cells = {int(name[1:]): to_list(table[name]) for name in table.column_names if name[0] == "s"}
-    signatures = shard.engine.program.signatures
+    signatures = shard.engine.core.program.signatures
     found = []
     for row, tag in enumerate(table[TAG].to_pylist()):
         name = known[tag].name

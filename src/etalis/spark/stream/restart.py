@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from etalis.errors import InputError, Problem, SnapshotError
+from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.snapshot.file import read_images
 from etalis.runtime.snapshot.snapshot import Restored, compare_program
 from etalis.spark.stream.pending_rows import read_held, waiting_rows
 from etalis.spark.stream.state_store import Place, Store, Version, open_folder, read_whole
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
     from etalis.spark.stream.admission import Stream
     from etalis.spark.stream.worker import Task
 
@@ -65,7 +66,7 @@ def query_of(checkpoint: str) -> str | None:
 
 
 def check_restart(
-    tasks: Sequence[Task], query: str, load: Callable[[Stream], Program], *, allowed: bool = False
+    tasks: Sequence[Task], query: str, load: Callable[[Stream], CompiledProgram], *, allowed: bool = False
 ) -> Restart | None:
     """Compare the program of every stage with what a query has left; None if it has left nothing.
 
@@ -109,11 +110,11 @@ def _read(store: Store, place: Place, batch: int, stream: Stream) -> Version:
     return Version(header, b"", b"") if is_same else store.load(place, batch)
 
 
-def changes_of(version: Version, stream: Stream, load: Callable[[Stream], Program]) -> Restored:
+def changes_of(version: Version, stream: Stream, load: Callable[[Stream], CompiledProgram]) -> Restored:
     """Say what the program of a stage takes of a version, and what it drops: parts of rules, and rows that wait."""
     if version.header.get("program") == stream.job.fingerprint or version.header.get("ended"):
         return Restored(True, (), ())
-    found = compare_program(load(stream).engine(), read_images([version.snapshot]))
+    found = compare_program(Core(load(stream), EngineOptions()), read_images([version.snapshot]))
     return replace(found, dropped=(*found.dropped, *waiting_rows(read_held(version.held), stream.layouts)))
 
 

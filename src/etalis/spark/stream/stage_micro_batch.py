@@ -47,7 +47,7 @@ def run_stage_batch(
             for timed in in_microseconds(batch, stage.job.unit):
                 sorter.add(timed)
     relay, writer = Relay(shard.engine), Writer(stage, schema)
-    for step in Steps(stage, shard.engine.program).of(sorter.stretches()):
+    for step in Steps(stage, shard.engine.core.program).of(sorter.stretches()):
         writer.add(relay.take(step))
         if len(writer) >= BATCH:
             yield from writer.batches()

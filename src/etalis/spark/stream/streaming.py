@@ -33,7 +33,7 @@ from etalis.tables.schema import refuse
 from etalis.tables.sorting import TAG
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
 
 REPORTING = ("on_watermark", "on_arrival")
 SHARD = "_shard"
@@ -64,7 +64,7 @@ class Streaming:
         return [x.name for x in fields(self) if x.name != "ahead" and getattr(self, x.name) != x.default]
 
 
-def stream_settings(program: Program, given: Streaming) -> Settings:
+def stream_settings(program: CompiledProgram, given: Streaming) -> Settings:
     """Return the settings of the engines of a stream; what comes too late or too early does not reach them."""
     own = replace(program.settings, max_ahead=None)
     reporting = given.reporting or own.reporting
@@ -88,8 +88,9 @@ def _one_shard(asked: int | None) -> int:
 
 
 def plan_stream(
-    program: Program, given: Streaming, make: Callable[..., Plan], shards: int | None, frames: Sequence[Any] = ()
-) -> tuple[Plan, tuple[Task, ...]]:
+    program: CompiledProgram, given: Streaming, make: Callable[..., Plan], shards: int | None,
+    frames: Sequence[Any] = (),
+) -> tuple[Plan, tuple[Task, ...]]:  # fmt: skip
     """Decide how a program runs over streams; `make` plans it for a number of shards as it plans batches.
 
     What may be taken back is not handed from stage to stage, nor merged: such a program runs in one stage.

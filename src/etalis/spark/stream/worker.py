@@ -19,8 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.errors import ConditionError, Problem, SnapshotError
-from etalis.runtime.compiled import Program
-from etalis.runtime.engine import Engine
+from etalis.runtime.compiled import CompiledProgram
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import RuntimeEngine, restore, start_engine
 from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
 from etalis.spark.batch.shard import load, rare_collections
@@ -194,7 +195,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = stage_program(stream).engine(on_error=stream.job.on_error)
+        engine = start_engine(stage_program(stream), EngineOptions(on_error=stream.job.on_error))
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
@@ -202,7 +203,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     return _restore(task, store.load(turn.place, before), turn)
 
 
-def stage_program(stream: Stream) -> Program:
+def stage_program(stream: Stream) -> CompiledProgram:
     """Return the program of a shard: all rules, or those of its stage."""
     program = load(stream.job)
     return program if stream.stage is None else program.taking(stream.stage.rules)
@@ -228,14 +229,17 @@ def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     return shard
 
 
-def _restore_engine(program: Program, version: Version, on_error: Callable[[ConditionError], object]) -> Engine:
+def _restore_engine(
+    program: CompiledProgram, version: Version, on_error: Callable[[ConditionError], object]
+) -> RuntimeEngine:
     """Return an engine that goes on from a version; a fresh one, in time, if no rule is the same."""
+    start, options = partial(start_engine, program), EngineOptions(on_error=on_error)
     try:
-        return program.restore(version.snapshot, on_error=on_error)
+        return restore(start, [version.snapshot], options)
     except SnapshotError as error:
         if error.code != "E425":
             raise
-    engine = program.engine(on_error=on_error)
+    engine = start(options)
     if version.header["reached"] > BEGINNING:
         engine.advance(to=Fraction(version.header["reached"], MICROSECONDS))
     return engine

@@ -21,7 +21,7 @@ from etalis.tables.read.rejected_rows import Refused, screen
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.lateness.watermark import DeadLetters
     from etalis.tables.schema import Frame
 
@@ -127,9 +127,9 @@ def _shown(column: Any, row: int) -> Any:
         return str(column[row])
 
 
-def latest_of(engine: Engine) -> int:
+def latest_of(engine: RuntimeEngine) -> int:
     """Return the latest time that an engine has seen."""
-    return engine._state.now if engine._horizon is None else engine._horizon.latest()
+    return engine.core.state.now if engine.core.horizon is None else engine.core.horizon.latest()
 
 
 def in_time(rows: Arrived) -> Arrived:

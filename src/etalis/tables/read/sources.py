@@ -33,7 +33,7 @@ from etalis.tables.read.rows import RowSource, RowTable, open_rows
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
+    from etalis.runtime.compiled import CompiledProgram
     from etalis.tables.schema import Options
 
 T = TypeVar("T")
@@ -70,7 +70,7 @@ class Source:
         return _in_memory(table.take(pa.array(ends.argsort(kind="stable"))), batch)
 
 
-def open_source(source: Any, batch: int, threads: int, program: Program, options: Options) -> Source:
+def open_source(source: Any, batch: int, threads: int, program: CompiledProgram, options: Options) -> Source:
     """Return a table, wherever it is, that is read some rows at a time."""
     for name, number in (("batch", batch), ("threads", threads)):
         if number < 1:

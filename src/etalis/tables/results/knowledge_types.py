@@ -17,11 +17,13 @@ from etalis.plan.lattice import NUMBER
 from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import Program
-    from etalis.runtime.engine import Engine
+    from etalis.runtime.compiled import CompiledProgram
+    from etalis.runtime.engine import RuntimeEngine
 
 
-def program_answers(program: Program, database: Database | None = None, refreshed: Collection[str] = ()) -> Answers:
+def program_answers(
+    program: CompiledProgram, database: Database | None = None, refreshed: Collection[str] = ()
+) -> Answers:
     """Return what goals of a program bind, over its knowledge or the database of an engine; tables are `refreshed`."""
 
     def known() -> Database | None:
@@ -35,9 +37,9 @@ def program_answers(program: Program, database: Database | None = None, refreshe
     return Answers(known, changing=changing, columns=program.knowledge.types, moments=NUMBER)
 
 
-def engine_answers(engine: Engine) -> Answers:
+def engine_answers(engine: RuntimeEngine) -> Answers:
     """Return what goals bind in an engine, if it has known the same all along: what waits may be of older facts."""
-    database = engine._rules.conditions.solver.database
-    if engine._changes.next < NEVER or database.generation != engine._generation:
+    database = engine.core.rules.conditions.solver.database
+    if engine.core.changes.next < NEVER or database.generation != engine.core.generation:
         return Answers(moments=NUMBER)
-    return program_answers(engine.program, database)
+    return program_answers(engine.core.program, database)

@@ -1,0 +1,322 @@
+"""Engines as a host has them: one run of a program over a stream of events, and what may be asked and changed.
+
+`push`, `run`, `advance` and `close` are in `runtime/engine.py`; the parts that all of this works on are `engine.core`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+
+from etalis.errors import InputError, Problem
+from etalis.language.read.parser import parse_event
+from etalis.language.syntax import Const, Property, Rule
+from etalis.language.values import ground
+from etalis.logic.knowledge.loaders import Rows, load_rows
+from etalis.logic.rdf.load import RdfOptions
+from etalis.logic.terms.term import to_value
+from etalis.logic.terms.unify import from_value
+from etalis.runtime.changes import Change
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.delivery import Callback
+from etalis.runtime.engine import USUAL, RuntimeEngine
+from etalis.runtime.knowledge import solutions, solutions_at
+from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.limits.circuit_breaker import Broken
+from etalis.runtime.limits.limits import Limits
+from etalis.runtime.reporting.inspection import Waiting, inspect
+from etalis.runtime.reporting.unknown_names import check_reported
+from etalis.runtime.reporting.unknown_options import with_options
+from etalis.runtime.state import BEGINNING, NEVER
+from etalis.runtime.thread_guard import alone
+from etalis.tables.progress import BATCH, Tell
+from etalis.temporal.event import Event
+from etalis.temporal.interval import to_seconds
+from etalis.temporal.time_input import to_instant
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from etalis.program import Program
+    from etalis.tables.results.unfinished import Unfinished
+
+C = TypeVar("C", bound=Callback)
+
+
+class Engine(RuntimeEngine):
+    """One run of a program over a stream of events."""
+
+    def __init__(self, program: Program, options: EngineOptions = USUAL) -> None:
+        program.compiled.tell_unknown()
+        super().__init__(program.compiled, options)
+        self.program = program
+        self.open_entries()
+
+    def __repr__(self) -> str:
+        from etalis.runtime.reporting.display import describe_engine  # of use where a person looks alone
+
+        return describe_engine(self)
+
+    def _repr_html_(self) -> str:
+        from etalis.runtime.reporting.display import show_engine
+
+        return show_engine(self)
+
+    def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
+        """Take one event written as a term, such as `a(1, f(x))` or `a(card: c1, amount: 5)`."""
+        event = parse_event(text)
+        values = [ground(a) for a in event.args]
+        if not event.names:
+            return self.push(event.name, *values, at=at)
+        return self.push(event.name, at=at, **{str(n.value): v for n, v in zip(event.names, values, strict=True)})
+
+    @with_options
+    @alone
+    def detect(
+        self, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+        order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
+        envelope: bool = False, match_id: bool = False, batch: int = BATCH, threads: int = 2,
+        progress: bool | Tell = False, ahead: float | str | timedelta | None = None,
+    ) -> pa.Table:  # fmt: skip
+        """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
+
+        As if the rows had been pushed one by one, those of a batch in order of time. The options are those of
+        `Program.detect`, but for `policy` and `on_dead_letter`, which the engine has. If it fails, `unfinished.rows`
+        of the table have been taken, and `unfinished.found` is what they caused.
+        """
+        from etalis.detect import detect_on
+
+        return detect_on(
+            self, source, time=time, event=event, order=order, unit=unit, encoding=encoding, select=select,
+            envelope=envelope, match_id=match_id, batch=batch, threads=threads, progress=progress, ahead=ahead,
+        )  # fmt: skip
+
+    @property
+    def unfinished(self) -> Unfinished | None:
+        """The rows that the last `detect` had taken when it failed, and what they caused; None if it did not."""
+        found: Unfinished | None = self.core.unfinished
+        return found
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """Notes of the host, such as how far it has read: snapshots keep them."""
+        return self.core.notes
+
+    def __enter__(self) -> Self:
+        """Return the engine: the end of the block is the end of the stream."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        """Close the stream, unless it broke off; what that settles goes to callbacks."""
+        if kind is None and self.core.state.floor < NEVER:
+            self.close()
+
+    @property
+    def due(self) -> int | float | None:
+        """The moment, in seconds, at which something may happen without an event; None if there is none.
+
+        That is an absence, an alarm, a time point, a raised event, a change of knowledge, or an event that is held.
+        """
+        moment = self.core.due()
+        return None if moment >= NEVER else to_seconds(moment)
+
+    @property
+    def clock(self) -> Callable[[], Any] | None:
+        """What tells the time of events that come without one."""
+        return self.core.inputs.clock
+
+    @alone
+    def retract(self, what: Hashable, /, *args: Any, at: Any = None, **named: Any) -> tuple[Event, ...]:
+        """Take an event back, by its id, or by its name, attributes and time; return what changes."""
+        return self.core.revise(what, args, named, at, None)
+
+    @alone
+    def correct(self, what: Hashable, /, *args: Any, at: Any = None, to: Any, **named: Any) -> tuple[Event, ...]:
+        """Put an event in the stead of another, in one step; `to` is a row such as (name, *attributes, at)."""
+        return self.core.revise(what, args, named, at, to)
+
+    @alone
+    def idle(self, source: Hashable) -> tuple[Event, ...]:
+        """Say that a source sends nothing for now, so that the watermark need not wait for it."""
+        out: list[Any] = []
+        disorder = self.core.disorder
+        if disorder is not None and disorder.watermark is not None:
+            disorder.settle(disorder.watermark.rest(source), out)
+        return self.core.delivery.hand_out(out)
+
+    # out
+
+    @overload
+    def on(self, name: str | None, callback: Callback) -> None: ...
+
+    @overload
+    def on(self, name: str | None) -> Callable[[C], C]: ...
+
+    def on(self, name: str | None, callback: Callback | None = None) -> Callable[[C], C] | None:
+        """Call back for every complex event of a name (None: of any); without a function, decorate one."""
+        if name is not None:
+            check_reported(self.core.program, self.core.rules, name)
+
+        def call_back(function: C) -> C:
+            self.core.delivery.callbacks.append((name, function))
+            self.open_entries()
+            return function
+
+        if callback is None:
+            return call_back
+        call_back(callback)
+        return None
+
+    @property
+    def dead_letters(self) -> list[DeadLetter]:
+        """What was not taken, the last thousand; `dead_letter_count` says how many there were."""
+        return list(self.core.dead_letters.letters)
+
+    @property
+    def dead_letter_count(self) -> int:
+        """How many events were not taken: too late, from the future, or not to be read."""
+        return self.core.dead_letters.count
+
+    @property
+    def watermark(self) -> int | float | None:
+        """The moment, in seconds, up to which the stream is settled; None before there is one."""
+        reached = self.core.state.floor
+        if self.core.disorder is not None and self.core.disorder.watermark is not None:
+            reached = self.core.disorder.watermark.reached
+        return None if reached == BEGINNING or reached >= NEVER else to_seconds(reached)
+
+    @property
+    def history(self) -> list[Event]:
+        """The complex events reported so far, if the program sets `store_fired_events`."""
+        return list(self.core.delivery.history or ())
+
+    @property
+    def now(self) -> int | float | None:
+        """The time reached, in seconds; None before the first event."""
+        return None if self.core.state.now == BEGINNING else to_seconds(self.core.state.now)
+
+    @property
+    def error_count(self) -> int:
+        """How often a condition or an action raised."""
+        return self.core.failures.count
+
+    # knowledge
+
+    @alone
+    def query(self, goal: str, *, at: Any = None) -> list[dict[str, Any]]:
+        """Return all solutions of a goal over the knowledge as it is now: the values of its variables.
+
+        With `at`, a moment within the flag `knowledge_horizon`, over the knowledge as it was after that moment.
+        With the flag `store_fired_events`, `stored_event(event(Atom, [Start, End]))` is what was reported so far.
+        """
+        solver, now = self.core.rules.solver, self.core.state.now
+        return solutions(solver, goal) if at is None else solutions_at(solver, goal, to_instant(at), now)
+
+    @alone
+    def reload(self, name: str, source: Any, columns: Sequence[str | int] | None = None, *, at: Any = None) -> int:
+        """Put the rows of a source in the place of a relation; return how many.
+
+        Later events see it; with `at`, a moment to come, all matches that end then or later.
+        """
+        rows = load_rows(source, columns)
+        self._change(Change("replace", name, rows), at)
+        return len(rows.rows)
+
+    @alone
+    def reload_rdf(self, source: Any, *, at: Any = None, **options: Unpack[RdfOptions]) -> int:
+        """Put RDF in the place of all that `load_rdf` loaded, `at` as for `reload`; return how many triples.
+
+        The options are those of `Program.load_rdf`; what is not given is as it was there.
+        """
+        changes = self.core.graphs.reload(self.core.rules.conditions.solver.database, source, options)
+        for change in changes:
+            self._change(change, at)
+        return len(changes[0].rows.rows)
+
+    @alone
+    def assert_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
+        """Make a fact known, for later events or, with `at`, for matches that end at a moment to come or later."""
+        self._change(Change("assert", name, self._fact(name, args)), at)
+
+    @alone
+    def retract_fact(self, name: str, /, *args: Any, at: Any = None) -> None:
+        """Take a fact away, for later events or, with `at`, for matches that end at a moment to come or later."""
+        self._change(Change("retract", name, self._fact(name, args)), at)
+
+    def _change(self, change: Change, at: Any) -> None:
+        self.core.changes.take(change, None if at is None else to_instant(at))
+
+    def _fact(self, name: str, args: tuple[Any, ...]) -> Rows:
+        is_event = (name, len(args)) in self.core.rules.learned
+        values = self.core.inputs.values(name, args, {}) if is_event else tuple(map(to_value, args))
+        return Rows("the fact", len(values), [tuple(map(from_value, values))])
+
+    # rules
+
+    @alone
+    def insert_rule(self, rule: str | Rule) -> str:
+        """Add a rule, effective for later events; return its label."""
+        return self.core.turn(lambda: self.core.rules.insert(rule))
+
+    @alone
+    def delete_rule(self, rule: str | Rule) -> int:
+        """Remove rules by label or by text; return how many went."""
+        return self.core.turn(lambda: self.core.rules.delete(rule))
+
+    @alone
+    def set_property(self, label: str, name: str, value: Any) -> int:
+        """Give the rules of a label a property, effective for later events; return how many rules there are.
+
+        What waits in these rules is dropped; the others notice nothing.
+        """
+        return self.core.turn(lambda: self.core.rules.set_property(label, Property(name, Const(to_value(value)))))
+
+    @alone
+    def delete_property(self, label: str, name: str) -> int:
+        """Take a property from the rules of a label, effective for later events; return how many rules there are."""
+        return self.core.turn(lambda: self.core.rules.delete_property(label, name))
+
+    @alone
+    def reset(self) -> None:
+        """Drop all that waits: instances, absences, alarms, events for later. Rules, knowledge and time stay."""
+        self.core.turn(self.core.rules.reset, empties=True)
+
+    @alone
+    def spy(self, event: str) -> None:
+        """Write every event of a kind, `name/arity`, to the output: received, raised or derived."""
+        self._spy(event, True)
+
+    @alone
+    def unspy(self, event: str) -> None:
+        """Write the events of a kind no more."""
+        self._spy(event, False)
+
+    def _spy(self, event: str, on: bool) -> None:
+        name, _, arity = event.rpartition("/")
+        if not name or not arity.isdecimal():
+            raise InputError(Problem("E306", f"{event} names no kind of event", hint="write name/arity, as in a/2"))
+        self.core.rules.spy((name, int(arity)), on)
+        self.open_entries()
+
+    @alone
+    def state(self) -> tuple[Waiting, ...]:
+        """Say what the engine holds on to: per rule and operator how many instances, how many bytes, how old."""
+        return inspect(self.core.rules, self.core.disorder)
+
+    def limits(self) -> Limits | None:
+        """Say how the engine stands to its limits, and what was shed; None if it has none."""
+        return None if self.core.guard is None else self.core.guard.limits()
+
+    @property
+    def broken(self) -> tuple[Broken, ...]:
+        """The conditions and actions that reached their limits too often and are not asked any more."""
+        return self.core.breaker.broken()
+
+    def switch_on(self, label: str | None = None) -> int:
+        """Ask the conditions and actions of a rule again, or of all rules; return how many were switched off."""
+        return self.core.breaker.switch_on(label)
+
+    def code(self) -> str:
+        """Return the generated source."""
+        return self.core.rules.code()

@@ -1,0 +1,288 @@
+"""Programs as a host has them: `compile` a text, then make engines, look for events in tables, or go to Spark.
+
+A `Program` is thin: what back ends run is its `compiled`. Arrow, Numba and Spark are imported by what needs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from etalis.engine import Engine
+from etalis.errors import ConditionError, Problem, ProgramError
+from etalis.language.attributes import Signature
+from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
+from etalis.logic.knowledge.foreign import functions
+from etalis.logic.knowledge.loaders import load_rows
+from etalis.logic.rdf.load import RdfOptions
+from etalis.plan.explain.text import write_text
+from etalis.runtime.comparison import Difference, compare_matches
+from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_text
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import restore
+from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.reporting.report import Report
+from etalis.runtime.reporting.unknown_names import check_facts
+from etalis.runtime.reporting.unknown_options import with_options
+from etalis.tables.progress import BATCH, Tell
+from etalis.temporal.event import Event
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from etalis.spark import SparkProgram
+
+_FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
+
+
+def compile(  # noqa: A001
+    text: str, *, name: str = "<program>", imports: str | Path | None = None, read: Reader | None = None,
+    register: Mapping[str, Callable[..., Any]] | None = None, strict: bool = False, skip_broken: bool = False,
+    **flags: object,
+) -> Program:  # fmt: skip
+    """Compile a program's text; raise a ProgramError with all that is wrong with it, and warn of what looks wrong.
+
+    Warnings are `ProgramWarning`s; with `strict` they refuse the program. That nothing defines a predicate (W207) is
+    told when the program first runs: it may be registered or loaded until then.
+
+    It imports nothing, unless `imports` names the folder that it may import from, or `read` is a function from a file's
+    name to its text, None if there is none. `register` gives Python functions to its goals, by `name` or `name/arity`
+    (see `Program.register`). With `skip_broken`, rules and clauses that have errors are left out and named in
+    `program.skipped`, each with a warning; errors of the whole, such as flags, are raised.
+    """
+    _refuse_file(text)
+    folder = None if imports is None else str(imports)
+    reader = read or (read_nothing if imports is None else read_below(imports))
+    given = register or NOTHING
+    return Program(
+        compile_text(text, name, reader, folder, flags=flags, register=given, strict=strict, skip_broken=skip_broken)
+    )
+
+
+def compile_file(
+    path: str | Path, *, imports: str | Path | None = None, read: Reader | None = None,
+    register: Mapping[str, Callable[..., Any]] | None = None, strict: bool = False, encoding: str | None = None,
+    skip_broken: bool = False, **flags: object,
+) -> Program:  # fmt: skip
+    """Compile a program from a file, which may import what lies below its own folder, or below `imports`.
+
+    The files are UTF-8 text, or what their byte order marks tell, unless an `encoding` is given.
+    """
+    where, given = Path(path), register or NOTHING
+    text = read_file(str(where), encoding)
+    if text is None:
+        raise ProgramError(Problem("E100", f"cannot read the program {where}", hint="check the path"))
+    reader = read or read_below(where.parent if imports is None else imports, encoding)
+    return Program(
+        compile_text(text, str(where), reader, flags=flags, register=given, strict=strict, skip_broken=skip_broken)
+    )
+
+
+def _refuse_file(text: Any) -> None:
+    """Refuse the name of a file in the place of a program."""
+    if isinstance(text, Path) or (isinstance(text, str) and _FILE_NAME.fullmatch(text)):
+        hint = "a program is a text; for a file, call etalis.compile_file"
+        raise ProgramError(Problem("E100", f"{text} is the name of a file, not a program", hint=hint))
+    if not isinstance(text, str):
+        raise TypeError(f"a program is a text, not {type(text).__name__}; for a file, call etalis.compile_file")
+
+
+class Program:
+    """A checked program, and the knowledge that the host adds to it."""
+
+    def __init__(self, compiled: CompiledProgram) -> None:
+        self.compiled = compiled
+
+    def __repr__(self) -> str:
+        from etalis.runtime.reporting.display import describe_program  # of use where a person looks alone
+
+        return describe_program(self.compiled)
+
+    def _repr_html_(self) -> str:
+        from etalis.runtime.reporting.display import show_program
+
+        return show_program(self.compiled)
+
+    if not TYPE_CHECKING:  # for a type checker a program would have every attribute
+
+        def __getattr__(self, name: str) -> Any:
+            """Say where the methods of engines are."""
+            if not name.startswith("_") and hasattr(Engine, name):
+                raise AttributeError(f"a program has no {name}, its engines have: program.engine().{name}")
+            raise AttributeError(f"a program has no {name}")
+
+    # what it is
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The warnings, without those that added knowledge answers."""
+        return self.compiled.problems
+
+    @property
+    def skipped(self) -> tuple[Problem, ...]:
+        """The errors of clauses that were left out."""
+        return self.compiled.skipped
+
+    @property
+    def signatures(self) -> Mapping[str, Signature]:
+        """Names and types of attributes, by event: declared, or implied by the names that patterns give them."""
+        return self.compiled.signatures
+
+    @property
+    def implied(self) -> frozenset[str]:
+        """The events whose attributes have names because patterns name them, and no order of their own."""
+        return self.compiled.implied
+
+    def explain(
+        self, source: Any = None, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+        unit: str = "s", encoding: str | None = None, policy: str | None = None,
+    ) -> str:  # fmt: skip
+        """Say how the program is run: the plan of every rule, its events and their types, what can be parted.
+
+        With a source: which rules `detect` runs over its columns, which event at a time, and why.
+        """
+        if source is None:
+            return write_text(self.compiled.explanation(policy))
+        from etalis.detect import explain
+
+        return explain(self.compiled, source, time=time, event=event, unit=unit, encoding=encoding, policy=policy)
+
+    def explain_dot(self, *, policy: str | None = None) -> str:
+        """Return the plan as Graphviz text."""
+        from etalis.plan.explain.dot import write_dot
+
+        return write_dot(self.compiled.explanation(policy))
+
+    def explain_svg(self, *, policy: str | None = None) -> str:
+        """Return the plan as an SVG picture."""
+        from etalis.plan.explain.svg import write_svg
+
+        return write_svg(self.compiled.explanation(policy))
+
+    def code(self, *, policy: str | None = None) -> str:
+        """Return the Python code that an engine of the program runs."""
+        return self.engine(policy=policy, output=lambda _: None).code()
+
+    # what it knows
+
+    def register(self, name: str, function: Callable[..., Any], arity: int | None = None) -> None:
+        """Give a Python function to conditions and actions, in engines made from now on.
+
+        It is called with the first arguments, as many as it has parameters; one that is unbound arrives as None. With
+        no argument left it is a test (a bool); with one left, its result is that argument's value. Any iterable that
+        is no str, tuple or dict gives solutions: tuples for the arguments left, or for all. None is no solution.
+        Without an arity the function is both, a test and a function of one argument more.
+        """
+        self.compiled.knowledge.register(functions(name, function, arity))
+
+    def load_facts(self, name: str, source: Any, columns: Sequence[str | int] | None = None) -> int:
+        """Add the rows of a table as facts, in engines made from now on; return how many.
+
+        The source is a file (CSV, JSON lines, Parquet, Arrow), a table of Arrow or pandas, a pair of a DB-API
+        connection and a query, a cursor, or rows. `columns` says which columns, in which order; numbers count from 0.
+        """
+        rows = load_rows(source, columns)
+        check_facts(self.compiled.tree, name, rows.arity)
+        return self.compiled.knowledge.load((name, rows))
+
+    def load_rdf(self, source: Any, **options: Unpack[RdfOptions]) -> int:
+        """Add the triples of RDF as facts `rdf(S, P, O)`, in engines made from now on; return how many.
+
+        The source is a file (Turtle, N-Triples, RDF/XML, N-Quads, TriG), an open one with its `format`, or a list of
+        these; needs `etalis[rdf]`. `prefixes` says how IRIs are named, `entailment="rdfs"` and `transitive` what is
+        added, `relations` which properties and classes are relations too, `language` which texts are taken.
+        """
+        return self.compiled.graphs.load(self.compiled.knowledge, source, options)
+
+    # how it runs
+
+    @with_options
+    def engine(
+        self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
+        on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
+        limits: Mapping[str, object] = NOTHING, ahead: float | str | timedelta | None = None,
+        wall: Callable[[], Any] | None = None, strict: bool = False,
+    ) -> Engine:  # fmt: skip
+        """Return a fresh engine for one stream of events.
+
+        What goals write goes to `output`, piece by piece; without it to `sys.stdout`. The time that goals see is that
+        of the clock, without one the time reached. The watermark waits for each of the `sources` that are named here,
+        and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`,
+        `ahead` (seconds, a text such as "10 min" or a timedelta, -1 for none) before `max_ahead`: an event that ends
+        further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
+        nothing. `strict` makes errors of what `engine.report` would say.
+        """
+        return Engine(
+            self,
+            EngineOptions(
+                policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict
+            ),
+        )  # fmt: skip
+
+    @with_options
+    def restore(
+        self, *data: bytes, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
+        on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
+        limits: Mapping[str, object] = NOTHING, ahead: float | str | timedelta | None = None,
+        wall: Callable[[], Any] | None = None, strict: bool = False,
+    ) -> Engine:  # fmt: skip
+        """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
+
+        The options are those of `engine`; policy and parts are as they were. Parts of rules that this program has as
+        well take over their state; `engine.restored` says which ones, and what has no place here.
+        """
+        options = EngineOptions(
+            policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict
+        )
+        return restore(partial(Engine, self), data, options)
+
+    def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
+        """Return the matches that a new program gains and loses against this one over the same rows, in order."""
+        taken = list(rows)
+        return compare_matches(*(_run_all(program.engine(policy=policy), taken) for program in (self, new)))
+
+    @with_options
+    def detect(
+        self, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
+        order: str | None = None, unit: str = "s", encoding: str | None = None, policy: str | None = None,
+        select: str | None = None, envelope: bool = False, match_id: bool = False,
+        knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2,
+        progress: bool | Tell = False, on_error: Callable[[ConditionError], object] | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | str | timedelta | None = None,
+        on_report: Callable[[Report], object] | None = None, strict: bool = False,
+    ) -> pa.Table:  # fmt: skip
+        """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.
+
+        The source is a file (Parquet or a folder of it, Arrow, CSV, JSON lines) or a table of Arrow, pandas, Polars or
+        DuckDB, or one per event: `{"login": table1, "payment": table2}`. `time`, `event`, `order` and `unit` say how
+        columns are read, `select`, `envelope` and `match_id` the form of the results, `knowledge` which tables of facts
+        are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time.
+        `progress=True` shows on a terminal how far it is, a function is called with the rows and matches so far.
+        `on_error` and `on_dead_letter` are those of `engine`. What a person should know comes as a `ReportWarning`, or
+        goes to `on_report`; where the call is `strict` it is an error, with what was found all the same as `found`.
+        """
+        from etalis.detect import detect
+
+        return detect(
+            self.compiled, source, time=time, event=event, order=order, unit=unit, encoding=encoding, policy=policy,
+            select=select, envelope=envelope, match_id=match_id, knowledge=knowledge, batch=batch, threads=threads,
+            progress=progress, on_error=on_error, on_dead_letter=on_dead_letter, ahead=ahead, on_report=on_report,
+            strict=strict,
+        )  # fmt: skip
+
+    def on(self, spark: Any) -> SparkProgram:
+        """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""
+        from etalis.spark import SparkProgram
+
+        return SparkProgram(self.compiled, spark)
+
+
+def _run_all(engine: Engine, rows: Iterable[Any]) -> Iterator[Event]:
+    yield from engine.run(rows)
+    yield from engine.close()
