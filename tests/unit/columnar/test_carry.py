@@ -253,7 +253,7 @@ def test_rules_that_share_a_part_stay_together(waiting: object) -> None:
         list(engine.run([("d", waiting, 0), ("c", 1, 0), ("a", 1, 1), ("b", 1, 2)]))
     given = {"event": ["a", "b", "c", "d", "e"], "at": [4, 5, 6, 7, 8], "x": [1, 1, 3, 4, 1]}
     found = other.detect(pa.table(given), time="at", event="event")
-    assert [len(c.numbers) for c in other.over_columns[2].components] == ([1] if waiting == "text" else [1, 1, 1])
+    assert [len(c.numbers) for c in other.core.over_columns[2].components] == ([1] if waiting == "text" else [1, 1, 1])
     expected = list(one.run(zip(given["event"], given["x"], given["at"], strict=True)))
     assert sorted(zip(*(found[c].to_pylist() for c in ("end", "start", "event")), strict=True)) == sorted(
         (e.end, e.start, e.name) for e in expected

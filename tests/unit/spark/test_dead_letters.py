@@ -16,6 +16,7 @@ import pytest
 
 import etalis
 from etalis.errors import InputError, SnapshotError
+from etalis.runtime.engine import start_engine
 from etalis.spark.batch.build import Form, plan_detection
 from etalis.spark.batch.feed import Rows
 from etalis.spark.stream import dead_letters as letter_files
@@ -126,7 +127,7 @@ def test_poison_changes_nothing_for_clean_rows(tmp_path: Path, seed: int) -> Non
             live_shards.cache_clear()
         found += stream.run(number, part)
     found += stream.run(len(parts), [], told=[end_tag()])
-    engine = stage_program(replace(stream.tasks[0].stream, stage=None)).engine()
+    engine = start_engine(stage_program(replace(stream.tasks[0].stream, stage=None)))
     events = [(r[0], int(r[4]), r[5], r[1] // SECOND) for r in sorted(clean, key=lambda r: (r[1], r[3]))]
     wanted = [*engine.run(events), *engine.close()]
     assert sorted(r["match_id"] for r in found) == sorted(event.id for event in wanted)
