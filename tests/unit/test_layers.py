@@ -29,7 +29,7 @@ MAY_IMPORT = {
     "language": GROUND,
     "semantics": LANGUAGE,
     "plan": LANGUAGE,
-    "runtime": ENGINE | {"detect", "spark"},
+    "runtime": ENGINE,
     "columnar": ENGINE,
     "formats": ENGINE,
     "tables": COLUMNS,
@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "detect": TABLES | {"spark"},
     "api": TABLES | {"lazy", "detect", "spark"},
     "pipeline": TABLES | {"spark"},
-    "testing": COLUMNS | CASES | {"lazy", "semantics", "spark"},
+    "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
     "cli": TABLES | CASES | {"timeline", "spark", "pipeline", "testing", "api", "detect"},
 }
 API = {"__init__", "program", "engine"}
@@ -69,12 +69,19 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, resolve(alias.name)) for alias in names)
             case ast.ImportFrom(module=str(module)) if module.startswith("etalis."):
                 yield node.lineno, module
-            case ast.Constant(value=str(name)) if is_module(name):
-                yield node.lineno, name
+            case ast.Call(func=ast.Name(id="import_module" | "import_lazily")):
+                yield from named(node)
+
+
+def named(call: ast.Call) -> Iterator[tuple[int, str]]:
+    """Yield (line, module) of every module that the arguments of a call name."""
+    for node in ast.walk(call):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and is_module(node.value):
+            yield node.lineno, node.value
 
 
 def is_module(name: str) -> bool:
-    """Tell whether a text names a module of the package, as `import_module` and `import_lazily` take it."""
+    """Tell whether a text names a module of the package."""
     if not name.startswith("etalis.") or not all(part.isidentifier() for part in name.split(".")):
         return False
     path = SOURCE.joinpath(*name.split("."))
