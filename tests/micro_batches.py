@@ -13,11 +13,12 @@ import pyarrow as pa
 
 import etalis
 from cases import attribute_columns
-from etalis.spark.batch.build import Form, Plan, plan_detection
+from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.spark.stream import streaming
 from etalis.spark.stream.marks import CLOCK, Marking, make_mark, mark_time
 from etalis.spark.stream.state_store import Place
 from etalis.spark.stream.worker import Task, Turn, leave_equal_out, live_shards, run_turn
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event
 from spark_shuffle import SPARK_TYPES, column_type, shuffle

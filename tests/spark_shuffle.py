@@ -18,11 +18,12 @@ from etalis.language.rules import knowledge_changes
 from etalis.logic.terms.term import order_key, to_value
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
-from etalis.spark.batch.build import Form, Plan, plan_detection
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage import run_stage
 from etalis.spark.batch.stage_schema import RESULT
+from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.spark.plan.stages import StagePlan
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.tables.sorting import END, ORDER, START, TAG
 from etalis.temporal.event import Event

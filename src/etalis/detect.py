@@ -28,18 +28,16 @@ from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import show
 from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
-from etalis.spark.batch.build import Form, Intake, plan_intake, plan_output
-from etalis.spark.knowledge.shipped import tell
-from etalis.tables.parts import JSON, Part
+from etalis.tables.column_types import nested_types, type_name
+from etalis.tables.knowledge import engine_answers, with_facts
+from etalis.tables.plan import Form, Intake, plan_intake, plan_output
 from etalis.tables.progress import BATCH, Tell, following
 from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.read.merging import Pieces, merge, order_of, within
 from etalis.tables.read.sources import Source, open_source, prefetch
-from etalis.tables.results.knowledge_types import engine_answers
 from etalis.tables.results.output import Output, in_utc
 from etalis.tables.results.unfinished import Unfinished
-from etalis.tables.schema import Frame, Given, Options
-from etalis.tables.type_names import nested_types, type_name
+from etalis.tables.schema import JSON, Frame, Given, Options, Part
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, Input
@@ -68,7 +66,7 @@ def detect(
 
     With more than one of `threads`, tables are read in another one.
     """
-    program, bound = _without_bound(tell(program, knowledge or {}), ahead)
+    program, bound = _without_bound(with_facts(program, knowledge or {}), ahead)
     program.tell_unknown()
     options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
     plan = _plan(program, _open(source, batch, threads, program, options), options, policy)

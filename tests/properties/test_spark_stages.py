@@ -13,7 +13,7 @@ import etalis
 from cases import Case, all_cases
 from etalis.errors import EventError, InputError, LimitError
 from etalis.language.check.effects import find_unplanned
-from etalis.spark.batch.build import Plan
+from etalis.spark.plan.detection import Plan
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
 from properties.examples import IS_NIGHT

@@ -45,13 +45,26 @@ class Signature:
 
 def signatures_of(program: CompiledProgram) -> tuple[Signature, ...]:
     """Return the kinds of events that rules read, that change facts, or that are declared."""
+    return _signatures(program, declarations(program.tree))
+
+
+def signatures_read(program: CompiledProgram) -> tuple[Signature, ...]:
+    """Return the kinds of events that rules read, or that change facts."""
+    return _signatures(program, ())
+
+
+def events_received(program: CompiledProgram) -> list[str]:
+    """Return the names of the events that rules read and none makes."""
+    return list(dict.fromkeys(signature.kind[0] for signature in signatures_read(program) if not signature.made))
+
+
+def _signatures(program: CompiledProgram, more: Iterable[Kind]) -> tuple[Signature, ...]:
     variables = attribute_variables(program.tree)
     declared = {kind: found.attributes for kind, found in declarations(program.tree).items()}
     made = {(rule.head.name, len(rule.head.args)) for rule in event_rules(program.tree)}
-    kinds = dict.fromkeys([*variables, *knowledge_changes(program.tree), *declared])
-    by_name = program.implied
     return tuple(
-        Signature(kind, declared.get(kind), kind in made, variables.get(kind, ()), kind[0] in by_name) for kind in kinds
+        Signature(kind, declared.get(kind), kind in made, variables.get(kind, ()), kind[0] in program.implied)
+        for kind in dict.fromkeys([*variables, *knowledge_changes(program.tree), *more])
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
+from etalis.formats.roles import events_received
 from etalis.pipeline.assemble import assemble
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.source_columns import (
@@ -27,8 +28,8 @@ from etalis.pipeline.source_columns import (
 )
 from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
 from etalis.runtime.compiled import CompiledProgram
-from etalis.spark.batch.build import Form, plan_detection
-from etalis.spark.plan.event_kinds import kinds_received
+from etalis.spark.plan.detection import plan_detection
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {
@@ -225,7 +226,7 @@ def _target_problems(pipeline: Pipeline) -> Iterator[Problem]:
 def _column_problems(checked: Checked, open_questions: list[str]) -> list[Problem]:
     """Return what does not fit between columns, program and sinks; plan as far as all columns are known."""
     pipeline, problems = checked.pipeline, list[Problem]()
-    received = list(dict.fromkeys(name for name, _ in kinds_received(checked.program)))
+    received = events_received(checked.program)
     arranger = Arranger(pipeline, received, has_intervals(pipeline))
     givens: list[Given] = []
     for i in range(len(pipeline.sources)):

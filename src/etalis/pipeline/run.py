@@ -19,13 +19,14 @@ from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figu
 from etalis.pipeline.progress import Progress, count_letters, counted_rules, make_listener, observe_rules, take_progress
 from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
 from etalis.spark import SparkProgram
-from etalis.spark.batch.build import Form, plan_detection, plan_intake
 from etalis.spark.counters import observed_events, read_observed
 from etalis.spark.durations import to_duration
-from etalis.spark.knowledge.shipped import Columns
 from etalis.spark.local_session import active_session, check_pyspark, session
+from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream.restart import query_of
 from etalis.spark.stream.state_store import Store
+from etalis.tables.knowledge import Columns
+from etalis.tables.plan import Form, plan_intake
 from etalis.tables.schema import Given
 
 STATE = "etalis-state"

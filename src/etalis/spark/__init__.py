@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.runtime.reporting.counted_report import report_counts
 from etalis.runtime.reporting.unknown_options import with_options
-from etalis.spark.batch.build import Form, Plan, build, build_stages, finish, plan_detection
+from etalis.spark.batch.build import build, build_stages, finish
 from etalis.spark.batch.rejecting import Rejecting, find_rejected, leave_out, reject
 from etalis.spark.batch.shard import ERROR_COLUMNS, run_errors, run_shard
 from etalis.spark.compare import compare_frames
@@ -22,13 +22,16 @@ from etalis.spark.describe import describe
 from etalis.spark.durations import to_duration
 from etalis.spark.knowledge.mirrored_frames import mirror_frames
 from etalis.spark.knowledge.refresh import asked_tables, find_tables
-from etalis.spark.knowledge.shipped import pack, tell
+from etalis.spark.knowledge.shipped import pack
 from etalis.spark.local_session import check_loaded, session
+from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.spark.stream.ending import end_stream
 from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
 from etalis.spark.stream.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.spark.stream.worker import stage_program
+from etalis.tables.knowledge import with_facts
+from etalis.tables.plan import Form
 from etalis.tables.results.output import ID, RULE
 from etalis.tables.schema import Given, Options, refuse
 from etalis.tables.sorting import USUAL_MEMORY
@@ -115,7 +118,7 @@ class SparkProgram:
         plan, tasks = plan_stream(self.program, given, make, shards, frames)
         if tables:
             fixed = {name: x for name, x in knowledge.items() if name not in {table.name for table in tables}}
-            tasks = refreshing(tasks, pack(tell(self.program, fixed)))
+            tasks = refreshing(tasks, pack(with_facts(self.program, fixed)))
         self.restart = None
         if query is None:
             warn_of_restart(tasks)
@@ -200,7 +203,7 @@ class SparkProgram:
         refreshed: Collection[str] = (), strict: bool = False,
     ) -> Plan:  # fmt: skip
         usual = _usual_shards(self.spark)
-        program = tell(self.program, knowledge or {})
+        program = with_facts(self.program, knowledge or {})
         program.tell_unknown()
         if memory < 1:
             raise refuse("E605", f"memory is {memory}", "give the megabytes of rows that a shard may hold")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etalis.plan.keys import show
-from etalis.spark.batch.build import Plan
 from etalis.spark.batch.shard import load
 from etalis.spark.execution_mode import MANY, describe_way, run_columns, stage_reasons
+from etalis.spark.plan.detection import Plan
 from etalis.spark.plan.shards import Sharding
 from etalis.spark.plan.stages import StagePlan
 

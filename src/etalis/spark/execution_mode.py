@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from etalis.plan.keys import show
 from etalis.runtime.engine import start_engine
-from etalis.tables.parts import Part
+from etalis.tables.schema import Part
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun

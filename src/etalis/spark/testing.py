@@ -23,14 +23,13 @@ from pyarrow import parquet
 from etalis.cases.case_file import Case
 from etalis.cases.outcomes import Outcome, find_differences
 from etalis.errors import InputError, Problem, ProgramError
+from etalis.formats.roles import signatures_read
 from etalis.formats.row import parse_time
 from etalis.logic.terms.term import Real, to_value
-from etalis.plan.keys import show
+from etalis.plan.keys import Kind, show
 from etalis.runtime.compiled import compile_text
 from etalis.runtime.inputs import Intake
 from etalis.spark import SparkProgram
-from etalis.spark.plan.event_kinds import kinds_read
-from etalis.tables.parts import Kind
 from etalis.tables.results.output import END, START
 from etalis.tables.schema import refuse
 from etalis.temporal.event import Event, sort_key
@@ -119,7 +118,7 @@ def _tables(program: CompiledProgram, rows: Iterable[Any]) -> dict[str, pa.Table
         name, values, start, end, stamp = intake.row(row)
         rank = number if stamp is None or stamp.rank is None else stamp.rank
         alike.setdefault((name, len(values)), []).append((start, end, rank, number, *map(to_value, values)))
-    read = kinds_read(program)
+    read = [signature.kind for signature in signatures_read(program)]
     given = {kind: alike[kind] for kind in read if kind in alike} or {kind: [] for kind in read}
     return {show(kind): _table(kind, several, program) for kind, several in given.items()}
 

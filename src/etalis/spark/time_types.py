@@ -1,4 +1,4 @@
-"""The type in which times travel to the workers, the type in which they come back, and how columns get there.
+"""How columns of time travel to the workers.
 
 Law: a time without zone is UTC, whatever the zone of the session, and no time is changed on its way. Spark's own casts
 between times with and without zone go through that zone, where an hour of spring does not exist; so none is used.
@@ -6,41 +6,13 @@ between times with and without zone go through that zone, where an hour of sprin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
 from typing import Any
 
 from etalis.spark.plan.shards import quoted
-from etalis.tables.column_types import DECIMALS, INTEGERS, MOMENTS, STRINGS, base_of
+from etalis.tables.column_types import DECIMAL_TIME, NAIVE, base_of
 
-NAIVE = "timestamp_ntz"
-_DECIMAL = "decimal(38,15)"
-_SHOWN: Mapping[str, str] = {"string": "timestamp", _DECIMAL: "double"}
 _EPOCH = "timestamp_ntz'1970-01-01 00:00:00'"
 _FIELDS = (("DAY", 86_400_000_000), ("HOUR", 3_600_000_000), ("MINUTE", 60_000_000), ("SECOND", 1_000_000))
-
-
-def travelling(types: Collection[str]) -> str:
-    """Return the one type in which times of some types travel.
-
-    >>> [
-    ...     travelling(types)
-    ...     for types in (["date", "timestamp_ntz"], ["timestamp", "date"], ["int", "float"], ["string"])
-    ... ]
-    ['timestamp_ntz', 'timestamp', 'double', 'string']
-    """
-    several = set(types)
-    for family, target in ((STRINGS, "string"), (("timestamp",), "timestamp"), (MOMENTS, NAIVE)):
-        if several & set(family):
-            return target
-    if several <= set(INTEGERS):
-        return "bigint"
-    return _DECIMAL if several <= set(DECIMALS) else "double"
-
-
-def shown(types: Collection[str]) -> str:
-    """Return the type in which times of some types come back: text as time stamps, decimals as doubles."""
-    wire = travelling(types)
-    return _SHOWN.get(wire, wire)
 
 
 def travel(column: Any, column_type: str, wire: str) -> Any:
@@ -51,7 +23,7 @@ def travel(column: Any, column_type: str, wire: str) -> Any:
         return _without_zone(column).cast(wire)
     if wire == "string" and column_type == "date":
         return column.cast(NAIVE).cast(wire)
-    return column.try_cast(wire) if wire == _DECIMAL else column.cast(wire)
+    return column.try_cast(wire) if wire == DECIMAL_TIME else column.cast(wire)
 
 
 def time_column(df: Any, name: str, wire: str) -> Any:

@@ -6,7 +6,9 @@ decimal with digits behind the point is no value of the language by itself: a de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+import pyarrow as pa
 
 INTEGERS = ("tinyint", "smallint", "int", "bigint")
 FLOATS = ("float", "double")
@@ -14,9 +16,12 @@ DECIMALS = ("decimal",)
 NUMBERS = (*INTEGERS, *FLOATS, *DECIMALS)
 STRINGS = ("string", "char", "varchar")
 MOMENTS = ("timestamp", "timestamp_ntz", "date")
+NAIVE = "timestamp_ntz"
+DECIMAL_TIME = "decimal(38,15)"  # in which times that are decimals travel
 NESTED = ("array", "struct", "map")
 _SCALARS = (*NUMBERS, *STRINGS, "boolean")
 _FAMILIES = ((INTEGERS, "bigint"), (FLOATS, "double"), ((*STRINGS, "void"), "string"), (("date",), "timestamp_ntz"))
+_SHOWN: Mapping[str, str] = {"string": "timestamp", DECIMAL_TIME: "double"}
 _MOST_DIGITS = 18  # that 64 bits hold
 _FITTING: Mapping[str, tuple[str, ...]] = {
     "int": NUMBERS,
@@ -37,6 +42,13 @@ _WAYS: Mapping[str, str] = {
     "decimal": "declare what becomes of its digits: float (the nearest one), string, or int (whole ones only)",
     "variant": "take out what the rules need: variant_get(...)",
 }
+
+_NAMES: Mapping[str, str] = {
+    "int8": "tinyint", "int16": "smallint", "int32": "int", "int64": "bigint", "uint8": "smallint", "uint16": "int",
+    "uint32": "bigint", "uint64": "decimal(20,0)", "halffloat": "float", "float": "float", "double": "double",
+    "bool": "boolean", "string": "string", "large_string": "string", "string_view": "string", "date32[day]": "date",
+    "date64[ms]": "date", "null": "void",
+}  # fmt: skip
 
 
 def base_of(column_type: str) -> str:
@@ -92,6 +104,30 @@ def _flat_transport(column_type: str) -> str:
         if base in family:
             return target
     return "bigint" if is_whole(column_type) and digits(column_type)[0] <= _MOST_DIGITS else column_type
+
+
+def time_transport(types: Collection[str]) -> str:
+    """Return the one type in which times of some types travel.
+
+    >>> [
+    ...     time_transport(types)
+    ...     for types in (["date", "timestamp_ntz"], ["timestamp", "date"], ["int", "float"], ["string"])
+    ... ]
+    ['timestamp_ntz', 'timestamp', 'double', 'string']
+    """
+    several = set(types)
+    for family, target in ((STRINGS, "string"), (("timestamp",), "timestamp"), (MOMENTS, NAIVE)):
+        if several & set(family):
+            return target
+    if several <= set(INTEGERS):
+        return "bigint"
+    return DECIMAL_TIME if several <= set(DECIMALS) else "double"
+
+
+def shown_time(types: Collection[str]) -> str:
+    """Return the type in which times of some types come back: text as time stamps, decimals as doubles."""
+    found = time_transport(types)
+    return _SHOWN.get(found, found)
 
 
 def digits(column_type: str) -> tuple[int, int]:
@@ -154,3 +190,30 @@ def parts_of(column_type: str) -> Iterator[tuple[str | None, str]]:
                 name, _, rest = part.partition(":") if is_struct else (None, "", part)
                 yield name if name is None else name.strip("`").replace("``", "`"), rest
             first = place + 1
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Return the name of a type as Spark has it.
+
+    >>> type_name(pa.map_(pa.string(), pa.large_list(pa.int32()))), type_name(pa.dictionary(pa.int8(), pa.utf8()))
+    ('map<string,array<int>>', 'string')
+    """
+    if pa.types.is_dictionary(kind):
+        return type_name(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return "timestamp" if kind.tz else "timestamp_ntz"
+    if pa.types.is_decimal(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    if pa.types.is_struct(kind):
+        return f"struct<{','.join(f'{field.name}:{type_name(field.type)}' for field in kind)}>"
+    if pa.types.is_map(kind):
+        return f"map<{type_name(kind.key_type)},{type_name(kind.item_type)}>"
+    if pa.types.is_nested(kind) and not pa.types.is_union(kind):
+        return f"array<{type_name(kind.value_type)}>"
+    return _NAMES.get(str(kind), str(kind))
+
+
+def nested_types(*schemas: pa.Schema) -> tuple[tuple[str, pa.DataType], ...]:
+    """Return the types of columns that come back as they came, each with its name."""
+    names = ((own_type(type_name(field.type)), field.type) for schema in schemas for field in schema)
+    return tuple({name: kind for name, kind in names if name is not None}.items())

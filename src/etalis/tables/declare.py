@@ -17,9 +17,8 @@ from etalis.formats.roles import find_event, find_times
 from etalis.language.attributes import declaration_text
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.logic.knowledge.cell_values import parse_cell
-from etalis.tables.column_types import declarable
+from etalis.tables.column_types import declarable, type_name
 from etalis.tables.read.sources import Source, find_source
-from etalis.tables.type_names import type_name
 from etalis.temporal.interval import to_time
 
 _MOST = 100_000  # rows that are looked at

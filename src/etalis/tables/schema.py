@@ -15,7 +15,7 @@ from etalis.errors import InputError, Problem
 from etalis.formats.roles import Signature, UnboundError, bind, find_event, find_times, without_added
 from etalis.formats.row import UNITS
 from etalis.language.check.spelling import suggest
-from etalis.plan.keys import show
+from etalis.plan.keys import Kind, show
 from etalis.tables.column_types import (
     DECIMALS,
     MOMENTS,
@@ -29,10 +29,10 @@ from etalis.tables.column_types import (
     transport,
     way_out,
 )  # fmt: skip
-from etalis.tables.parts import Kind, Part
 
 Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order
 
+JSON = "json"  # how a column is read whose cells are values of any kind
 TEXT = "text"  # what stands for the declared type of an attribute that travels as program text
 _TYPES: Mapping[str, str] = {"bigint": "int", "double": "float", "string": "string", "boolean": "bool"}
 
@@ -59,6 +59,24 @@ class Options:
     unit: str = "s"
     id: str | None = None
     encoding: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of one tag: the kind of event they are, and its attributes by column, with their types in the language.
+
+    `names` are those of the attributes, for messages, where columns have other ones.
+    """
+
+    tag: str
+    kind: Kind
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def attribute(self, column: str) -> str:
+        """Return the name of the attribute that a column holds."""
+        return self.names[self.columns.index(column)] if self.names else column
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,34 +302,3 @@ def _listed(names: Iterable[str]) -> str:
 def refuse(code: str, message: str, hint: str | None) -> InputError:
     """Return the error for something that the caller gave."""
     return InputError(Problem(code, message, hint=hint))
-
-
-@dataclass(frozen=True, slots=True)
-class Slots:
-    """The columns in which the attributes of all frames travel: their types, and the slots of each layout."""
-
-    types: tuple[str, ...]
-    places: tuple[tuple[Layout, tuple[int, ...]], ...]
-
-
-def assign_slots(frames: Sequence[Frame], derived: Sequence[Layout] = ()) -> Slots:
-    """Give every used column a slot of its type; frames, and derived kinds, share slots, columns of one never do."""
-    types: list[str] = []
-    places: list[tuple[Layout, tuple[int, ...]]] = []
-    for layouts in (*(frame.layouts for frame in frames), *((layout,) for layout in derived)):
-        used: dict[tuple[str, str], int] = {}
-        for layout in layouts:
-            slots = list(zip(layout.columns, layout.slot_types, strict=True))
-            for slot in slots:
-                if slot not in used:
-                    used[slot] = _free_slot(slot[1], set(used.values()), types)
-            places.append((layout, tuple(used[slot] for slot in slots)))
-    return Slots(tuple(types), tuple(places))
-
-
-def _free_slot(wanted: str, taken: set[int], types: list[str]) -> int:
-    for i, slot_type in enumerate(types):
-        if slot_type == wanted and i not in taken:
-            return i
-    types.append(wanted)
-    return len(types) - 1

@@ -8,8 +8,9 @@ import pytest
 
 import etalis
 from etalis.errors import InputError
-from etalis.spark.batch.build import Form, Plan, plan_detection
 from etalis.spark.describe import describe
+from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 
 PROGRAM = """

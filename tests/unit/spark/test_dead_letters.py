@@ -17,8 +17,8 @@ import pytest
 import etalis
 from etalis.errors import InputError, SnapshotError
 from etalis.runtime.engine import start_engine
-from etalis.spark.batch.build import Form, plan_detection
 from etalis.spark.batch.feed import Rows
+from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream import dead_letters as letter_files
 from etalis.spark.stream.ending import end_tag
 from etalis.spark.stream.marks import Ahead, Marking, mark_time, read_marks
@@ -27,6 +27,7 @@ from etalis.spark.stream.restart import check_restart, warn_of_restart
 from etalis.spark.stream.state_store import Store
 from etalis.spark.stream.streaming import Streaming, fit_checkpoint, plan_stream
 from etalis.spark.stream.worker import live_shards, stage_program
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from micro_batches import Stream
 

@@ -15,10 +15,11 @@ import etalis
 from etalis.errors import EtalisError
 from etalis.logic.terms.term import format_value
 from etalis.spark import execution_mode as way
-from etalis.spark.batch.build import Form, Plan, plan_detection
 from etalis.spark.batch.shard import load, run_shard
 from etalis.spark.describe import describe
 from etalis.spark.execution_mode import is_over_columns, run_columns
+from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.tables.plan import Form
 from etalis.tables.results.encode_columns import float_texts
 from etalis.tables.schema import Given, Options
 

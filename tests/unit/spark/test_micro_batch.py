@@ -12,11 +12,12 @@ import pytest
 import etalis
 from etalis.errors import InputError, LimitError, SnapshotError
 from etalis.spark import execution_mode as way
-from etalis.spark.batch.build import Form, plan_detection
+from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream.micro_batch import net_changes
 from etalis.spark.stream.state_store import KEPT, open_folder
 from etalis.spark.stream.streaming import Streaming, stream_tasks
 from etalis.spark.stream.worker import live_shards
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event, Retraction
 from micro_batches import Stream, plan_stream, run_whole, standing

@@ -14,11 +14,12 @@ from pyarrow import parquet
 import etalis
 from etalis.errors import InputError
 from etalis.spark.batch import rejections
-from etalis.spark.batch.build import Form, Plan, plan_detection
 from etalis.spark.batch.rejecting import Rejecting, leave_out, reject
 from etalis.spark.batch.rejections import tell_buckets, tell_rejected
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage import run_stage
+from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 
 TEXT = ":- event(a(k: int, x: float)). d(K, X) <- a(K, X). t(N) <- aggregate(count, d(_, _), N)."

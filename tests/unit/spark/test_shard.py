@@ -14,9 +14,10 @@ import pytest
 
 import etalis
 from etalis.errors import EtalisError
-from etalis.spark.batch.build import Form, plan_detection
 from etalis.spark.batch.shard import run_errors, run_shard
+from etalis.spark.plan.detection import plan_detection
 from etalis.tables import sorting
+from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 
 Row = tuple[Any, ...]

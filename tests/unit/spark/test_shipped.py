@@ -6,7 +6,8 @@ from datetime import date
 
 import etalis
 from etalis.logic.terms.term import real
-from etalis.spark.knowledge.shipped import pack, tell
+from etalis.spark.knowledge.shipped import pack
+from etalis.tables.knowledge import with_facts
 
 
 def test_facts_come_back_as_they_were() -> None:
@@ -29,10 +30,10 @@ def test_facts_come_back_as_they_were() -> None:
 def test_telling_more_leaves_the_program_as_it_is() -> None:
     program = etalis.compile("d(X) <- a where p(X).")
     program.load_facts("p", [(1,)])
-    more = tell(program.compiled, {"p": [(2,)]})
+    more = with_facts(program.compiled, {"p": [(2,)]})
     assert list(more.knowledge.facts["p", 1]) == [(1,), (2,)]
     assert list(program.compiled.knowledge.facts["p", 1]) == [(1,)]
-    assert tell(program.compiled, {}) is program.compiled
+    assert with_facts(program.compiled, {}) is program.compiled
 
 
 def test_nothing_is_told() -> None:

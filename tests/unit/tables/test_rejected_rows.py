@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from etalis.tables.parts import Part
 from etalis.tables.read.rejected_rows import find_refused
+from etalis.tables.schema import Part
 
 
 def refused(columns: dict[str, Any], *types: str, unit: str = "s") -> dict[int, str]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from etalis.pipeline.spec import FILES, SinkPart
-from etalis.spark.batch.build import Form
 from etalis.spark.plan.shards import quoted
 from etalis.spark.spark_versions import check_sources
+from etalis.tables.plan import Form
 from etalis.tables.results.output import EVENT, Output
 from etalis.tables.schema import refuse
 

@@ -7,10 +7,10 @@ from functools import reduce
 from typing import Any
 
 from etalis.errors import InputError, Problem
+from etalis.formats.roles import events_received
 from etalis.pipeline.check import Checked, has_intervals, has_kafka_jar
 from etalis.pipeline.source_columns import KAFKA_COLUMNS, PAYLOAD, Arranger
 from etalis.pipeline.spec import FILES, Pipeline, SourcePart
-from etalis.spark.plan.event_kinds import kinds_received
 from etalis.spark.plan.shards import quoted
 from etalis.spark.spark_versions import check_sources
 
@@ -21,7 +21,7 @@ _SELECTED = {"_key": "key", "_partition": "partition", "_offset": "offset", "_ti
 def load_events(spark: Any, checked: Checked) -> dict[str | None, Any]:
     """Return one DataFrame per event, those of one event united; None stands for rows that name their event."""
     pipeline, problems = checked.pipeline, list[Problem]()
-    received = list(dict.fromkeys(name for name, _ in kinds_received(checked.program)))
+    received = events_received(checked.program)
     arranger = Arranger(pipeline, received, has_intervals(pipeline))
     frames: dict[str | None, list[Any]] = {}
     for i, source in enumerate(pipeline.sources):

@@ -6,268 +6,19 @@ and plain data. Law: the result is that of one engine on the whole stream, whate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from etalis.formats.roles import Signature
-from etalis.formats.row import UNITS
-from etalis.language.check.effects import find_unplanned
-from etalis.language.flags import Settings
-from etalis.language.printer import print_program
-from etalis.language.rules import attribute_variables, declarations, knowledge_changes
-from etalis.language.syntax import Const
-from etalis.plan import algebra as p
-from etalis.plan.answers import Answers
-from etalis.plan.keys import Kind, show
-from etalis.plan.lattice import TERM
-from etalis.plan.stages import find_stages, one_stage
-from etalis.plan.types import Types, infer_types
-from etalis.spark.batch.shard import Job
 from etalis.spark.batch.stage import run_stage
 from etalis.spark.batch.stage_schema import COLUMNS, STEP, result_columns
-from etalis.spark.knowledge.shipped import pack
-from etalis.spark.plan.shards import Sharding, check_shards, key_columns, quoted
-from etalis.spark.plan.stages import (
-    StagePlan,
-    find_obstacles,
-    forwarded_layouts,
-    made_types,
-    plan_shardings,
-    plan_stages,
-    slot_rows,
-)
-from etalis.spark.time_types import shown, travel, travelling
-from etalis.tables.column_types import transport
-from etalis.tables.results.knowledge_types import program_answers
-from etalis.tables.results.output import Output, make_envelope, make_selected, make_wide, with_contributors
-from etalis.tables.schema import (
-    Frame,
-    Given,
-    Layout,
-    Options,
-    Slots,
-    assign_slots,
-    read_frames,
-    refuse,
-)
-from etalis.tables.sorting import END, ID, MEGABYTE, NO_EVENT, ORDER, START, TAG, USUAL_MEMORY
-from etalis.temporal.interval import to_microseconds
-
-if TYPE_CHECKING:
-    from etalis.runtime.compiled import CompiledProgram
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Which form the results have: one kind, an envelope, or all kinds; with their ids, and what they are made of."""
-
-    select: str | None = None
-    envelope: bool = False
-    contributors: bool = False
-    match_id: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """What comes in: the planned rules, the columns of each frame, and the names of events that rules make."""
-
-    settings: Settings
-    heads: tuple[p.Head, ...]
-    frames: tuple[Frame, ...]
-    made: tuple[str, ...]
-
-    @property
-    def layouts(self) -> list[Layout]:
-        return [layout for frame in self.frames for layout in frame.layouts]
-
-    @property
-    def received(self) -> Types:
-        """The types of what comes in."""
-        return _united((x.kind, x.attribute_types) for x in self.layouts)
-
-    @property
-    def results(self) -> Types:
-        """The types in which what comes in goes out as it is."""
-        return _united((x.kind, x.result_types) for x in self.layouts)
-
-
-def _united(kinds: Iterable[tuple[Kind, tuple[str, ...]]]) -> Types:
-    """Return the types of kinds that may come from several frames."""
-    found: dict[Kind, tuple[str, ...]] = {}
-    for kind, types in kinds:
-        known = found.get(kind, types)
-        found[kind] = tuple(a if a == b else TERM for a, b in zip(known, types, strict=True))
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """All that is decided before a job starts; `job` is the whole program's, `sharding` that of the last stage."""
-
-    frames: tuple[Frame, ...]
-    slots: Slots
-    stages: tuple[StagePlan, ...]
-    job: Job
-    has_time_points: bool
-
-    @property
-    def sharding(self) -> Sharding:
-        return self.stages[-1].sharding
-
-    @property
-    def merged(self) -> bool:
-        """Whether equal results of several shards are to be made one."""
-        return any(stage.sharding.merged for stage in self.stages)
-
-
-def plan_detection(
-    program: CompiledProgram,
-    given: Sequence[Given],
-    options: Options,
-    form: Form,
-    *,
-    policy: str | None,
-    shards: int | None,
-    usual: int,
-    staged: bool = False,
-    memory: int = USUAL_MEMORY,
-    refreshed: Collection[str] = (),
-    strict: bool = False,
-) -> Plan:
-    """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
-
-    Tables of facts that are `refreshed` may have other types later.
-    """
-    intake = plan_intake(program, given, options, policy)
-    heads, frames, layouts = intake.heads, intake.frames, intake.layouts
-    several = staged and not form.contributors and (usual if shards is None else shards) != 1
-    stages = find_stages(heads, program.tree, find_obstacles(program), several=several)
-    check_shards(shards, stages.obstacles)
-    forwarded = forwarded_layouts(stages, made_types(heads, intake.received, _declared(program)))
-    shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
-    if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
-        stages = one_stage(heads, stages)
-        forwarded, shardings = [], plan_shardings(stages, layouts, [], shards, usual)
-    if form.contributors and any(each.merged for each in shardings):  # equal events have other contributors elsewhere
-        shardings = plan_shardings(stages, layouts, [], 1, 1)
-    slots = assign_slots(frames, forwarded)
-    atom = any(each.merged for each in shardings)
-    answers = program_answers(program, refreshed=refreshed)
-    output = plan_output(program, intake, form, options.unit, atom=atom, answers=answers)
-    rows = slot_rows(slots, {x.tag for x in layouts})
-    text, told = print_program(program.tree), pack(program)
-    settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
-    job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict)
-    plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
-    return Plan(frames, slots, plans, job, stages.has_time_points)
-
-
-def plan_intake(
-    program: CompiledProgram, given: Sequence[Given | Frame], options: Options, policy: str | None
-) -> Intake:
-    """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
-    unplanned = find_unplanned(program.tree)
-    if unplanned is not None:
-        hint = "write the rules into the program's text, and report events that rules make"
-        raise refuse("E610", f"the columns of the results cannot be told: {unplanned}", hint)
-    settings, heads = program.settings_under(policy), program.plans(policy)
-    known = _signatures(heads, program)
-    made = tuple(s.kind[0] for s in known if s.made)
-    return Intake(settings, heads, read_frames(given, known, options), made)
-
-
-def plan_output(
-    program: CompiledProgram, intake: Intake, form: Form, unit: str, *, atom: bool = False,
-    answers: Answers | None = None,
-) -> Output:  # fmt: skip
-    """Choose the columns of the results; with the `atom` if equal results are to be made one.
-
-    `answers` tell the types of what facts bind; without them they are those that the program has now.
-    """
-    known = program_answers(program) if answers is None else answers
-    types = infer_types(intake.heads, intake.results, _declared(program), known)
-    time = _time_type(intake.frames, intake.heads, unit)
-    output = _output(program, intake.heads, types, form, time, unit, atom)
-    return with_contributors(output) if form.contributors else output
-
-
-def _declared(program: CompiledProgram) -> dict[Kind, tuple[str, ...]]:
-    """Return the types of attributes that are declared."""
-    return {kind: tuple(t for _, t in d.attributes) for kind, d in declarations(program.tree).items()}
-
-
-def _signatures(heads: Sequence[p.Head], program: CompiledProgram) -> list[Signature]:
-    """Return the kinds that rules read, and those that change facts."""
-    made = {(h.event.name, len(h.event.args)) for h in heads}
-    read = dict.fromkeys(
-        (node.name, len(node.args)) for head in heads for node in p.walk(head.body) if isinstance(node, p.Source)
-    )
-    read.update(dict.fromkeys(knowledge_changes(program.tree)))
-    declared = {kind: d.attributes for kind, d in declarations(program.tree).items()}
-    variables = attribute_variables(program.tree)
-    return [
-        Signature(kind, declared.get(kind), kind in made, variables.get(kind, ()), kind[0] in program.implied)
-        for kind in read
-    ]
-
-
-def _time_type(frames: Sequence[Frame], heads: Sequence[p.Head], unit: str) -> str:
-    """Return the type of `start` and `end`: that of the time that came in, if it holds every moment of the program."""
-    found = shown([t for frame in frames for t in frame.time_types])
-    if found == "bigint" and not all(_keeps_unit(head, UNITS[unit]) for head in heads):
-        return "double"
-    return found
-
-
-def time_transport(frames: Sequence[Frame]) -> str:
-    """Return the type in which time travels: one for all frames."""
-    return travelling([t for frame in frames for t in frame.time_types])
-
-
-def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
-    """Tell whether a rule makes no moment that lies between two units of time."""
-    moments = [
-        node.duration if isinstance(node, p.Deadline) else node.time
-        for node in p.walk(head.body)
-        if isinstance(node, p.Deadline | p.Tick)
-    ]
-    if head.alarm is not None:
-        match head.alarm.when:
-            case Const(value=int() | float() as when):
-                moments.append(to_microseconds(when))
-            case _:
-                return unit <= 1
-    return all(moment % unit == 0 for moment in moments)
-
-
-def _output(
-    program: CompiledProgram, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, atom: bool
-) -> Output:
-    """Choose the columns of the results."""
-    scale = UNITS[unit]
-    made = dict.fromkeys((head.event.name, len(head.event.args)) for head in heads)
-    kinds = [kind for kind in made if program.is_reported(*kind) is not False]
-    if form.select is not None:
-        kind = _selected(form.select, kinds)
-        return make_selected(kind, program.attributes[kind], types[kind], time, scale, atom)
-    if form.envelope:
-        return make_envelope(kinds, time, scale, atom)
-    return make_wide({kind: (program.attributes[kind], types[kind]) for kind in kinds}, time, scale, atom)
-
-
-def _selected(name: str, kinds: Collection[Kind]) -> Kind:
-    from etalis.language.check.spelling import suggest
-
-    found = [kind for kind in kinds if name in (kind[0], show(kind))]
-    if not found:
-        hint = suggest(name, {kind[0] for kind in kinds}, f"it reports {', '.join(map(show, kinds)) or 'nothing'}")
-        raise refuse("E605", f"the program reports no event {name}", hint)
-    if len(found) > 1:
-        raise refuse("E605", f"{name} can be {' or '.join(map(show, found))}", f"say select={show(found[0])!r}")
-    return found[0]
+from etalis.spark.plan.detection import Plan
+from etalis.spark.plan.shards import Slots, key_columns, quoted
+from etalis.spark.plan.stages import StagePlan
+from etalis.spark.time_types import travel
+from etalis.tables.column_types import time_transport, transport
+from etalis.tables.schema import Frame, Layout
+from etalis.tables.sorting import END, ID, NO_EVENT, ORDER, START, TAG
 
 
 def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:
@@ -292,9 +43,14 @@ def build_stages(frames: Sequence[Any], plan: Plan) -> Any:
     return df
 
 
+def wire_time(frames: Sequence[Frame]) -> str:
+    """Return the type in which time travels: one for all frames."""
+    return time_transport([t for frame in frames for t in frame.time_types])
+
+
 def wire_columns(plan: Plan) -> str:
     """Return the columns that travel between stages."""
-    moment = time_transport(plan.frames)
+    moment = wire_time(plan.frames)
     columns = {TAG: "string", START: moment}
     columns |= {END: moment} if _has_end(plan) else {}
     order = next((frame.order_type for frame in plan.frames if frame.order_type is not None), None)
@@ -353,7 +109,7 @@ def project(
         wanted = named.isin(mine + list(plan.job.made)) | named.isNull() if is_first else named.isin(mine)
         df = df.where(_strictly(named, wanted, frame) if is_first and plan.job.strict else wanted)
     tag = f.lit(mine[0]) if frame.event is None else f.col(quoted(frame.event))
-    moment = time_transport(plan.frames)
+    moment = wire_time(plan.frames)
     times = [travel(f.col(quoted(c)), t, moment) for c, t in zip(frame.times, frame.time_types, strict=True)]
     columns = [tag.alias(TAG), times[0].alias(START)]
     columns += [times[-1].alias(END)] if _has_end(plan) else []

@@ -12,8 +12,9 @@ from functools import partial, reduce
 from typing import Any
 from uuid import uuid4
 
-from etalis.spark.batch.build import Plan, project
+from etalis.spark.batch.build import project
 from etalis.spark.batch.rejections import RAW, REJECTED, Rejects, find_gap, tell_buckets, tell_rejected
+from etalis.spark.plan.detection import Plan
 from etalis.spark.plan.shards import quoted
 from etalis.spark.stream.state_store import open_folder
 from etalis.tables.column_types import base_of

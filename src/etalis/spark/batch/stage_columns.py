@@ -14,12 +14,12 @@ import numpy as np
 from etalis.columnar.component import Made
 from etalis.columnar.run import ColumnRun
 from etalis.columnar.schedule import MOST_ROUNDS, PLACE, row_of
+from etalis.plan.keys import Kind
 from etalis.runtime.stage_engine import Step
 from etalis.spark.batch import stage_schema as wire
 from etalis.spark.batch.columns import ColumnShard
 from etalis.spark.batch.feed import Feed
 from etalis.spark.batch.stage import Relayed
-from etalis.tables.parts import Kind
 from etalis.tables.results.encode_columns import encode_made, made_raws
 from etalis.tables.sorting import Stretch
 

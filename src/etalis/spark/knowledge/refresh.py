@@ -22,8 +22,9 @@ from pyarrow import fs
 from etalis.errors import EtalisError, InputError, Problem, SnapshotError
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.spark.durations import to_duration
-from etalis.spark.knowledge.shipped import Columns, Facts, make_facts, read_source, write_relation
+from etalis.spark.knowledge.shipped import Facts, make_facts, write_relation
 from etalis.spark.stream.state_store import open_folder, read_whole, remove, write_whole
+from etalis.tables.knowledge import Columns, read_facts
 from etalis.tables.schema import refuse
 from etalis.temporal.interval import MICROSECONDS
 
@@ -70,7 +71,7 @@ def _table(name: str, source: Any, every: float) -> Table:
         hint = "give the path of a file, a DataFrame, or a function that returns one"
         raise refuse("E605", f"{name} is {type(source).__name__}, which cannot be read again", hint)
     found = source if isinstance(source, Columns) else Columns(str(source), None)
-    return Table(name, os.path.abspath(found.path), found.columns, read_source(found).arity, every)
+    return Table(name, os.path.abspath(found.path), found.columns, read_facts(found).arity, every)
 
 
 def write_tables(tables: Sequence[Table]) -> str:

@@ -6,8 +6,6 @@ any user function do. Law: a fact that was written and read again is the same, t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -15,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from etalis.logic.knowledge.foreign import Function
-from etalis.logic.knowledge.loaders import Rows, load_rows
+from etalis.logic.knowledge.loaders import Rows
 from etalis.logic.terms.unify import Term
-from etalis.runtime.reporting.unknown_names import check_facts
 from etalis.runtime.snapshot.cells import read_column, unkept, write_column
 
 if TYPE_CHECKING:
@@ -75,35 +72,6 @@ def add_facts(told: Told, more: Facts) -> Told:
     """Return what was told, and some facts behind it."""
     known = () if told.facts is None else told.facts.relations
     return Told(make_facts((*known, *more.relations)), told.functions)
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """A file, and which of its columns, in which order."""
-
-    path: str
-    columns: tuple[str | int, ...] | None
-
-
-def read_source(source: Any) -> Rows:
-    """Read a table as facts; it may be a DataFrame of Spark."""
-    if isinstance(source, Columns):
-        return load_rows(source.path, source.columns)
-    is_spark = hasattr(source, "toArrow") and hasattr(source, "mapInArrow")
-    return load_rows(source.toArrow() if is_spark else source, None)
-
-
-def tell(program: CompiledProgram, knowledge: Mapping[str, Any]) -> CompiledProgram:
-    """Return a program that knows some tables more; one of them may be a DataFrame of Spark."""
-    if not knowledge:
-        return program
-    told = copy(program)
-    told.knowledge = program.knowledge.copied()
-    for name, source in knowledge.items():
-        rows = read_source(source)
-        check_facts(program.tree, name, rows.arity)
-        told.knowledge.load((name, rows))
-    return told
 
 
 def write_relation(rows: list[tuple[Term, ...]], arity: int) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from etalis.plan.keys import Group, Key, Kind, Reason, show
 from etalis.plan.stages import Stage
 from etalis.tables.column_types import is_whole, transport
-from etalis.tables.schema import Layout, Slots, refuse
+from etalis.tables.schema import Frame, Layout, refuse
 from etalis.tables.sorting import TAG
 
 Form: TypeAlias = str  # integer | float | text: how a key's column is written down
@@ -34,6 +34,37 @@ class Sharding:
     def width(self) -> int:
         """The number of key columns."""
         return max((len(columns) for _, columns in self.keys), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The columns in which the attributes of all frames travel: their types, and the slots of each layout."""
+
+    types: tuple[str, ...]
+    places: tuple[tuple[Layout, tuple[int, ...]], ...]
+
+
+def assign_slots(frames: Sequence[Frame], derived: Sequence[Layout] = ()) -> Slots:
+    """Give every used column a slot of its type; frames, and derived kinds, share slots, columns of one never do."""
+    types: list[str] = []
+    places: list[tuple[Layout, tuple[int, ...]]] = []
+    for layouts in (*(frame.layouts for frame in frames), *((layout,) for layout in derived)):
+        used: dict[tuple[str, str], int] = {}
+        for layout in layouts:
+            slots = list(zip(layout.columns, layout.slot_types, strict=True))
+            for slot in slots:
+                if slot not in used:
+                    used[slot] = _free_slot(slot[1], set(used.values()), types)
+            places.append((layout, tuple(used[slot] for slot in slots)))
+    return Slots(tuple(types), tuple(places))
+
+
+def _free_slot(wanted: str, taken: set[int], types: list[str]) -> int:
+    for i, slot_type in enumerate(types):
+        if slot_type == wanted and i not in taken:
+            return i
+    types.append(wanted)
+    return len(types) - 1
 
 
 def plan_shards(

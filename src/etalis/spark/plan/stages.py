@@ -17,8 +17,8 @@ from etalis.spark.batch.feed import Rows
 from etalis.spark.batch.shard import Job
 from etalis.spark.batch.stage import Relayed
 from etalis.spark.batch.stage_schema import TRANSPORT, Forward, forward_tag
-from etalis.spark.plan.shards import Sharding, plan_shards
-from etalis.tables.schema import TEXT, Layout, Slots
+from etalis.spark.plan.shards import Sharding, Slots, plan_shards
+from etalis.tables.schema import TEXT, Layout
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import ProgramError
 from etalis.language.check.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
-from etalis.spark.batch.build import Plan, received, shuffle_keys, time_transport, wire_columns
+from etalis.spark.batch.build import received, shuffle_keys, wire_columns, wire_time
 from etalis.spark.durations import to_duration
 from etalis.spark.knowledge.refresh import Table, write_tables
 from etalis.spark.knowledge.shipped import Told
+from etalis.spark.plan.detection import Plan
 from etalis.spark.plan.stages import StagePlan
 from etalis.spark.spark_versions import check_sources, repartition_by_number
 from etalis.spark.stream.admission import Stream
@@ -250,7 +251,7 @@ def _all_marks(
     sources = [(df, frame.times[-1], str(i)) for i, (df, frame) in enumerate(zip(frames, plan.frames, strict=True))]
     if beside.clock is not None:
         sources.append((beside.clock, _clock_column(beside.clock, plan), CLOCK))
-    moment = time_transport(plan.frames)
+    moment = wire_time(plan.frames)
     return [
         _marks(df, column, moment, Marking(source, shards, plan.job.unit, ahead), beside.now, schema)
         for df, column, source in sources

@@ -16,8 +16,9 @@ import pyarrow as pa
 from etalis.columnar.data.flat import type_of
 from etalis.formats.row import Bad, Item, Row
 from etalis.logic.terms.term import Value
-from etalis.tables.parts import JSON, Kind
+from etalis.plan.keys import Kind
 from etalis.tables.read.json_cells import dumps
+from etalis.tables.schema import JSON
 from etalis.temporal.event import Event
 
 SIZE = 1 << 16  # rows

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one, to_list
-from etalis.tables.parts import Part
 from etalis.tables.read.cells import reason_undeclared
+from etalis.tables.schema import Part
 from etalis.temporal.time_columns import Times, explain_time, is_text, read_times
 
 _LIMIT = 1 << 63

@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from etalis.errors import Problem
 from etalis.formats.row import Bad, Place, Reading
-from etalis.plan.keys import show
-from etalis.tables.parts import JSON, Kind
+from etalis.plan.keys import Kind, show
 from etalis.tables.read.blocks import ARROW, Block, spread, to_arrow, too_large, types_of, without
-from etalis.tables.schema import Frame, Layout
+from etalis.tables.schema import JSON, Frame, Layout
 from etalis.temporal.interval import to_seconds
 
 EVENT, START, END = "event", "start", "end"

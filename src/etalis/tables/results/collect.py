@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +15,11 @@ from etalis.columnar.data.columns import are_words
 from etalis.columnar.kernels.rows import repeat
 from etalis.columnar.schedule import PLACE
 from etalis.plan import algebra as p
+from etalis.plan.keys import Kind
 from etalis.tables.results.encode_columns import made_cells
 from etalis.tables.results.output import EVENT, RULE, Output, encode, rule_order, without_ids
 from etalis.temporal.event import Event
 
-Kind: TypeAlias = tuple[str, int]
 PORTION = 1 << 18  # rows of several kinds that are written at a time
 
 

@@ -1,24 +1,57 @@
-"""What is known of the types that facts bind, when the columns of results are chosen.
+"""Tables of facts that a program is given with a call, and what is known of the types that facts bind.
 
-Law: a type that is told here holds for the whole run; so nothing is told of facts that events, goals or a refresh may
-change.
+Law: a type that is known here holds for the whole run; so nothing is known of facts that events, goals or a refresh
+may change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from etalis.language.check.effects import changes_facts
 from etalis.language.rules import knowledge_changes
+from etalis.logic.knowledge.loaders import Rows, load_rows
 from etalis.logic.machine.clauses import Database
 from etalis.plan.answers import Answers
 from etalis.plan.lattice import NUMBER
+from etalis.runtime.reporting.unknown_names import check_facts
 from etalis.runtime.state import NEVER
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.engine import RuntimeEngine
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A file, and which of its columns, in which order."""
+
+    path: str
+    columns: tuple[str | int, ...] | None
+
+
+def read_facts(source: Any) -> Rows:
+    """Read a table as facts; it may be a DataFrame of Spark."""
+    if isinstance(source, Columns):
+        return load_rows(source.path, source.columns)
+    is_spark = hasattr(source, "toArrow") and hasattr(source, "mapInArrow")
+    return load_rows(source.toArrow() if is_spark else source, None)
+
+
+def with_facts(program: CompiledProgram, knowledge: Mapping[str, Any]) -> CompiledProgram:
+    """Return a program that knows some tables more; one of them may be a DataFrame of Spark."""
+    if not knowledge:
+        return program
+    known = copy(program)
+    known.knowledge = program.knowledge.copied()
+    for name, source in knowledge.items():
+        rows = read_facts(source)
+        check_facts(program.tree, name, rows.arity)
+        known.knowledge.load((name, rows))
+    return known
 
 
 def program_answers(

@@ -1,0 +1,91 @@
+"""How a program runs over DataFrames: its stages, their shards, and what travels to them. Decided on the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from etalis.language.printer import print_program
+from etalis.plan.stages import find_stages, one_stage
+from etalis.spark.batch.shard import Job
+from etalis.spark.knowledge.shipped import pack
+from etalis.spark.plan.shards import Sharding, Slots, assign_slots, check_shards
+from etalis.spark.plan.stages import (
+    StagePlan,
+    find_obstacles,
+    forwarded_layouts,
+    made_types,
+    plan_shardings,
+    plan_stages,
+    slot_rows,
+)
+from etalis.tables.knowledge import program_answers
+from etalis.tables.plan import Form, declared_types, plan_intake, plan_output
+from etalis.tables.schema import Frame, Given, Options
+from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY
+
+if TYPE_CHECKING:
+    from etalis.runtime.compiled import CompiledProgram
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is decided before a job starts; `job` is the whole program's, `sharding` that of the last stage."""
+
+    frames: tuple[Frame, ...]
+    slots: Slots
+    stages: tuple[StagePlan, ...]
+    job: Job
+    has_time_points: bool
+
+    @property
+    def sharding(self) -> Sharding:
+        return self.stages[-1].sharding
+
+    @property
+    def merged(self) -> bool:
+        """Whether equal results of several shards are to be made one."""
+        return any(stage.sharding.merged for stage in self.stages)
+
+
+def plan_detection(
+    program: CompiledProgram,
+    given: Sequence[Given],
+    options: Options,
+    form: Form,
+    *,
+    policy: str | None,
+    shards: int | None,
+    usual: int,
+    staged: bool = False,
+    memory: int = USUAL_MEMORY,
+    refreshed: Collection[str] = (),
+    strict: bool = False,
+) -> Plan:
+    """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
+
+    Tables of facts that are `refreshed` may have other types later.
+    """
+    intake = plan_intake(program, given, options, policy)
+    heads, frames, layouts = intake.heads, intake.frames, intake.layouts
+    several = staged and not form.contributors and (usual if shards is None else shards) != 1
+    stages = find_stages(heads, program.tree, find_obstacles(program), several=several)
+    check_shards(shards, stages.obstacles)
+    forwarded = forwarded_layouts(stages, made_types(heads, intake.received, declared_types(program)))
+    shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
+    if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
+        stages = one_stage(heads, stages)
+        forwarded, shardings = [], plan_shardings(stages, layouts, [], shards, usual)
+    if form.contributors and any(each.merged for each in shardings):  # equal events have other contributors elsewhere
+        shardings = plan_shardings(stages, layouts, [], 1, 1)
+    slots = assign_slots(frames, forwarded)
+    atom = any(each.merged for each in shardings)
+    answers = program_answers(program, refreshed=refreshed)
+    output = plan_output(program, intake, form, options.unit, atom=atom, answers=answers)
+    rows = slot_rows(slots, {x.tag for x in layouts})
+    text, told = print_program(program.tree), pack(program)
+    settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
+    job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict)
+    plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
+    return Plan(frames, slots, plans, job, stages.has_time_points)
