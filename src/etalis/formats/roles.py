@@ -1,4 +1,4 @@
-"""Which column plays which part: which names the event, tells the time, holds an attribute. Decided here for all.
+"""Which column plays which part: names the event, tells the time, breaks ties, holds an attribute. Decided here only.
 
 A declared event finds its attributes by name. One that is not declared binds by the names of its rules' variables
 (`Card` and `card`), or by position if there are exactly as many columns; otherwise nobody can tell which column is
@@ -214,25 +214,59 @@ def _by_name(columns: Iterable[str]) -> dict[str, str]:
     return {name: column for name, column in found.items() if name not in twice}
 
 
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The part of every column: what names the event, tells the time, breaks ties, tells rows apart; others are free.
+
+    `missing` are the columns that were asked for and are not there, each with its part.
+    """
+
+    event: str | None
+    times: tuple[str, ...]
+    order: str | None
+    id: str | None
+    free: tuple[str, ...]
+    missing: tuple[tuple[str, str], ...]
+
+
+def find_roles(
+    columns: Collection[str], *, time: str | Sequence[str] | None = None, event: str | None = None,
+    order: str | None = None, id: str | None = None, is_named: bool = False,  # noqa: A002
+) -> Roles:  # fmt: skip
+    """Find the part of every column; of rows whose event `is_named` otherwise no column names it.
+
+    >>> roles = find_roles(["type", "ts", "card", "n"], order="N", id="row")
+    >>> roles.event, roles.times, roles.order, roles.free, roles.missing
+    ('type', ('ts',), 'n', ('card',), (('id', 'row'),))
+    """
+    asked = [("time", name) for name in _listed(time)] + [("order", order), ("id", id)]
+    missing = tuple((part, name) for part, name in asked if name is not None and find_column(columns, name) is None)
+    times = find_times(columns, time) or ()
+    tag = None if is_named else find_event([name for name in columns if name not in times], event)
+    rank, key = (None if name is None else find_column(columns, name) for name in (order, id))
+    taken = {tag, *times, rank, key}
+    return Roles(tag, times, rank, key, tuple(name for name in columns if name not in taken), missing)
+
+
+def _listed(names: str | Sequence[str] | None) -> Sequence[str]:
+    return (names,) if isinstance(names, str) else names or ()
+
+
 def find_event(columns: Collection[str], asked: str | None) -> str | None:
     """Return the column that names the event: the one asked for, else one of the usual names; None if there is none."""
     if asked is not None:
-        return _exactly(columns, asked)
+        return find_column(columns, asked)
     return next((name for name in EVENT_COLUMNS if name in columns), None)
 
 
 def find_times(columns: Collection[str], asked: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Return the columns of time: one, or start and end; None if they are not there."""
-    wanted: Sequence[Sequence[str]] = TIME_COLUMNS
-    if asked is not None:
-        wanted = [(asked,) if isinstance(asked, str) else tuple(asked)]
-    for names in wanted:
-        found = [_exactly(columns, name) if asked is not None else name for name in names]
-        if all(name is not None and name in columns for name in found):
-            return tuple(name for name in found if name is not None)
-    return None
+    if not asked:
+        return next((names for names in TIME_COLUMNS if all(name in columns for name in names)), None)
+    found = [find_column(columns, name) for name in _listed(asked)]
+    return None if None in found else tuple(map(str, found))
 
 
-def _exactly(columns: Collection[str], name: str) -> str | None:
+def find_column(columns: Collection[str], name: str) -> str | None:
     """Return a column by its name, whatever its capitals if no other is meant."""
     return name if name in columns else _by_name(columns).get(name.casefold())

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
-from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_event, find_times, without_added
+from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_roles, without_added
 from etalis.formats.row import ARRIVAL, Place, Reading, interval_of, time_of
 from etalis.language.check.spelling import suggest
 from etalis.logic.terms.term import Value
@@ -130,23 +130,24 @@ def open_table(columns: Sequence[str], reading: Reading, source: str, read_cell:
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise InputError(Problem("E406", f"{source}: two columns are named {twice!r}", hint="rename one of them"))
-    event = _event_column(names, reading, source)
-    times = _time_columns(names, reading, source)
-    taken = {event, *times}
-    return Table(names, reading, event, times, tuple(i for i in range(len(names)) if i not in taken), read_cell)
+    roles = find_roles(names, time=reading.time, event=reading.event)
+    if roles.event is None:
+        _check_named(names, reading, source)
+    if not roles.times and reading.needs_time:
+        hint = "name a column `at`, `time` or `ts`, or two of them `start` and `end`, or say which it is (--time NAME)"
+        raise InputError(Problem("E404", f"{source}: no column of time; columns: {', '.join(names)}", hint=hint))
+    event = None if roles.event is None else names.index(roles.event)
+    times, free = (tuple(map(names.index, several)) for several in (roles.times, roles.free))
+    return Table(names, reading, event, times, free, read_cell)
 
 
-def _event_column(names: tuple[str, ...], reading: Reading, source: str) -> int | None:
-    """Return the column that names the event; None if every row is the event that `reading` names."""
-    found = find_event(names, reading.event)
-    if found is not None:
-        return names.index(found)
+def _check_named(names: Sequence[str], reading: Reading, source: str) -> None:
+    """Refuse rows whose event neither a column nor `reading` names."""
     if reading.event is None:
         hint = "say which column does, or which event every row is: --event NAME; `event` or `type` needs no word"
         message = f"{source}: no column names the event; columns: {', '.join(names)}"
         raise InputError(Problem("E403", message, hint=hint))
     check_event(reading, names)
-    return None
 
 
 def check_event(reading: Reading, columns: Sequence[str] = ()) -> None:
@@ -155,16 +156,6 @@ def check_event(reading: Reading, columns: Sequence[str] = ()) -> None:
         hint = suggest(reading.event, [*columns, *reading.known], f"its rules read {', '.join(reading.known)}")
         message = f"event={reading.event!r} is neither a column nor an event of the program"
         raise InputError(Problem("E602", message, hint=hint))
-
-
-def _time_columns(names: tuple[str, ...], reading: Reading, source: str) -> tuple[int, ...]:
-    found = find_times(names, reading.time)
-    if found is not None:
-        return tuple(map(names.index, found))
-    if not reading.needs_time:
-        return ()
-    hint = "name a column `at`, `time` or `ts`, or two of them `start` and `end`, or say which it is (--time NAME)"
-    raise InputError(Problem("E404", f"{source}: no column of time; columns: {', '.join(names)}", hint=hint))
 
 
 def column_names(events: Sequence[Event]) -> list[str]:

@@ -18,11 +18,11 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from etalis.errors import Problem
-from etalis.formats.roles import EVENT_COLUMNS, TIME_COLUMNS
+from etalis.formats.roles import Roles, find_roles
 from etalis.language.check.spelling import suggest
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.spec import Pipeline, SourcePart
-from etalis.tables.column_types import MOMENTS, NUMBERS, STRINGS
+from etalis.tables.column_types import base_of, has_order
 
 Columns: TypeAlias = Mapping[str, str]  # name -> type as Spark writes it, in order
 
@@ -173,22 +173,22 @@ class Arranger:
     def arrange(self, number: int, columns: Columns, problems: list[Problem]) -> Arrangement | None:
         """Return the parts of a source's columns; None if one is missing."""
         source, key = self.pipeline.sources[number], ("source", number)
-        times = self._times(source, columns, key, problems)
-        order = self._column(columns, source.order, (*key, "order"), problems)
-        tag = self._column(columns, source.event_column, (*key, "event_column"), problems)
-        if times is None or (source.order and order is None) or (source.event_column and tag is None):
+        tag = source.event_column
+        is_named = source.event is not None and tag is None
+        roles = find_roles(columns, time=source.time, event=tag, order=source.order, is_named=is_named)
+        missing = [*roles.missing, *([("event_column", tag)] if tag and roles.event is None else [])]
+        for part, name in missing:
+            hint = suggest(name, columns, f"the columns are {', '.join(columns)}")
+            problems.append(self.pipeline.problem("E704", f"there is no column {name}", (*key, part), hint))
+        if missing or not self._has_time(roles, columns, key, problems):
             return None
-        if tag is None and source.event is None:
-            tag = next((name for name in EVENT_COLUMNS if name in columns and name not in times), None)
-        event = source.event if tag is None else None
-        if tag is None and event is None:
-            event = self._only_event(key, problems)
-            if event is None:
-                return None
+        event = (source.event or self._only_event(key, problems)) if roles.event is None else None
+        if roles.event is None and event is None:
+            return None
+        times = roles.times
         ends = [(times[0], START), (times[-1], END)] if self.interval else [(times[0], AT)]
-        parts = [*ends, *([(order, ORDER)] if order else []), *([(tag, EVENT)] if tag else [])]
-        taken = {name for name, _ in parts}
-        return Arrangement((*((name, name) for name in columns if name not in taken), *parts), event)
+        parts = [*ends, *((name, part) for name, part in ((roles.order, ORDER), (roles.event, EVENT)) if name)]
+        return Arrangement((*((name, name) for name in roles.free), *parts), event)
 
     def _only_event(self, key: Key, problems: list[Problem]) -> str | None:
         if len(self.received) == 1:
@@ -199,34 +199,13 @@ class Arranger:
         problems.append(self.pipeline.problem("E703", "nothing says which event the rows are", key, hint))
         return None
 
-    def _times(
-        self, source: SourcePart, columns: Columns, key: Key, problems: list[Problem]
-    ) -> tuple[str, ...] | None:  # fmt: skip
-        if not source.time:
-            found = next((names for names in TIME_COLUMNS if all(name in columns for name in names)), None)
-            if found is None:
-                hint = f'say time = "..."; the columns are {", ".join(columns)}'
-                problems.append(self.pipeline.problem("E703", "nothing says which column is the time", key, hint))
-            return found
-        names = [self._column(columns, name, (*key, "time"), problems) for name in source.time]
-        if None in names:
-            return None
-        for name in names:
-            kind = columns[str(name)].split("(")[0].split("<")[0]
-            if kind not in (*MOMENTS, *NUMBERS, *STRINGS, UNKNOWN):
-                message = f"the column {name} of type {kind} cannot tell the time"
-                hint = "convert it with select: to_timestamp(...) as ..., or give numbers"
-                problems.append(self.pipeline.problem("E704", message, (*key, "time"), hint))
-                return None
-        return tuple(map(str, names))
-
-    def _column(self, columns: Columns, name: str | None, key: Key, problems: list[Problem]) -> str | None:
-        """Return a column by its name, whatever its capitals."""
-        if name is None:
-            return None
-        found = next((c for c in columns if c == name), None)
-        found = found or next((c for c in columns if c.casefold() == name.casefold()), None)
-        if found is None:
-            hint = suggest(name, columns, f"the columns are {', '.join(columns)}")
-            problems.append(self.pipeline.problem("E704", f"there is no column {name}", key, hint))
-        return found
+    def _has_time(self, roles: Roles, columns: Columns, key: Key, problems: list[Problem]) -> bool:
+        if not roles.times:
+            hint = f'say time = "..."; the columns are {", ".join(columns)}'
+            problems.append(self.pipeline.problem("E703", "nothing says which column is the time", key, hint))
+        wrong = [name for name in roles.times if not (has_order(columns[name]) or columns[name] == UNKNOWN)]
+        for name in wrong[:1]:
+            message = f"the column {name} of type {base_of(columns[name])} cannot tell the time"
+            hint = "convert it with select: to_timestamp(...) as ..., or give numbers"
+            problems.append(self.pipeline.problem("E704", message, (*key, "time"), hint))
+        return bool(roles.times) and not wrong

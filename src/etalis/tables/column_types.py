@@ -60,6 +60,11 @@ def base_of(column_type: str) -> str:
     return column_type.split("(")[0].split("<")[0].split(" ")[0]
 
 
+def has_order(column_type: str) -> bool:
+    """Tell whether cells of a type can tell the time, or break ties."""
+    return base_of(column_type) in (*MOMENTS, *NUMBERS, *STRINGS)
+
+
 def own_type(column_type: str) -> str | None:
     """Return the type in which a column comes back that no type of the language is made for: its own.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from etalis.data.files import STANDARD_INPUT, File, find_files
 from etalis.errors import InputError, Problem
-from etalis.formats.roles import find_event, find_times
+from etalis.formats.roles import find_roles
 from etalis.language.attributes import declaration_text
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.logic.knowledge.cell_values import parse_cell
@@ -36,12 +36,11 @@ def declarations_of(source: Any, *, event: str | None = None, time: str | Sequen
     rows, types = _open(source)
     first = list(islice(rows, _MOST))
     names = list(types or dict.fromkeys(name for row in first for name in row))
-    tag = find_event(names, event)
+    roles = find_roles(names, time=time, event=event)
+    tag, free = roles.event, roles.free
     if tag is None and event is None:
         hint = "say which column does, or which event every row is: --event NAME"
         raise InputError(Problem("E403", f"no column names the event; columns: {', '.join(names)}", hint=hint))
-    times = find_times(names, time) or ()
-    free = [name for name in names if name not in (tag, *times)]
     events = [event or ""] if tag is None else list(dict.fromkeys(row[tag] for row in first if row.get(tag)))
     for name in events:
         mine = [row for row in first if tag is None or row.get(tag) == name]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etalis.errors import InputError, Problem
-from etalis.formats.roles import Signature, UnboundError, bind, find_event, find_times, without_added
+from etalis.formats.roles import Roles, Signature, UnboundError, bind, find_roles, without_added
 from etalis.formats.row import UNITS
 from etalis.language.check.spelling import suggest
 from etalis.plan.keys import Kind, show
@@ -24,6 +24,7 @@ from etalis.tables.column_types import (
     base_of,
     declarable,
     fitting,
+    has_order,
     misfit,
     own_type,
     transport,
@@ -147,78 +148,55 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     columns = given.columns
     if len({name.casefold() for name in columns}) < len(columns):
         raise refuse("E602", f"{given.label} has two columns of one name: {_listed(columns)}", "rename one of them")
-    times = _time_columns(given, options)
-    event = None if given.event is not None else _event_column(given, options, times)
-    order = None if options.order is None else _order_column(given, options.order)
-    identity = None if options.id is None else _column(given, options.id, "tells rows apart")
-    taken = {*times, event, order, identity}
-    free = {name: t for name, t in columns.items() if name not in taken}
-    if given.event is not None or event is None:
+    if options.time is not None and not isinstance(options.time, str) and len(options.time) not in (1, 2):
+        raise refuse("E605", f"time is one column or two, not {len(options.time)}", "give time=(start, end)")
+    roles = find_roles(
+        columns, time=options.time, event=options.event, order=options.order, id=options.id,
+        is_named=given.event is not None,
+    )  # fmt: skip
+    _check_roles(roles, given)
+    free = {name: columns[name] for name in roles.free}
+    if roles.event is None:
         name = given.event or _only_event(given, known, options)
-        layouts: tuple[Layout, ...] = _named_layouts(name, given, free, known, times)
+        layouts = _named_layouts(name, given, free, known, roles.times)
     else:
-        layouts = _tagged_layouts(given, free, known, times)
-    time_types = tuple(base_of(columns[name]) for name in times)
-    return Frame(
-        event, times, time_types, order, None if order is None else _order_type(columns[order]), layouts, identity
-    )
+        layouts = _tagged_layouts(given, free, known, roles.times)
+    time_types = tuple(base_of(columns[name]) for name in roles.times)
+    order_type = None if roles.order is None else _order_type(columns[roles.order])
+    return Frame(roles.event, roles.times, time_types, roles.order, order_type, layouts, roles.id)
 
 
-def _column(given: Given, name: str, part: str) -> str:
-    """Return a column by its name, in Spark's way whatever its capitals."""
-    for column in given.columns:
-        if column == name or column.casefold() == name.casefold():
-            return column
-    hint = suggest(name, given.columns, f"its columns are {_listed(given.columns)}")
-    raise refuse("E602", f"{given.label} has no column {name}, which {part}", hint)
+_PARTS = {"time": "tells the time", "order": "breaks ties of time", "id": "tells rows apart"}
 
 
-def _asked_times(given: Given, options: Options) -> tuple[str, ...]:
-    if options.time is not None:
-        asked = (options.time,) if isinstance(options.time, str) else tuple(options.time)
-        if len(asked) not in (1, 2):
-            raise refuse("E605", f"time is one column or two, not {len(asked)}", "give time=(start, end)")
-        return tuple(_column(given, name, "tells the time") for name in asked)
-    found = find_times(given.columns, None)
-    if found is not None:
-        return found
-    hint = f'say which it is: time="..." or time=(start, end); its columns are {_listed(given.columns)}'
-    raise refuse("E602", f"{given.label} has no column of time", hint)
-
-
-def _time_columns(given: Given, options: Options) -> tuple[str, ...]:
-    names = _asked_times(given, options)
-    types = [given.columns[name] for name in names]
-    for name, column_type in zip(names, types, strict=True):
-        if base_of(column_type) not in (*MOMENTS, *NUMBERS, *STRINGS):
+def _check_roles(roles: Roles, given: Given) -> None:
+    """Refuse columns that are missing, or that have types with which they cannot play their parts."""
+    for part, name in roles.missing:
+        hint = suggest(name, given.columns, f"its columns are {_listed(given.columns)}")
+        raise refuse("E602", f"{given.label} has no column {name}, which {_PARTS[part]}", hint)
+    if not roles.times:
+        hint = f'say which it is: time="..." or time=(start, end); its columns are {_listed(given.columns)}'
+        raise refuse("E602", f"{given.label} has no column of time", hint)
+    types = [given.columns[name] for name in roles.times]
+    for name, column_type in zip(roles.times, types, strict=True):
+        if not has_order(column_type):
             hint = "convert it: to_timestamp(...), or to a number of seconds"
             raise refuse("E603", f"the column {name} of type {column_type} cannot tell the time", hint)
     if len({base_of(t) in NUMBERS for t in types}) > 1:
-        raise refuse("E603", f"{names[0]} is {types[0]} and {names[1]} is {types[1]}", "give both in one type")
-    return names
-
-
-def _order_column(given: Given, name: str) -> str:
-    column = _column(given, name, "breaks ties of time")
-    if base_of(given.columns[column]) not in (*NUMBERS, *STRINGS, *MOMENTS):
+        message = f"{roles.times[0]} is {types[0]} and {roles.times[1]} is {types[1]}"
+        raise refuse("E603", message, "give both in one type")
+    if roles.order is not None and not has_order(given.columns[roles.order]):
         hint = "order by a number, a string or a time stamp"
-        raise refuse("E603", f"the column {column} of type {given.columns[column]} has no order", hint)
-    return column
+        raise refuse("E603", f"the column {roles.order} of type {given.columns[roles.order]} has no order", hint)
+    if roles.event is not None and base_of(given.columns[roles.event]) not in STRINGS:
+        message = f"the column {roles.event} of type {given.columns[roles.event]} cannot name events"
+        raise refuse("E603", message, "it must hold strings")
 
 
 def _order_type(column_type: str) -> str:
     """Return the type in which rows are ordered."""
     base = base_of(column_type)
     return "double" if base in DECIMALS else base
-
-
-def _event_column(given: Given, options: Options, times: tuple[str, ...]) -> str | None:
-    """Return the column that names the event; None if all rows are of the one kind that there is."""
-    columns = given.columns
-    found = find_event([name for name in columns if name not in times], options.event)
-    if found is not None and base_of(columns[found]) not in STRINGS:
-        raise refuse("E603", f"the column {found} of type {columns[found]} cannot name events", "it must hold strings")
-    return found
 
 
 def _only_event(given: Given, known: Sequence[Signature], options: Options) -> str:
