@@ -20,7 +20,7 @@ pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[1]
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-SPARK = ("etalis.spark", "etalis.pipeline.connectors.kafka")
+SPARK = ("etalis.spark", "etalis.pipeline.connectors.kafka_source")
 MODULES = [m.name for m in pkgutil.walk_packages(etalis.__path__, "etalis.") if not m.name.startswith(SPARK)]
 EXAMPLES = {
     "cold_chain/cold_chain.etalis": "cold_chain/journey.csv",

@@ -223,7 +223,7 @@ def send(broker: str, topic: str, texts: list[str]) -> None:
 
 
 def receive(broker: str, topic: str) -> list[dict[str, Any]]:
-    from etalis.pipeline.connectors.kafka import KafkaReader, Topic
+    from etalis.pipeline.connectors.kafka_source import KafkaReader, Topic
 
     reader = KafkaReader(Topic({"servers": broker, "topic": topic}))
     tables = [batch for part in reader.partitions() for batch in reader.read(part)]
@@ -249,7 +249,7 @@ def test_kafka(spark: Any, folder: Path, broker: str) -> None:
 
 
 def test_a_batch_of_kafka_takes_fair_shares() -> None:
-    from etalis.pipeline.connectors.kafka import share
+    from etalis.pipeline.connectors.kafka_source import share
 
     assert share({"0": (0, 30), "1": (5, 15)}, 20) == {"0": 15, "1": 10}
     assert share({"0": (0, 30), "1": (5, 15)}, 40) == {"0": 30, "1": 15}

@@ -7,36 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.roles import events_received
+from etalis.pipeline.arrangement import AT, END, EVENT, ORDER, START, Arranger
 from etalis.pipeline.assemble import assemble
+from etalis.pipeline.connectors import CONNECTORS
+from etalis.pipeline.connectors.connector import UNKNOWN
+from etalis.pipeline.ddl import SchemaError
 from etalis.pipeline.places import Path as Key
-from etalis.pipeline.source_columns import (
-    AT,
-    END,
-    EVENT,
-    ORDER,
-    START,
-    Arranger,
-    SchemaError,
-    data_files,
-    known_columns,
-)
-from etalis.pipeline.spec import AVAILABLE_NOW, FILES, MODES, Pipeline, RunPart, SinkPart, SourcePart, read_draft
+from etalis.pipeline.spec import Pipeline, RunPart, SinkPart, SourcePart, read_draft
+from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.runtime.compiled import CompiledProgram
 from etalis.spark.plan.detection import plan_detection
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 
-_NEEDS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(FILES, ("path",)), "rate": (), "console": (), "socket": ("host", "port"), "table": ("table",),
-    "kafka": ("servers", "topic"),
-}  # fmt: skip
-_STREAM_ONLY = ("rate", "socket")
 _ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint", "allow_dropped")
 
 
@@ -69,7 +57,7 @@ def check_pipeline(path: str | Path) -> Checked:
         raise InputError(*problems)
     is_whole = not problems
     if is_whole:
-        problems += [*_format_problems(pipeline), *_run_problems(pipeline), *_file_problems(pipeline)]
+        problems += [*_format_problems(pipeline), *_run_problems(pipeline), *_place_problems(pipeline)]
     program, findings = assemble(pipeline)
     problems += [problem for problem in findings if problem.is_error]
     open_questions: list[str] = []
@@ -104,27 +92,27 @@ def _format_problems(pipeline: Pipeline) -> Iterator[Problem]:
     if len({source.order is None for source in pipeline.sources}) > 1:
         hint = "say it in all of them, or in none"
         yield pipeline.problem("E705", "some sources have an order, others not", ("source", 0), hint)
-    uses = [source.format for source in pipeline.sources] + [sink.format for sink in pipeline.sinks]
-    if "kafka" in uses and not has_kafka_jar(pipeline) and find_spec("confluent_kafka") is None:
-        hint = "pip install 'etalis[kafka]', or name Spark's connector under jars in [spark]"
-        number = next((i for i, s in enumerate(pipeline.sources) if s.format == "kafka"), None)
-        key: Key = ("sink",) if number is None else ("source", number, "format")
-        yield pipeline.problem("E707", "Kafka needs a client, and none is installed", key, hint)
+    yield from _missing_packages(pipeline)
 
 
-def has_kafka_jar(pipeline: Pipeline) -> bool:
-    """Tell whether Spark is given its connector for Kafka."""
-    named = [*pipeline.spark.jars, pipeline.spark.options.get("spark.jars.packages", "")]
-    return any("spark-sql-kafka" in jar for jar in named)
+def _missing_packages(pipeline: Pipeline) -> Iterator[Problem]:
+    """Yield what connectors need and is not installed, each once."""
+    parts = {("source", i, "format"): source.format for i, source in enumerate(pipeline.sources)}
+    places: Mapping[str, Key] = {sink.format: ("sink",) for sink in pipeline.sinks}
+    places |= {name: key for key, name in reversed(parts.items())}  # type: ignore[operator]
+    for name, key in places.items():
+        found = CONNECTORS[name].needs(pipeline)
+        if found is not None:
+            yield pipeline.problem("E707", found[0], key, found[1])
 
 
 def _key_problems(pipeline: Pipeline, part: SourcePart | SinkPart, key: Key) -> Iterator[Problem]:
-    needs = _NEEDS[part.format]
+    needs = CONNECTORS[part.format].keys
     for name in needs:
-        if getattr(part, name) is None:
+        if name not in part.keys:
             yield pipeline.problem("E703", f"format {part.format} needs {name}", (*key, "format"))
-    for name in ("path", "table", "host", "port", "servers", "topic"):
-        if name not in needs and getattr(part, name, None) is not None:
+    for name in part.keys:
+        if name not in needs:
             hint = f"it takes {', '.join(needs) or 'none of these'}"
             yield pipeline.problem("E705", f"format {part.format} has no {name}", (*key, name), hint)
 
@@ -144,7 +132,7 @@ def _run_problems(pipeline: Pipeline) -> Iterator[Problem]:
                 message = "knowledge is refreshed in streams, and this runs once"
                 yield pipeline.problem("E705", message, ("knowledge", i, "refreshed"), hint)
         for i, source in enumerate(pipeline.sources):
-            if source.format in _STREAM_ONLY:
+            if CONNECTORS[source.format].is_endless:
                 message = f"format {source.format} has no end, and this runs once"
                 yield pipeline.problem("E705", message, ("source", i, "format"), hint)
     else:
@@ -176,51 +164,29 @@ def _stream_problems(pipeline: Pipeline) -> Iterator[Problem]:
     if pipeline.run.checkpoint is None:
         hint = 'say where state is kept through restarts: checkpoint = "folder"'
         yield pipeline.problem("E703", "a stream needs a checkpoint", ("run",), hint)
-    for i, source in enumerate(pipeline.sources):
-        if source.format in ("json", "csv", "orc", "text") and source.schema is None:
-            hint = 'its columns must stay the same through restarts: schema = "card string, ..."'
-            yield pipeline.problem("E703", f"a stream of {source.format} needs a schema", ("source", i), hint)
-        elif source.format == "parquet" and source.schema is None and _is_empty_folder(source.path):
-            hint = 'say what will come: schema = "card string, ..."'
-            yield pipeline.problem("E703", "a stream from an empty folder needs a schema", ("source", i), hint)
     for i, sink in enumerate(pipeline.sinks):
+        if CONNECTORS[sink.format].open_stream is None:
+            yield pipeline.problem("E705", f"format {sink.format} takes no streams", ("sink", i, "format"))
         if sink.mode == "overwrite":
             message = "a stream appends, it overwrites nothing"
             yield pipeline.problem("E705", message, ("sink", i, "mode"), "leave it out")
 
 
-def _is_empty_folder(path: str | None) -> bool:
-    return path is not None and Path(path).is_dir() and next(data_files(path), None) is None
-
-
-def _file_problems(pipeline: Pipeline) -> Iterator[Problem]:
-    """Yield files that are missing, and results that would be in the way of each other or of older ones."""
+def _place_problems(pipeline: Pipeline) -> Iterator[Problem]:
+    """Yield what connectors find wrong where rows are, files that are missing, and sinks in the way of each other."""
     for i, source in enumerate(pipeline.sources):
-        if source.path is None or "://" in source.path:
-            continue
-        if pipeline.run.is_stream and not any(sign in source.path for sign in "*?["):
-            if not Path(source.path).is_dir():
-                hint = "a stream of files reads those that come into a folder: make it, or name another"
-                yield pipeline.problem("E706", f"there is no folder {source.path}", ("source", i, "path"), hint)
-        elif next(data_files(source.path), None) is None:
-            yield pipeline.problem("E706", f"there are no files at {source.path}", ("source", i, "path"))
-    for i, jar in enumerate(pipeline.spark.jars):
+        yield from CONNECTORS[source.format].check_source(pipeline, source, ("source", i))
+    for jar in pipeline.spark.jars:
         if "://" not in jar and not Path(jar).is_file():
-            yield pipeline.problem("E706", f"there is no file {pipeline.spark.jars[i]}", ("spark", "jars"))
-    yield from _target_problems(pipeline)
-
-
-def _target_problems(pipeline: Pipeline) -> Iterator[Problem]:
+            yield pipeline.problem("E706", f"there is no file {jar}", ("spark", "jars"))
     seen: set[str] = set()
     for i, sink in enumerate(pipeline.sinks):
-        target = sink.path or sink.table
-        if target is not None and target in seen:
+        connector = CONNECTORS[sink.format]
+        target = sink.keys.get(connector.target or "")
+        if target in seen:
             yield pipeline.problem("E705", f"two sinks write to {target}", ("sink", i), "give each its own")
-        seen.add(target or "")
-        is_local = sink.path is not None and "://" not in sink.path
-        if is_local and not pipeline.run.is_stream and sink.mode == MODES[0] and Path(str(sink.path)).exists():
-            hint = 'say mode = "append" or mode = "overwrite", or give another path'
-            yield pipeline.problem("E706", f"{sink.path} is there already", ("sink", i, "path"), hint)
+        seen |= set() if target is None else {target}
+        yield from connector.check_sink(pipeline, sink, ("sink", i))
 
 
 def _column_problems(checked: Checked, open_questions: list[str]) -> list[Problem]:
@@ -250,14 +216,15 @@ def _column_problems(checked: Checked, open_questions: list[str]) -> list[Proble
 
 def _known_type(column_type: str, part: str) -> str:
     """Return the type of a column; where only Spark will tell, one that fits its part."""
-    if column_type != "void":
+    if column_type != UNKNOWN:
         return column_type
     return {AT: "timestamp", START: "timestamp", END: "timestamp", ORDER: "bigint", EVENT: "string"}.get(part, "void")
 
 
 def _columns(pipeline: Pipeline, number: int, problems: list[Problem]) -> Mapping[str, str] | None:
+    source = pipeline.sources[number]
     try:
-        return known_columns(pipeline.sources[number])
+        return None if source.select else CONNECTORS[source.format].columns(source)
     except SchemaError as error:
         problems.append(pipeline.problem("E704", f"schema: {error}", ("source", number, "schema")))
         return None

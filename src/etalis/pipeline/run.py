@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from etalis.errors import InputError, Problem
-from etalis.pipeline.check import Checked, has_kafka_jar
-from etalis.pipeline.connectors.sinks import Target, common_form, open_stream, plan_target, write_batch, write_part
-from etalis.pipeline.connectors.sources import first_line, load_events
+from etalis.pipeline.check import Checked
+from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.figures import FAILED, FINISHED, STATUS_FILE, STOPPED, Figures
 from etalis.pipeline.progress import Progress, count_letters, counted_rules, make_listener, observe_rules, take_progress
-from etalis.pipeline.spec import AVAILABLE_NOW, Pipeline
+from etalis.pipeline.sinks import Target, common_form, open_stream, plan_target, write_once, write_part
+from etalis.pipeline.sources import first_line, load_events
+from etalis.pipeline.spec import Pipeline
+from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.spark import SparkProgram
 from etalis.spark.counters import observed_events, read_observed
 from etalis.spark.durations import to_duration
@@ -47,10 +49,6 @@ class Setup:
     @property
     def pipeline(self) -> Pipeline:
         return self.checked.pipeline
-
-    @property
-    def kafka_jar(self) -> bool:
-        return has_kafka_jar(self.pipeline)
 
 
 def status_path(pipeline: Pipeline) -> Path | None:
@@ -157,7 +155,7 @@ def run_once(setup: Setup) -> bool:
         results = results.persist()
     try:
         for target in targets:
-            write_batch(target.take(results), target.sink, kafka_jar=setup.kafka_jar)
+            write_once(results, target, pipeline)
     finally:
         if several:
             results.unpersist()
@@ -261,13 +259,13 @@ def _clock(setup: Setup) -> Any:
 def _writer(setup: Setup, results: Any, targets: list[Target]) -> Any:
     """Return the writer of the results: Spark's own for one sink, batch by batch for several."""
     if len(targets) == 1:
-        return open_stream(targets[0].take(results), targets[0].sink, kafka_jar=setup.kafka_jar)
+        return open_stream(results, targets[0], setup.pipeline)
 
     def write(df: Any, batch: int) -> None:
         kept = df.persist()  # a batch must be computed once and whole: its state is saved while it is
         try:
             for target in targets:
-                write_part(target.take(kept), target.sink, batch, kafka_jar=setup.kafka_jar)
+                write_part(kept, target, setup.pipeline, batch)
         finally:
             kept.unpersist()
 
@@ -278,8 +276,10 @@ def _begin(writer: Any, pipeline: Pipeline) -> Any:
     run = pipeline.run
     trigger = {"availableNow": True} if run.trigger == AVAILABLE_NOW else {"processingTime": _interval(run.trigger)}
     writer = writer.trigger(**trigger).outputMode("append")
-    (sink,) = pipeline.sinks if len(pipeline.sinks) == 1 else (None,)
-    return writer.toTable(sink.table) if sink is not None and sink.format == "table" else writer.start()
+    if len(pipeline.sinks) > 1:
+        return writer.start()
+    (sink,) = pipeline.sinks
+    return CONNECTORS[sink.format].start(writer, sink)
 
 
 def _interval(text: str) -> str:

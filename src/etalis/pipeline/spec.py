@@ -7,27 +7,24 @@ columns) is the task of `check`.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from etalis.errors import InputError, Problem, Source
 from etalis.formats.row import UNITS
 from etalis.language.check.spelling import suggest
+from etalis.pipeline import values as v
+from etalis.pipeline.connectors import CONNECTORS
+from etalis.pipeline.connectors.connector import Connector
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
-from etalis.spark.durations import to_duration
-from etalis.spark.knowledge.refresh import BATCH
-from etalis.spark.stream.lateness import NONE
-from etalis.spark.stream.rejection_limit import read_bound
+from etalis.pipeline.values import ONCE, START, Kind
 from etalis.spark.stream.streaming import REPORTING
 from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
 
-FILES = ("parquet", "orc", "json", "csv", "text")
-ONCE, AVAILABLE_NOW = "once", "available_now"
-START = "start"  # knowledge that is read once
 MODES = ("error", "append", "overwrite")
 
 
@@ -45,12 +42,7 @@ class SourcePart:
     """Where events come from, and which columns play which part."""
 
     format: str
-    path: str | None = None
-    table: str | None = None
-    host: str | None = None
-    port: int | None = None
-    servers: str | None = None
-    topic: str | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)  # those of its connector
     schema: str | None = None
     event: str | None = None
     event_column: str | None = None
@@ -80,10 +72,7 @@ class SinkPart:
     """Where complex events go: of all kinds, or of one."""
 
     format: str
-    path: str | None = None
-    table: str | None = None
-    servers: str | None = None
-    topic: str | None = None
+    keys: Mapping[str, Any] = field(default_factory=dict)  # those of its connector
     event: str | None = None
     envelope: bool = False
     mode: str = "error"
@@ -157,161 +146,45 @@ class Pipeline:
         return Problem(code, message, self.places.find(key), hint)
 
 
-# what values may be
+Section: TypeAlias = tuple[type, bool, Mapping[str, Kind]]  # its class, whether there may be several, its keys
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of value: what it is called, and how it is read; reading raises ValueError where it is none."""
-
-    called: str
-    read: Callable[[Any, Path], Any]
-
-
-def _text(value: Any, _: Path) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    return value
-
-
-def _texts(value: Any, folder: Path) -> tuple[str, ...]:
-    return tuple(_text(item, folder) for item in (value if isinstance(value, list) and value else [value]))
-
-
-def _place(value: Any, folder: Path) -> str:
-    text = _text(value, folder)
-    return text if "://" in text else str(folder / text)
-
-
-def _options(value: Any, _: Path) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(v, str | int | float) for v in value.values()):
-        raise ValueError
-    return {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in value.items()}
-
-
-def _flags(value: Any, _: Path) -> dict[str, Any]:
-    if not isinstance(value, dict) or not all(isinstance(v, str | int | float) for v in value.values()):
-        raise ValueError
-    return {name: {True: "on", False: "off"}[v] if isinstance(v, bool) else v for name, v in value.items()}
+def sections() -> Mapping[str, Section]:
+    """Return what a pipeline file may say; keys that say where rows are come with the connectors."""
+    readable = [connector for connector in CONNECTORS.values() if connector.read is not None]
+    writable = [connector for connector in CONNECTORS.values() if connector.write is not None]
+    source = {
+        "format": v.one_of(*(each.name for each in readable)), **_keys(readable), "schema": v.TEXT, "event": v.TEXT,
+        "event_column": v.TEXT, "time": v.TIMES, "order": v.TEXT, "select": v.TEXTS, "where": v.TEXT,
+        "options": v.OPTIONS,
+    }  # fmt: skip
+    sink = {
+        "format": v.one_of(*(each.name for each in writable)), **_keys(writable), "event": v.TEXT, "envelope": v.YES_NO,
+        "mode": v.one_of(*MODES), "options": v.OPTIONS,
+    }  # fmt: skip
+    run = {
+        "trigger": v.TRIGGER, "checkpoint": v.PLACE, "lateness": v.DURATION, "reporting": v.one_of(*REPORTING),
+        "idle": v.DURATION, "clock": v.YES_NO, "unit": v.one_of(*UNITS), "shards": v.COUNT, "ahead": v.AHEAD,
+        "max_rejected": v.BOUND, "allow_dropped": v.YES_NO,
+    }  # fmt: skip
+    knowledge = {"name": v.TEXT, "path": v.PLACE, "columns": v.COLUMNS, "refreshed": v.REFRESHED}
+    spark = {"master": v.TEXT, "cores": v.COUNT, "memory": v.TEXT, "jars": v.PLACES, "options": v.OPTIONS}
+    return {
+        "program": (ProgramPart, False, {"files": v.PLACES, "policy": v.one_of(*POLICIES), "flags": v.FLAGS}),
+        "source": (SourcePart, True, source),
+        "knowledge": (KnowledgePart, True, knowledge),
+        "sink": (SinkPart, True, sink),
+        "dead_letters": (LatePart, False, {"path": v.PLACE}),
+        "run": (RunPart, False, run),
+        "spark": (SparkPart, False, spark),
+        "metrics": (MetricsPart, False, {"file": v.PLACE, "port": v.PORT}),
+    }
 
 
-def _columns(value: Any, _: Path) -> tuple[str | int, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str | int) and not isinstance(v, bool) for v in value):
-        raise ValueError
-    return tuple(value)
+def _keys(connectors: Iterable[Connector]) -> dict[str, Kind]:
+    return {name: kind for connector in connectors for name, kind in connector.keys.items()}
 
 
-def _times(value: Any, folder: Path) -> tuple[str, ...]:
-    names = _texts(value, folder)
-    if len(names) > 2:
-        raise ValueError
-    return names
-
-
-def _number(least: int, most: int) -> Callable[[Any, Path], int]:
-    def read(value: Any, _: Path) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ValueError
-        return value
-
-    return read
-
-
-def _flag(value: Any, _: Path) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _duration(value: Any, _: Path) -> Any:
-    try:
-        to_duration("it", value)
-    except InputError:
-        raise ValueError from None
-    return value
-
-
-def _ahead(value: Any, folder: Path) -> Any:
-    return value if value == NONE else _duration(value, folder)
-
-
-def _bound(value: Any, _: Path) -> int | float:
-    try:
-        read_bound(value)
-    except InputError:
-        raise ValueError from None
-    assert isinstance(value, int | float)
-    return value
-
-
-def _trigger(value: Any, folder: Path) -> str:
-    text = _text(value, folder)
-    if text not in (ONCE, AVAILABLE_NOW):
-        _duration(text, folder)
-    return text
-
-
-def _refreshed(value: Any, folder: Path) -> str:
-    text = _text(value, folder)
-    if text not in (START, BATCH):
-        _duration(text, folder)
-    return text
-
-
-def _one_of(*names: str) -> Kind:
-    def read(value: Any, _: Path) -> str:
-        if value not in names:
-            raise ValueError
-        return str(value)
-
-    return Kind(f"one of {', '.join(names)}", read)
-
-
-TEXT = Kind("a text", _text)
-TEXTS = Kind("a text or a list of texts", _texts)
-PLACE = Kind("a path or an address", _place)
-PLACES = Kind(
-    "a path or a list of paths", lambda value, folder: tuple(_place(v, folder) for v in _texts(value, folder))
-)
-OPTIONS = Kind("a table of texts, numbers, true or false", _options)
-FLAGS = Kind("a table of flags", _flags)
-COUNT = Kind("a whole number above 0", _number(1, 1 << 31))
-PORT = Kind("the number of a port", _number(0, 65_535))
-YES_NO = Kind("true or false", _flag)
-DURATION = Kind('seconds, or a text such as "10 min"', _duration)
-
-# section: (its class, whether there may be several, key: kind of value)
-_SOURCE = {
-    "format": _one_of(*FILES, "rate", "socket", "table", "kafka"), "path": PLACE, "table": TEXT, "host": TEXT,
-    "port": PORT, "servers": TEXT, "topic": TEXT, "schema": TEXT, "event": TEXT, "event_column": TEXT,
-    "time": Kind("a column, or two in a list: start and end", _times), "order": TEXT, "select": TEXTS, "where": TEXT,
-    "options": OPTIONS,
-}  # fmt: skip
-_SINK = {
-    "format": _one_of(*FILES[:-1], "console", "table", "kafka"), "path": PLACE, "table": TEXT, "servers": TEXT,
-    "topic": TEXT, "event": TEXT, "envelope": YES_NO, "mode": _one_of(*MODES), "options": OPTIONS,
-}  # fmt: skip
-_KNOWLEDGE = {
-    "name": TEXT, "path": PLACE, "columns": Kind("a list of columns", _columns),
-    "refreshed": Kind('"start", "batch", or a text such as "30 seconds"', _refreshed),
-}  # fmt: skip
-_RUN = {
-    "trigger": Kind('"once", "available_now", or a text such as "10 seconds"', _trigger), "checkpoint": PLACE,
-    "lateness": DURATION, "reporting": _one_of(*REPORTING), "idle": DURATION, "clock": YES_NO,
-    "unit": _one_of(*UNITS), "shards": COUNT,
-    "ahead": Kind('seconds, a text such as "10 min", or "none"', _ahead),
-    "max_rejected": Kind("a number of rows, or a share of all such as 0.01", _bound), "allow_dropped": YES_NO,
-}  # fmt: skip
-SECTIONS: Mapping[str, tuple[type, bool, Mapping[str, Kind]]] = {
-    "program": (ProgramPart, False, {"files": PLACES, "policy": _one_of(*POLICIES), "flags": FLAGS}),
-    "source": (SourcePart, True, _SOURCE),
-    "knowledge": (KnowledgePart, True, _KNOWLEDGE),
-    "sink": (SinkPart, True, _SINK),
-    "dead_letters": (LatePart, False, {"path": PLACE}),
-    "run": (RunPart, False, _RUN),
-    "spark": (SparkPart, False, {"master": TEXT, "cores": COUNT, "memory": TEXT, "jars": PLACES, "options": OPTIONS}),
-    "metrics": (MetricsPart, False, {"file": PLACE, "port": PORT}),
-}
 _NEEDED = {"program": "[program]", "source": "[[source]]", "sink": "[[sink]]"}
 
 
@@ -334,8 +207,9 @@ def read_draft(path: str | Path) -> tuple[Pipeline | None, list[Problem]]:
     except tomllib.TOMLDecodeError as error:
         raise refuse("E701", f"{where}: not TOML: {error}", "see docs/pipeline.md for an example") from None
     reader = _Reader(places, where.parent)
-    parts = {name: reader.section(name, given.get(name)) for name in SECTIONS}
-    reader.names("", given, SECTIONS)
+    known = sections()
+    parts = {name: reader.section(name, section, given.get(name)) for name, section in known.items()}
+    reader.names("", given, known)
     for name, written in _NEEDED.items():
         if name not in given:
             reader.note("E703", f"{where}: there is no {written}", ())
@@ -366,9 +240,9 @@ class _Reader:
     def note(self, code: str, message: str, key: Key, hint: str | None = None) -> None:
         self.problems.append(Problem(code, message, self.places.find(key), hint))
 
-    def section(self, name: str, given: Any) -> Any:
+    def section(self, name: str, section: Section, given: Any) -> Any:
         """Return a section as its class, or all of its name; None where it is wrong."""
-        made, several, keys = SECTIONS[name]
+        made, several, keys = section
         if not several:
             return self._part(made, keys, {} if given is None else given, (name,), given is not None)
         if given is not None and not isinstance(given, list):
@@ -387,7 +261,10 @@ class _Reader:
             for name in missing:
                 self.note("E703", f"[{path[0]}] needs {name}", path, f"{name} is {keys[name].called}")
         wrong = any(_is_needed(f) and f.name not in values for f in fields(made))
-        return None if wrong else made(**values)
+        if wrong:
+            return None
+        own = {f.name: values.pop(f.name) for f in fields(made) if f.name in values}
+        return made(**own, keys=values) if values else made(**own)
 
     def names(self, section: str, given: Mapping[str, Any], known: Mapping[str, Any], path: Key = ()) -> None:
         """Note the keys that are not known."""

@@ -65,6 +65,17 @@ def has_order(column_type: str) -> bool:
     return base_of(column_type) in (*MOMENTS, *NUMBERS, *STRINGS)
 
 
+def is_known(column_type: str) -> bool:
+    """Tell whether a type, and all types in it, are those that columns of Spark have.
+
+    >>> is_known("map<string,array<int>>"), is_known("array<time64[us]>")
+    (True, False)
+    """
+    base = base_of(column_type)
+    inner = [part for _, part in parts_of(column_type)] if base in NESTED else []
+    return base in (*_SCALARS, *MOMENTS, *NESTED, "binary") and all(map(is_known, inner))
+
+
 def own_type(column_type: str) -> str | None:
     """Return the type in which a column comes back that no type of the language is made for: its own.
 

@@ -11,7 +11,7 @@ import etalis
 from etalis.formats.roles import find_roles, signatures_read
 from etalis.formats.row import reading_of
 from etalis.formats.table import open_table
-from etalis.pipeline.source_columns import AT, EVENT, ORDER, Arranger
+from etalis.pipeline.arrangement import AT, EVENT, ORDER, Arranger
 from etalis.pipeline.spec import read_pipeline
 from etalis.tables.declare import declarations_of
 from etalis.tables.schema import Given, Options, read_frames

@@ -78,7 +78,7 @@ def test_nothing_is_wrong(folder: Path, text: str) -> None:
     checked = check_pipeline(write(folder, text))
     assert etalis.Program(checked.program).engine().query("near(basel, X)") == [{"X": "weil"}]
     assert (checked.warnings, checked.open_questions) == ((), ())
-    assert read_pipeline(folder / "p.toml").sinks[0].path == str(folder / "out")
+    assert read_pipeline(folder / "p.toml").sinks[0].keys["path"] == str(folder / "out")
 
 
 @pytest.mark.parametrize("when", ["batch", "30 seconds"])
@@ -221,7 +221,7 @@ def test_what_does_not_go_together(folder: Path, text: str, problem: str) -> Non
 
 
 def test_kafka_needs_a_client(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etalis.pipeline.check.find_spec", lambda name: None)
+    monkeypatch.setattr("etalis.pipeline.connectors.kafka.find_spec", lambda name: None)
     text = GOOD.replace('format = "csv"\npath = "in"', 'format = "kafka"\nservers = "h:1"\ntopic = "t"')
     (problem,) = found(folder, text)
     assert problem.startswith("5 E707: Kafka needs a client, and none is installed (pip install 'etalis[kafka]', or")

@@ -10,8 +10,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from etalis.pipeline.source_columns import SchemaError, known_columns, read_ddl
+from etalis.pipeline.connectors import CONNECTORS
+from etalis.pipeline.ddl import SchemaError, read_ddl
 from etalis.pipeline.spec import SourcePart
+
+
+def known_columns(source: SourcePart) -> dict[str, str] | None:
+    return CONNECTORS[source.format].columns(source)
+
+
+def files(kind: str, path: Path, **options: str) -> SourcePart:
+    return SourcePart(kind, {"path": str(path)}, options=options)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +76,10 @@ def test_files(tmp_path: Path) -> None:
         "u": "timestamp_ntz",
         "l": "array<double>",
     }
-    assert known_columns(SourcePart("parquet", str(tmp_path / "day=*"))) == types
-    csv = SourcePart("csv", str(tmp_path / "*.csv"), options={"sep": ";"})
-    assert known_columns(csv) == {"a": "void", "b c": "void"}
-    assert known_columns(SourcePart("json", str(tmp_path / "*.json"))) is None
-    assert known_columns(SourcePart("parquet", str(tmp_path / "*.csv"))) is None
+    assert known_columns(files("parquet", tmp_path / "day=*")) == types
+    assert known_columns(files("csv", tmp_path / "*.csv", sep=";")) == {"a": "void", "b c": "void"}
+    assert known_columns(files("json", tmp_path / "*.json")) is None
+    assert known_columns(files("parquet", tmp_path / "*.csv")) is None
     assert known_columns(SourcePart("rate")) == {"timestamp": "timestamp", "value": "bigint"}
     assert list(known_columns(SourcePart("kafka", schema="a int")) or ()) == [
         "a", "_key", "_partition", "_offset", "_timestamp"
