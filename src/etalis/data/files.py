@@ -33,6 +33,7 @@ FORMATS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 _COMPRESSIONS: Mapping[str, str] = MappingProxyType({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma", ".zst": "zstd"})
 _PATTERN = frozenset("*?[")
+_PIECE = 1 << 16  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,19 @@ class File:
             return arrow.BufferReader(self.open().read())
         return arrow.memory_map(self.path) if self.system is None else self.system.open_input_file(self.path)
 
+    def batches(self, rows: int) -> tuple[Any, Iterator[Any]]:
+        """Return the schema of a Parquet or Arrow file, and its rows, so many at a time."""
+        invalid: type[Exception] = import_module("pyarrow").ArrowInvalid
+        try:
+            if self.format == "parquet":  # piece by piece: held whole beside its rows it would cost memory for nothing
+                open_parquet = import_module("pyarrow.parquet").ParquetFile
+                found = open_parquet(self.seekable(), pre_buffer=False, buffer_size=_PIECE)
+                return found.schema_arrow, _readable(self, invalid, found.iter_batches(rows))
+            table = import_module("pyarrow.feather").read_table(self.seekable(), memory_map=False)
+            return table.schema, iter(table.to_batches(rows))
+        except invalid as error:
+            raise _not_arrow(self, error) from None
+
     def text(self, encoding: str | None = None) -> str:
         """Return its text as a whole."""
         with self.open() as raw:
@@ -74,6 +88,18 @@ class File:
         raw: Any = self.open()
         chosen = encoding or find_encoding(raw.peek(4) if hasattr(raw, "peek") else b"")
         return io.TextIOWrapper(raw, encoding=chosen, errors=errors if "utf-8" in chosen else "strict", newline="")
+
+
+def _readable(file: File, invalid: type[Exception], batches: Iterator[Any]) -> Iterator[Any]:
+    try:
+        yield from batches
+    except invalid as error:
+        raise _not_arrow(file, error) from None
+
+
+def _not_arrow(file: File, error: Exception) -> InputError:
+    kind = "a Parquet" if file.format == "parquet" else "an Arrow"
+    return InputError(Problem("E402", f"{file.address}: not {kind} file: {error}", hint="see its ending, or --format"))
 
 
 def find_files(address: str | Path, chosen: str | None = None) -> list[File]:

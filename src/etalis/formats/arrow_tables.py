@@ -11,11 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.feather
-import pyarrow.parquet
 
 from etalis.data.files import File
-from etalis.errors import EtalisError, EventError, InputError, Problem
+from etalis.errors import EtalisError, EventError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
 from etalis.formats.terms import read_cell_term
@@ -31,22 +29,8 @@ BATCH = 10_000
 
 def read_table_file(file: File, reading: Reading) -> Iterator[Row | Bad]:
     """Yield the rows of a Parquet or Arrow (Feather, IPC) file, a batch at a time."""
-    is_parquet = file.format == "parquet"
-    try:
-        with file.seekable() as opened:
-            if is_parquet:
-                with pyarrow.parquet.ParquetFile(opened) as parquet:
-                    yield from _rows(parquet.schema_arrow.names, parquet.iter_batches(BATCH), file.address, reading)
-                return
-            yield from read_table(pyarrow.feather.read_table(opened, memory_map=False), file.address, reading)
-    except pa.ArrowInvalid as error:
-        kind = "a Parquet" if is_parquet else "an Arrow"
-        raise InputError(Problem("E402", f"{file.address}: not {kind} file: {error}", hint="see --format")) from None
-
-
-def read_table(table: pa.Table, source: str, reading: Reading) -> Iterator[Row | Bad]:
-    """Yield the rows of a table in memory."""
-    yield from _rows(table.schema.names, table.to_batches(BATCH), source, reading)
+    schema, batches = file.batches(BATCH)
+    yield from _rows(schema.names, batches, file.address, reading)
 
 
 def _rows(names: Sequence[str], batches: Iterable[Any], source: str, reading: Reading) -> Iterator[Row | Bad]:

@@ -18,12 +18,12 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.data.files import File, find_files
+from etalis.data.held_tables import cursor_rows, frame_cells, is_cursor, run_query
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.logic.knowledge.cell_values import parse_cell, to_term
 from etalis.logic.terms.unify import Term
 
 BATCH = 50_000
-_PIECE = 1 << 16
 Columns = Sequence[str | int] | None
 Block = tuple[Sequence[Sequence[Any]], Sequence[int]]  # columns, and the line of each row
 _PLAIN = frozenset((int, str))
@@ -134,16 +134,16 @@ def _terms(table: _Table, cells: Sequence[Any], lines: Sequence[int], column: in
 
 def _open(source: Any, columns: Columns) -> _Table:
     """Find out what a source is."""
-    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
-        return _cursor(execute(*source), "the query")
-    if hasattr(source, "description") and hasattr(source, "fetchmany"):
-        return _cursor(source, "the query")
+    source = run_query(source)
+    if is_cursor(source):
+        return _cursor(source)
     if hasattr(source, "to_batches") or (hasattr(source, "to_pylist") and hasattr(source, "schema")):
-        return _arrow(source, "the table")
+        batches = source.to_batches(BATCH) if hasattr(source, "to_batches") else [source]
+        return _arrow(source.schema, batches, "the table")
     if hasattr(source, "itertuples") and hasattr(source, "columns"):
         return _frame(source)
     if hasattr(source, "__arrow_c_stream__"):
-        return _arrow(import_module("pyarrow").table(source), "the table")
+        return _open(import_module("pyarrow").table(source), columns)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes):
         return _records(source, columns, "the rows", "row")
     hint = "give a file, a table of Arrow or pandas, (connection, query), a cursor, or rows"
@@ -223,41 +223,22 @@ class _Numbered:
     line: int
 
 
-def _parquet(file: File, _columns: Columns) -> _Table:
-    parquet = import_module("pyarrow.parquet")
-    # Read piece by piece: a file held whole beside its rows would cost memory for nothing.
-    return _arrow_file(file, "a Parquet file", lambda x: parquet.ParquetFile(x, pre_buffer=False, buffer_size=_PIECE))
-
-
-def _feather(file: File, _columns: Columns) -> _Table:
-    feather = import_module("pyarrow.feather")
-    return _arrow_file(file, "an Arrow file", feather.read_table)
-
-
-def _arrow_file(file: File, kind: str, read: Callable[[Any], Any]) -> _Table:
-    invalid: type[Exception] = import_module("pyarrow").ArrowInvalid
-    try:
-        return _arrow(read(file.seekable()), file.address)
-    except invalid as error:
-        raise InputError(Problem("E402", f"{file.address}: not {kind}: {error}", hint="see its ending")) from None
+def _arrow_file(file: File, _columns: Columns) -> _Table:
+    return _arrow(*file.batches(BATCH), file.address)
 
 
 _FILES: Mapping[str, Callable[[File, Columns], _Table]] = MappingProxyType(
-    {"csv": _csv, "tsv": _tsv, "jsonl": _json_lines, "parquet": _parquet, "arrow": _feather}
+    {"csv": _csv, "tsv": _tsv, "jsonl": _json_lines, "parquet": _arrow_file, "arrow": _arrow_file}
 )
 
 
 # tables in memory
 
 
-def _arrow(table: Any, source: str) -> _Table:
-    """A table, record batch or Parquet file of PyArrow."""
+def _arrow(schema: Any, batches: Iterable[Any], source: str) -> _Table:
+    """Batches of Arrow."""
     from etalis.logic.knowledge.arrow_columns import type_of  # Arrow is loaded where it is needed
 
-    if hasattr(table, "iter_batches"):
-        schema, batches = table.schema_arrow, table.iter_batches(BATCH)
-    else:
-        schema, batches = table.schema, table.to_batches(BATCH) if hasattr(table, "to_batches") else [table]
     cells = _numbered([_cells(c, source) for c in batch.columns] for batch in batches)
     return _Table(source, "row", schema.names, cells, [type_of(field.type) for field in schema])
 
@@ -279,29 +260,14 @@ _KINDS: Mapping[str, str] = {"b": "bool", "i": "int", "u": "int", "f": "float", 
 
 
 def _frame(frame: Any) -> _Table:
-    """A data frame of pandas, where NaN is a missing value."""
-    columns = [frame.iloc[:, i] for i in range(len(frame.columns))]
-    cells = [c.astype(object).where(c.notna(), None).tolist() for c in columns]
-    types = [_KINDS.get(c.dtype.kind) for c in columns]
-    return _Table("the data frame", "row", [str(name) for name in frame.columns], _numbered([cells]), types)
+    types = [_KINDS.get(frame.iloc[:, i].dtype.kind) for i in range(len(frame.columns))]
+    names, cells = frame_cells(frame)
+    return _Table("the data frame", "row", names, _numbered([cells]), types)
 
 
-def execute(connection: Any, query: str) -> Any:
-    """Run a query, and return the cursor that has its rows."""
-    cursor = connection.cursor()
-    try:
-        executed = cursor.execute(query)
-    except Exception as error:  # noqa: BLE001 - every driver has errors of its own
-        raise InputError(Problem("E402", f"the query failed: {error}", hint=query)) from None
-    return executed if hasattr(executed, "fetchmany") else cursor
-
-
-def _cursor(cursor: Any, source: str) -> _Table:
-    if cursor.description is None:
-        raise InputError(Problem("E402", f"{source} gives no rows", hint="write a SELECT"))
-    blocks = iter(lambda: list(cursor.fetchmany(BATCH)), [])
-    columns = (list(zip(*block, strict=True)) for block in blocks)
-    return _Table(source, "row", [item[0] for item in cursor.description], _numbered(columns))
+def _cursor(cursor: Any) -> _Table:
+    names, blocks = cursor_rows(cursor, BATCH)
+    return _Table("the query", "row", names, _numbered(list(zip(*block, strict=True)) for block in blocks))
 
 
 def _numbered(blocks: Iterable[Sequence[Sequence[Any]]]) -> Iterator[Block]:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import pyarrow as pa
 
 from etalis.data.files import File, find_files, reading_file
+from etalis.data.held_tables import cursor_rows, frame_cells, is_cursor, run_query
 from etalis.errors import InputError, Problem
 from etalis.formats import STANDARD_INPUT, read
 from etalis.formats.comma_separated import open_csv
@@ -26,7 +27,6 @@ from etalis.formats.json_lines import read_records
 from etalis.formats.roles import find_times, signatures_of
 from etalis.formats.row import Bad, Reading, reading_of
 from etalis.logic.knowledge.arrow_columns import schema_without_views, table_without_views
-from etalis.logic.knowledge.loaders import execute
 from etalis.tables.read.blocks import Block, blocks_of
 from etalis.tables.read.csv_blocks import csv_blocks
 from etalis.tables.read.rows import RowSource, RowTable, open_rows
@@ -99,10 +99,10 @@ def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
         parts = (part for came in reader for part in table_without_views(pa.Table.from_batches([came])).to_batches())
         schema = schema_without_views(reader.schema)
         return Source(schema, lambda columns, _: _filled((part.select(columns) for part in parts), batch))
-    if isinstance(source, tuple) and len(source) == 2 and hasattr(source[0], "cursor") and isinstance(source[1], str):
-        source = execute(*source)
-    if hasattr(source, "description") and hasattr(source, "fetchmany"):
-        return _open_records(_fetched(source))
+    source = run_query(source)
+    if is_cursor(source):
+        names, blocks = cursor_rows(source, _FETCHED)
+        return _open_records(dict(zip(names, row, strict=True)) for block in blocks for row in block)
     if isinstance(source, Iterable) and not isinstance(source, Mapping | bytes) and not hasattr(source, "mapInArrow"):
         return _open_records(source)
     hint = (
@@ -139,7 +139,8 @@ def _open_frame(source: Any, batch: int) -> Source | Blocks:
         table = source if isinstance(source, pa.Table) else pa.table(source)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         if hasattr(source, "itertuples"):
-            return _open_records(_records_of(source))
+            names, cells = frame_cells(source)
+            return _open_records([dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)])
         raise _refused("the table", error) from None
 
     return _in_memory(table_without_views(table), batch)
@@ -152,25 +153,8 @@ def _in_memory(table: pa.Table, batch: int) -> Source:
     return Source(table.schema, scan, in_memory=table)
 
 
-def _records_of(frame: Any) -> Sequence[dict[str, Any]]:
-    """Return the rows of a data frame of pandas, where NaN is a missing value."""
-    columns = [frame.iloc[:, i] for i in range(len(frame.columns))]
-    cells = [column.astype(object).where(column.notna(), None).tolist() for column in columns]
-    names = [str(name) for name in frame.columns]
-    return [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
-
-
 def _open_records(rows: Iterable[Any]) -> Blocks:
     return lambda reading, bad: blocks_of(read_records(rows, "the rows", reading), bad)
-
-
-def _fetched(cursor: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of an executed cursor."""
-    if cursor.description is None:
-        raise InputError(Problem("E402", "the query gives no rows", hint="write a SELECT"))
-    names = [item[0] for item in cursor.description]
-    while block := cursor.fetchmany(_FETCHED):
-        yield from (dict(zip(names, row, strict=True)) for row in block)
 
 
 def _open_address(address: str, batch: int, threads: bool) -> Source | Blocks:
