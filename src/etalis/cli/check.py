@@ -21,27 +21,22 @@ from etalis.cli.common import (
     write_text,
 )
 from etalis.cli.exit_codes import ExitCode
-from etalis.cli.knowledge import NOTHING, Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.errors import Problem, ProgramError
 
 
+@with_knowledge
 def check(
     programs: Annotated[list[Path], typer.Argument(help="Files of event rules.", exists=True, dir_okay=False)],
     *,
     output: Annotated[Output, typer.Option(help="text, or json: one object per problem.")] = Output.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
     encoding: Encoding = None,
-    facts: Facts = None,
-    rdf: Rdf = None,
-    prefix: Prefix = None,
-    relation: Relation = None,
-    entailment: Entailment = None,
-    transitive: Transitive = None,
+    knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Report every problem of a program: code, place, hint."""
     with reporting():
-        given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        problems = [(path, problem) for path in programs for problem in find_problems(path, given, encoding)]
+        problems = [(path, problem) for path in programs for problem in find_problems(path, knowledge, encoding)]
         for _, problem in problems:
             print(json.dumps(describe(problem), ensure_ascii=False) if output is Output.JSON else problem)
         wrong = sum(problem.is_error for _, problem in problems)
@@ -74,10 +69,11 @@ def explain(
             print(compiled.explain(policy=policy))
 
 
-def find_problems(path: Path, given: Given, encoding: str | None = None) -> tuple[Problem, ...]:
+def find_problems(path: Path, knowledge: KnowledgeOptions, encoding: str | None = None) -> tuple[Problem, ...]:
     """Return the errors and warnings of a program that is given some knowledge."""
     try:
-        return given.add_to(etalis.compile(read_program(path, encoding), name=str(path), imports=path.parent)).problems
+        program = etalis.compile(read_program(path, encoding), name=str(path), imports=path.parent)
+        return knowledge.add_to(program).problems
     except ProgramError as error:
         return error.problems
 

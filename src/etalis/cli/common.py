@@ -18,7 +18,7 @@ import typer
 
 import etalis
 from etalis.cli.exit_codes import ExitCode, discard_output
-from etalis.cli.knowledge import Given
+from etalis.cli.knowledge import KnowledgeOptions
 from etalis.data.encodings import decode
 from etalis.errors import EtalisError, InputError, LimitError, Problem, ProgramError, ProgramWarning
 from etalis.formats import FORMATS, Bad, Item, Pause, Row
@@ -102,11 +102,13 @@ def end_with(codes: Mapping[ExitCode, bool]) -> None:
             raise typer.Exit(code)
 
 
-def load(path: Path, given: Given, *, encoding: str | None = None, skip_broken: bool = False) -> etalis.Program:
-    """Compile a program and add what it is given to know; its warnings go to standard error."""
+def load(
+    path: Path, knowledge: KnowledgeOptions, *, encoding: str | None = None, skip_broken: bool = False
+) -> etalis.Program:
+    """Compile a program and add its knowledge; its warnings go to standard error."""
     text = read_program(path, encoding)
-    imports = path.parent
-    compiled = given.add_to(etalis.compile(text, name=str(path), imports=imports, skip_broken=skip_broken))
+    program = etalis.compile(text, name=str(path), imports=path.parent, skip_broken=skip_broken)
+    compiled = knowledge.add_to(program)
     for problem in compiled.problems:
         print(problem, file=sys.stderr)
     return compiled

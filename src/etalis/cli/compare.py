@@ -26,7 +26,7 @@ from etalis.cli.common import (
 from etalis.cli.dead_letters import Letters
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import show_failures
-from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.formats import feed, in_order, read
 from etalis.formats.row import reading_of
 from etalis.formats.seen import Seen
@@ -38,6 +38,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_text
 
 
+@with_knowledge
 def compare(
     old: ProgramFile,
     new: ProgramFile,
@@ -51,21 +52,15 @@ def compare(
     sort: Sort = False,
     times: Times = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line.")] = False,
-    facts: Facts = None,
-    rdf: Rdf = None,
-    prefix: Prefix = None,
-    relation: Relation = None,
-    entailment: Entailment = None,
-    transitive: Transitive = None,
+    knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Show which matches a changed program gains and loses."""
     with reporting():
-        given = Given(facts, rdf, prefix, relation, entailment, transitive)
         form = TimeForm(Seen(), times)
         failures = Failures(None)
 
         def matches(path: Path, letters: Letters) -> Iterator[Event]:
-            program = load(path, given)
+            program = load(path, knowledge)
             engine = program.engine(
                 policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=failures.add
             )

@@ -29,7 +29,7 @@ from etalis.cli.common import (
 from etalis.cli.dead_letters import Letters
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Strict, show_failures, show_findings
-from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.engine import Engine
 from etalis.errors import InputError, Problem
 from etalis.logic.terms.term import format_value, to_value
@@ -47,6 +47,7 @@ State = Annotated[Path | None, typer.Option(help="Go on from the snapshot in thi
 Late = Annotated[Path | None, typer.Option(help="Store events that came too late in this file, as JSON lines.")]
 
 
+@with_knowledge
 def detect(
     program: ProgramFile,
     events: Source,
@@ -64,17 +65,11 @@ def detect(
     skip_broken: SkipBroken = False,
     strict: Strict = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say which rules run over columns, and stop.")] = False,
-    facts: Facts = None,
-    rdf: Rdf = None,
-    prefix: Prefix = None,
-    relation: Relation = None,
-    entailment: Entailment = None,
-    transitive: Transitive = None,
+    knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Find the complex events in a table, over columns; show them as JSON lines, or store them as a table."""
     with reporting():
-        given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)
+        compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
         columns: dict[str, Any] = {"time": time if time is None or end is None else (time, end)}
         columns |= {"event": event, "unit": unit, "encoding": encoding}
         if explain:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -38,26 +40,26 @@ def _one(value: str | None) -> str | None:
     return value
 
 
-Facts = Annotated[Texts, _several("Facts from a table; NAME(COLUMN,...) chooses columns.", "NAME=FILE", _TABLE)]
-Rdf = Annotated[list[Path] | None, typer.Option(help="Facts rdf(S, P, O) from RDF; several files are one graph.")]
-Prefix = Annotated[Texts, _several("A prefix of RDF; then those of the files do not count.", "NAME=IRI", _PAIR)]
-Relation = Annotated[
-    Texts, _several("A property or class of RDF that is a relation too; all of them.", "NAME=IRI|all", _PAIR_OR_ALL)
-]
-Entailment = Annotated[str | None, typer.Option(help="Add what RDF entails.", metavar="rdfs", callback=_one)]
-Transitive = Annotated[Texts, typer.Option(help="Add the transitive closure of this property of RDF.", metavar="IRI")]
-
-
 @dataclass(frozen=True, slots=True)
-class Given:
+class KnowledgeOptions:
     """The knowledge that a command line names."""
 
-    facts: Texts = None
-    rdf: list[Path] | None = None
-    prefix: Texts = None
-    relation: Texts = None
-    entailment: str | None = None
-    transitive: Texts = None
+    facts: Annotated[Texts, _several("Facts from a table; NAME(COLUMN,...) chooses columns.", "NAME=FILE", _TABLE)] = (
+        None
+    )
+    rdf: Annotated[
+        list[Path] | None, typer.Option(help="Facts rdf(S, P, O) from RDF; several files are one graph.")
+    ] = None
+    prefix: Annotated[Texts, _several("A prefix of RDF; then those of the files do not count.", "NAME=IRI", _PAIR)] = (
+        None
+    )
+    relation: Annotated[
+        Texts, _several("A property or class of RDF that is a relation too; all of them.", "NAME=IRI|all", _PAIR_OR_ALL)
+    ] = None
+    entailment: Annotated[str | None, typer.Option(help="Add what RDF entails.", metavar="rdfs", callback=_one)] = None
+    transitive: Annotated[
+        Texts, typer.Option(help="Add the transitive closure of this property of RDF.", metavar="IRI")
+    ] = None
 
     def add_to(self, program: Program) -> Program:
         """Load all of it into a program."""
@@ -86,7 +88,22 @@ class Given:
         return options
 
 
-NOTHING = Given()
+NOTHING = KnowledgeOptions()
+
+
+def with_knowledge(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of knowledge behind its own; it takes them together, as `knowledge`."""
+    hints = get_type_hints(KnowledgeOptions, include_extras=True)
+    own = signature(command, eval_str=True)
+    mine = [option for option in own.parameters.values() if option.name != "knowledge"]
+    more = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=kind) for name, kind in hints.items()]
+
+    @wraps(command)
+    def call(**options: Any) -> None:
+        command(knowledge=KnowledgeOptions(**{name: options.pop(name) for name in hints}), **options)
+
+    call.__signature__ = own.replace(parameters=[*mine, *more])  # type: ignore[attr-defined]
+    return call
 
 
 def _parts(shape: re.Pattern[str], text: str) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ from etalis.cli.detect import State, open_engine, put
 from etalis.cli.event_source import NO_BOUND, Stopping, Stream, stopping, wall_clock
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Failing, Strict, show_failures, show_findings
-from etalis.cli.knowledge import Entailment, Facts, Given, Prefix, Rdf, Relation, Transitive
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.cli.output import Tally, show, show_progress, show_timeline
 from etalis.engine import Engine
 from etalis.errors import EtalisError
@@ -86,6 +86,7 @@ Follow = Annotated[bool, typer.Option("--follow", help="Go on reading the file a
 Close = Annotated[bool, typer.Option("--close", help="With --state: the stream ends with the input.")]
 
 
+@with_knowledge
 def run(
     program: ProgramFile,
     events: Annotated[str, typer.Argument(help="File of events; - is standard input.")] = STANDARD_INPUT,
@@ -110,17 +111,11 @@ def run(
     skip_broken: SkipBroken = False,
     strict: Strict = False,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
-    facts: Facts = None,
-    rdf: Rdf = None,
-    prefix: Prefix = None,
-    relation: Relation = None,
-    entailment: Entailment = None,
-    transitive: Transitive = None,
+    knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Run a program on a stream and show the complex events in it."""
     with reporting(), stopping() as asked:
-        given = Given(facts, rdf, prefix, relation, entailment, transitive)
-        compiled = load(program, given, encoding=encoding, skip_broken=skip_broken)
+        compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
         found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding)
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
         stream = Stream(
