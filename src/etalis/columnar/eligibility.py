@@ -13,6 +13,7 @@ from typing import TypeAlias
 from etalis.columnar.data.columns import FLAT
 from etalis.columnar.operators.aggregate import needed_columns
 from etalis.columnar.operators.base import find_doubles
+from etalis.columnar.operators.totals import KERNELS
 from etalis.columnar.repetition.counted import find_obstacles, is_followed
 from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
 from etalis.language.check.goals import calls
@@ -339,12 +340,15 @@ def _loose_key(node: p.Join) -> Iterator[str]:
 
 
 def _fold(node: p.Fold) -> Iterator[str]:
+    row = FOLDS[node.kind]
+    if row.kernel not in KERNELS:
+        yield f"the aggregate {row.name} has no kernel"
     if node.within is not None and node.within >= LONGEST:
         yield "a window is too long for columns"
     if node.opener is None:
         return
     bound = set(node.opener.exports)
-    if FOLDS[node.kind].at_opener and node.at_opener <= bound and not set(needed_columns(node)) <= bound:
+    if row.at_opener and node.at_opener <= bound and not set(needed_columns(node)) <= bound:
         yield "a variable of an aggregate's elements has no value at the opener"
 
 

@@ -18,7 +18,8 @@ from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.bindings import sure
-from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Bound, Type, both, either
+from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Bound, Type, both, either, type_of_value
+from etalis.temporal.aggregate import FOLDS
 
 Kind: TypeAlias = tuple[str, int]
 Types: TypeAlias = Mapping[Kind, tuple[str, ...]]
@@ -225,22 +226,9 @@ def _fold(node: p.Fold, inside: _Known, opener: _Known) -> _Known:
 
 def _fold_type(node: p.Fold, inside: _Known) -> Type:
     """Return the type of an aggregate's value; the sum at an opener is the integer 0, whatever is summed later."""
-    value = TERM if node.value is None else _type_of(node.value, inside)
-    match node.kind:
-        case "count" | "distinct":
-            return "int"
-        case "avg":
-            return "float"
-        case "sum" if value == "int" or (value == "float" and not _starts_with_zero(node)):
-            return value
-        case "sum" if value in ("time", NUMBER):
-            return NUMBER
-        case "min" | "max" | "first" | "last":
-            return value
-        case _:
-            return TERM
-
-
-def _starts_with_zero(node: p.Fold) -> bool:
-    """Tell whether a sum has a value at its opener: the integer 0."""
-    return node.opener is not None and node.at_opener <= set(node.opener.exports)
+    row = FOLDS[node.kind]
+    found = row.type(TERM if node.value is None else _type_of(node.value, inside))
+    if node.opener is None or not row.at_opener or not node.at_opener <= set(node.opener.exports):
+        return found
+    first = type_of_value(row.first)
+    return NUMBER if found == NUMBER and first in ("int", "float") else either(found, first)

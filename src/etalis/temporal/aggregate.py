@@ -1,8 +1,8 @@
-"""Aggregates as data (definition 14.3): rows of (zero, step, result).
+"""Aggregates as data (definition 14.3): one row says all that a back end knows of an aggregate.
 
 `zero` is the accumulator before the first element, `step` folds one value in, `result` reads the value off, NaN where
-there is none: of infinities of both signs, or of a number beyond all floats. `at_opener` tells whether the opener
-itself has a value.
+there is none: of infinities of both signs, or of a number beyond all floats. `type` is the type of the result, from
+that of the values. A back end that has no `kernel` of that name refuses the aggregate; the rule runs event at a time.
 """
 
 from __future__ import annotations
@@ -18,15 +18,27 @@ from etalis.logic.terms.term import Value, order_key, real
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """One row of the table; accumulators are immutable values."""
+    """One row of the table; accumulators are immutable values.
+
+    `at_opener`: an opener has a value before any element. `numeric`: values must be numbers. `has_value`: it is taken
+    of a value. `counts`: the result is a number of elements, at most all of them.
+    """
 
     name: str
     zero: Any
     step: Callable[[Any, Value], Any]
     result: Callable[[Any], Value]
+    type: Callable[[str | None], str | None]
+    kernel: str | None
     at_opener: bool = False
     numeric: bool = False
     has_value: bool = True
+    counts: bool = False
+
+    @property
+    def first(self) -> Value:
+        """The value before the first element."""
+        return self.result(self.zero)
 
 
 def number(value: Value) -> Value:
@@ -75,23 +87,37 @@ def _larger(best: Value | None, value: Value) -> Value:
     return value if best is None or order_key(value) > order_key(best) else best
 
 
-def _same(state: Any) -> Value:
-    return state
+def _same(x: Any) -> Any:
+    return x
 
 
+def _always(type_: str) -> Callable[[str | None], str]:
+    return lambda _: type_
+
+
+def _type_of_sum(type_: str | None) -> str:
+    return {"int": "int", "float": "float", "time": "number", "number": "number"}.get(type_ or "", "term")
+
+
+_COUNT = Fold(
+    "count", 0, lambda n, _: n + 1, _same, _always("int"), "count", at_opener=True, has_value=False, counts=True
+)
+_AVG = Fold(
+    "avg", (0, 0), lambda s, x: (add(s[0], x), s[1] + 1), lambda s: divide(*s), _always("float"), "mean", numeric=True
+)
 FOLDS: Mapping[str, Fold] = MappingProxyType(
     {
         row.name: row
         for row in (
-            Fold("count", 0, lambda n, _: n + 1, _same, at_opener=True, has_value=False),
-            Fold("sum", 0, add, _same, at_opener=True, numeric=True),
-            Fold("min", None, _smaller, _same),
-            Fold("max", None, _larger, _same),
-            Fold("avg", (0, 0), lambda s, x: (add(s[0], x), s[1] + 1), lambda s: divide(*s), numeric=True),
-            Fold("distinct", frozenset(), lambda s, x: s | {x}, len),
-            Fold("first", (), lambda s, x: s or (x,), lambda s: s[0]),
-            Fold("last", None, lambda _, x: x, _same),
-            Fold("list", (), lambda s, x: (*s, x), _same),
+            _COUNT,
+            Fold("sum", 0, add, _same, _type_of_sum, "sum", at_opener=True, numeric=True),
+            Fold("min", None, _smaller, _same, _same, "least"),
+            Fold("max", None, _larger, _same, _same, "greatest"),
+            _AVG,
+            Fold("distinct", frozenset(), lambda s, x: s | {x}, len, _always("int"), "distinct", counts=True),
+            Fold("first", (), lambda s, x: s or (x,), lambda s: s[0], _same, "first"),
+            Fold("last", None, lambda _, x: x, _same, _same, "last"),
+            Fold("list", (), lambda s, x: (*s, x), _same, _always("term"), "list"),
         )
     }
 )

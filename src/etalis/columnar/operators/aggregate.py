@@ -50,7 +50,7 @@ class Elements(Operator):
         names = term_variables(self.value)
         value = values_of(self.value, rows.with_columns({v: with_nulls(rows.column(v)) for v in names}))
         found = _over(rows, columns)
-        if FOLDS[self.aggregate.name].numeric:
+        if self.aggregate.row.numeric:
             value = fit(value, self.aggregate.type or "term")
             if _has_others(value):
                 counted = self._countable(value)
@@ -65,18 +65,18 @@ class Elements(Operator):
         else:
             counted = np.zeros(len(value), bool) if value.absent is None else ~value.absent
         for each in value.take(np.flatnonzero(~counted)).values():
-            self.fail(f"{self.aggregate.name} of {each!r}, which is not a number")
+            self.fail(f"{self.aggregate.row.name} of {each!r}, which is not a number")
         return np.flatnonzero(counted)
 
     def with_value(self, rows: Instances, value: Column) -> tuple[Instances, Column]:
         """Return the matches whose aggregate has come to a value; report the others."""
-        if not FOLDS[self.aggregate.name].numeric or value.type not in ("float", "term"):
+        if not self.aggregate.row.numeric or value.type not in ("float", "term"):
             return rows, value
         is_none = np.isnan(value.data) if value.type == "float" else np.array([x != x for x in value.data], bool)
         if not is_none.any():
             return rows, value
         for _ in range(np.count_nonzero(is_none)):
-            self.fail(explain_no_value(self.aggregate.name))
+            self.fail(explain_no_value(self.aggregate.row.name))
         kept = np.flatnonzero(~is_none)
         return rows.take(kept), value.take(kept)
 
@@ -184,7 +184,7 @@ class Folder(Operator):
         self.openers = openers
         self.elements = elements
         self.outcome = outcome
-        self.has_start = FOLDS[node.kind].at_opener and node.at_opener <= set(node.opener.exports)
+        self.has_start = aggregate.row.at_opener and node.at_opener <= set(node.opener.exports)
         self.names = (*needed_columns(node), "$first", "$last")
         self.join = _pairing(node, (openers, elements), aggregate, types)
         own = {v: types[v] for v in node.groups if v not in node.opener.exports}
@@ -202,7 +202,7 @@ class Folder(Operator):
         if self.has_start and self.openers.latest:
             opened = self.openers.starting(self.names)
             order, rows = in_turn(opened, rows, self.names)
-            value = concat([constant(0, len(opened)), value]).take(order)
+            value = concat([constant(self.running.aggregate.row.first, len(opened)), value]).take(order)
         return self.outcome.passing(batch, rows, value)
 
 
@@ -240,13 +240,13 @@ def build_fold(
     `types` are those of the variables of elements and results, `opened` those of openers.
     """
     match node.value:
-        case Var(name=name) if node.kind != "list":
+        case Var(name=name):
             kind = types[name]
-        case Const(value=value) if node.kind != "list":
+        case Const(value=value):
             kind = type_of(value)
         case _:
             kind = "term"
-    aggregate = Aggregate(node.kind, kind if FOLDS[node.kind].has_value else None)
+    aggregate = Aggregate(FOLDS[node.kind], kind)
     elements = Elements(inputs[-1], node.groups, aggregate, node.value if aggregate.type else None, fail)
     outcome = Outcome(node, tests)
     if node.opener is None:

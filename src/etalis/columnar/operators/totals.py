@@ -7,8 +7,11 @@ or for everything so far one per group (of `distinct` one per value) that stands
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -19,15 +22,13 @@ from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import aggregate as k
 from etalis.columnar.kernels.buffers import Numbered
 from etalis.logic.terms.term import Value
-from etalis.temporal.aggregate import FOLDS, add, divide
+from etalis.temporal.aggregate import Fold, add, divide
 
 _SAFE = float(1 << 62)
 _EXACT = 1 << 53  # floats hold every integer up to here
 _HALF = 32
 _LATEST = (1 << 63) - 1
-_KINDS = {
-    "count": k.COUNT, "min": k.LEAST, "max": k.GREATEST, "first": k.FIRST, "last": k.LAST, "distinct": k.DISTINCT,
-}  # fmt: skip
+_OBJECTS = -1  # no loop of a kernel: every value is an object
 _BY_ROW = frozenset({k.LEAST, k.GREATEST, k.FIRST, k.LAST})
 _NO_INTEGERS, _NO_REALS, _NO_FLAGS = np.zeros(0, np.int64), np.zeros(0), np.zeros(0, bool)
 VALUE, WEIGHT = "$value", "$weight"
@@ -62,35 +63,51 @@ Loop: TypeAlias = Callable[[int, Integers, Any], Answers]
 
 
 @dataclass(frozen=True, slots=True)
+class Kernel:
+    """How an aggregate is computed over columns.
+
+    `kind` is the number that kernels know it by. Where values may be objects, `single` makes one value an object and
+    `merge` puts two together: numbers become sums, what becomes a list lists of one.
+    """
+
+    kind: int
+    single: Callable[[Any], Any] | None = None
+    merge: Callable[[Any, Any], Any] = operator.add
+
+
+KERNELS: Mapping[str, Kernel] = MappingProxyType(
+    {
+        "count": Kernel(k.COUNT),
+        "sum": Kernel(k.SUM, partial(add, 0), add),
+        "mean": Kernel(k.SUM, partial(add, 0), add),
+        "least": Kernel(k.LEAST),
+        "greatest": Kernel(k.GREATEST),
+        "first": Kernel(k.FIRST),
+        "last": Kernel(k.LAST),
+        "distinct": Kernel(k.DISTINCT),
+        "list": Kernel(_OBJECTS, lambda value: (value,)),
+    }
+)
+
+
 class Aggregate:
-    """One kind of aggregate over values of one type (None: it has no values)."""
+    """One aggregate by the kernel that its row names, over values of one `type`; None if it has no values."""
 
-    name: str
-    type: str | None
-
-    @property
-    def kind(self) -> int:
-        """The number that kernels know it by."""
-        return _KINDS.get(self.name, k.TOTAL if self.type == "float" else k.SUM)
-
-    @property
-    def is_of_objects(self) -> bool:
-        """Whether values are put together as objects."""
-        return self.name == "list" or (FOLDS[self.name].numeric and self.type not in FLAT)
+    def __init__(self, row: Fold, type_: str) -> None:
+        assert row.kernel is not None, "refused before"
+        self.row = row
+        self.kernel = KERNELS[row.kernel]
+        self.kind = k.TOTAL if self.kernel.kind == k.SUM and type_ == "float" else self.kernel.kind
+        self.type = None if not row.has_value else "term" if self.kind == _OBJECTS else type_
+        self.is_of_objects = self.kernel.single is not None and self.type not in FLAT
 
     def folds_objects(self, value: Column) -> bool:
         """Tell whether values are put together as objects; integers are, where one is longer than a column's."""
-        return self.is_of_objects or (FOLDS[self.name].numeric and value.type == "term")
-
-    def add(self, total: Any, value: Any) -> Any:
-        """Put an object to those before it."""
-        return total + value if self.name == "list" else add(total, value)
+        return self.is_of_objects or (self.kernel.single is not None and value.type == "term")
 
     def elements(self, values: Sequence[Value]) -> Sequence[Value]:
-        """Return values as objects are folded: what becomes a list as lists of one, numbers as sums of one."""
-        if not self.is_of_objects:
-            return values
-        return [(value,) if self.name == "list" else add(0, value) for value in values]
+        """Return values as they are folded."""
+        return list(map(self.kernel.single, values)) if self.is_of_objects and self.kernel.single else values
 
     def fold(self, value: Column | None, group: Integers, loop: Loop) -> Answers:
         """Let a kernel run over values: it takes a kind, integers and floats."""
@@ -120,7 +137,7 @@ class Aggregate:
             return value.take(answers.number).filled()
         if kind == k.COUNT:
             return Column("int", answers.count)
-        if self.name == "avg":
+        if self.row.kernel == "mean":
             return Column("float", _quotients(answers.total if kind == k.TOTAL else answers.number, answers.count))
         if kind == k.TOTAL:
             return Column("float", answers.total)
@@ -169,7 +186,7 @@ class Running:
         if value is not None and self.aggregate.folds_objects(value):
             weight = together.column(WEIGHT).data
             found = Answers.of(
-                *objects.accumulate(self.aggregate.add, known.group, together.start, weight, value.values())
+                *objects.accumulate(self.aggregate.kernel.merge, known.group, together.start, weight, value.values())
             )
         else:
             found = self.aggregate.fold(value, known.group, lambda *given: self._accumulate(together, known, *given))
@@ -242,7 +259,7 @@ class Sliding:
         if value is not None and self.aggregate.folds_objects(value):
             found = Answers.of(
                 *objects.slide(
-                    self.aggregate.add, self.within, self.last, low, known.group, together.start, together.end,
+                    self.aggregate.kernel.merge, self.within, self.last, low, known.group, together.start, together.end,
                     value.values(), alive,
                 )
             )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,13 @@ from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column
 from etalis.columnar.data.instances import Instances, nothing
 from etalis.columnar.operators.aggregate import OPENER, Folder, Slider
-from etalis.columnar.operators.totals import VALUE, WEIGHT, Running
+from etalis.columnar.operators.totals import VALUE, WEIGHT, Aggregate, Running
 from etalis.columnar.state.links import Undo, by_end
 from etalis.logic.terms.term import Value, real
 from etalis.runtime.operators.aggregate import Folder as TheirFolder
 from etalis.runtime.operators.aggregate import Opener
 from etalis.runtime.operators.aggregate import Slider as TheirSlider
-from etalis.runtime.operators.base import Values, rank
+from etalis.runtime.operators.base import rank
 from etalis.runtime.state import State
 
 _NOTHING = real(0.0)  # added to a float, it leaves it as it is
@@ -84,13 +85,13 @@ class Elements:
         nobody_asks = [None] * len(rows)
         elements = list(zip(*(known.get(v, nobody_asks) for v in self.exports), strict=True)) or [()] * len(rows)
         weights = rows.column(WEIGHT).data.tolist() if isinstance(total, Running) else [1] * len(rows)
-        name, groups = total.aggregate.name, self.theirs.groups
+        spread, groups = _exchange(total.aggregate).elements, self.theirs.groups
         starts = rows.start.tolist()
         for key, start, value, element, weight in zip(keys, starts, values, elements, weights, strict=True):
             group = groups.get(key)
             if group is None:
                 group = groups[key] = []
-            group += _spread(name, start, value, element, weight)
+            group += [(start, item, element) for item in spread(value, weight)]
         if self.theirs.within is not None:
             order = np.argsort(rows.end, kind="stable").tolist()
             ends = rows.end.tolist()
@@ -105,27 +106,50 @@ class Elements:
         self.slider.total.elements = nothing(self.types)
 
 
-def _spread(kind: str, start: int, value: Value, element: Values, weight: int) -> list[tuple[int, Value, Values]]:
-    """Return elements that come to the same as so many that have reached a value.
+def _one(value: Value, _: int) -> list[Value]:
+    return [value]
 
-    >>> _spread("avg", 1, 6, ("x",), 2), _spread("sum", 1, 6, ("x",), 2)
-    ([(1, 6, ('x',)), (1, 0, ('x',))], [(1, 6, ('x',))])
+
+def _padded(value: Value, weight: int) -> list[Value]:
+    """Return so many values that come to one.
+
+    >>> _padded(6, 2), _padded(6, 1)
+    ([6, 0], [6])
     """
-    if kind == "list":
-        return [(start, item, element) for item in value]
-    found = [(start, value, element)]
-    if weight > 1 and kind in ("count", "avg"):
-        found += [(start, _NOTHING if isinstance(value, float) else 0, element)] * (weight - 1)
-    return found
+    return [value] + [_NOTHING if isinstance(value, float) else 0] * (weight - 1)
 
 
-_State = Callable[[Any, int], Any]
-_APART: Mapping[str, Callable[[Any], tuple[Any, int]]] = {
-    "count": lambda state: (0, state), "avg": lambda state: state, "first": lambda state: (state[0], 1),
-}  # fmt: skip
-_TOGETHER: Mapping[str, _State] = {
-    "count": lambda _, weight: weight, "avg": lambda value, weight: (value, weight), "first": lambda value, _: (value,),
-}  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """How the state of an engine's aggregate and rows of a kernel, each a value and its weight, become each other.
+
+    `rows` of a state; the `state` of a row after those before, None at first; `elements` that come to the same.
+    """
+
+    rows: Callable[[Any], Sequence[tuple[Any, int]]] = lambda state: [(state, 1)]
+    state: Callable[[Any, Any, int], Any] = lambda _, value, __: value
+    elements: Callable[[Any, int], Sequence[Value]] = _one
+
+
+EXCHANGES: Mapping[str, Exchange] = MappingProxyType(
+    {
+        "count": Exchange(lambda state: [(0, state)], lambda _, __, weight: weight, _padded),
+        "sum": Exchange(),
+        "mean": Exchange(lambda state: [state], lambda _, value, weight: (value, weight), _padded),
+        "least": Exchange(),
+        "greatest": Exchange(),
+        "first": Exchange(lambda state: [(state[0], 1)], lambda _, value, __: (value,)),
+        "last": Exchange(),
+        "distinct": Exchange(
+            lambda state: [(value, 1) for value in state], lambda before, value, _: (before or frozenset()) | {value}
+        ),
+        "list": Exchange(elements=lambda value, _: value),
+    }
+)
+
+
+def _exchange(aggregate: Aggregate) -> Exchange:
+    return EXCHANGES[aggregate.row.kernel or ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +209,10 @@ class Openers:
     def _apart(self, number: int, opener: Opener) -> Iterator[tuple[Any, ...]]:
         """Yield what an opener has reached: since when, and the columns of the total."""
         running = self.folder.running
-        name = running.aggregate.name
+        rows = _exchange(running.aggregate).rows
         for key, (state, start, _) in opener.totals.items():
             known = {**dict(zip(self.groups, key, strict=True)), OPENER: number}
-            for each in state if name == "distinct" else (state,):
-                value, weight = _APART[name](each) if name in _APART else (each, 1)
+            for value, weight in rows(state):
                 own = () if running.aggregate.type is None else (value,)
                 yield (start, *(known[v] for v in running.keys), weight, *own)
 
@@ -215,7 +238,7 @@ class Openers:
     def _together(self, openers: Mapping[int, Opener]) -> None:
         """Give openers what they have reached."""
         running = self.folder.running
-        rows, name = running.elements, running.aggregate.name
+        rows, state = running.elements, _exchange(running.aggregate).state
         own = [v for v in running.keys if v != OPENER]
         keys = list(zip(*(rows.column(v).values() for v in own), strict=True)) or [()] * len(rows)
         values = rows.column(VALUE).values() if running.aggregate.type is not None else [0] * len(rows)
@@ -224,11 +247,8 @@ class Openers:
             opener = openers[number]
             known = {**dict(zip(self.exports, opener.values, strict=True)), **dict(zip(own, key, strict=True))}
             place = tuple(known[v] for v in self.groups)
-            if name == "distinct":
-                state, least, _ = opener.totals.get(place, (frozenset(), start, ()))
-                opener.totals[place] = [state | {value}, min(least, start), []]
-            else:
-                opener.totals[place] = [_TOGETHER[name](value, weight) if name in _TOGETHER else value, start, []]
+            before, least, _ = opener.totals.get(place, (None, start, ()))
+            opener.totals[place] = [state(before, value, weight), min(least, start), []]
 
     def mark(self) -> Undo:
         """Return what keeps again the openers that are kept now, and what they have reached."""

@@ -38,6 +38,7 @@ from etalis.language.syntax import (
 )
 from etalis.language.traversal import fold, names, postorder, variables
 from etalis.logic.arithmetic.functions import CONSTANTS
+from etalis.temporal.aggregate import FOLDS
 
 NEVER_HOLDS = "W231"
 
@@ -57,7 +58,6 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 _MIRROR = {"<": ">", ">": "<", "=<": ">=", ">=": "=<", "=:=": "=:=", "=\\=": "=\\="}
 _BY_VALUE = {True: "=:=", False: "=\\="}
 _REFLEXIVE = {"=", "==", "=<", ">=", "=:="}
-_FOLD_TYPES = {"count": "int", "distinct": "int", "avg": "float"}
 
 
 def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Problem]]:
@@ -100,17 +100,18 @@ def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Pr
 
 def _result(aggregate: Aggregate, *, opened: bool) -> State:
     """Return what is known of an aggregate's result; at its opener a count is 0."""
-    kind, result = aggregate.kind, aggregate.result
-    if not isinstance(result, Var) or kind not in _FOLD_TYPES:
+    row, result = FOLDS.get(aggregate.kind), aggregate.result
+    if row is None or not isinstance(result, Var) or row.type("term") not in ("int", "float", "string"):
         return {}
-    known = Known(_FOLD_TYPES[kind])
-    return {result.name: known if kind == "avg" else known.above(0 if opened else 1, is_open=False)}
+    known = Known(row.type("term"))
+    return {result.name: known.above(0 if opened else 1, is_open=False) if row.counts else known}
 
 
 def _limited(node: Last, known: State) -> State:
     """Return that no more are counted than there are elements."""
     aggregate = core_of(node)
-    if isinstance(aggregate, Aggregate) and aggregate.kind in ("count", "distinct"):
+    row = FOLDS.get(aggregate.kind) if isinstance(aggregate, Aggregate) else None
+    if isinstance(aggregate, Aggregate) and row is not None and row.counts:
         for name in names(variables(aggregate.result)) & known.keys():
             known = known | {name: known[name].below(node.count, is_open=False)}
     return known

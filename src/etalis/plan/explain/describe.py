@@ -232,7 +232,8 @@ def _fold(node: p.Fold, parts: Sequence[Step]) -> Step:
     details = [f"one value per {names(node.groups)}"] if node.groups else []
     window = window_of(node.tests)
     if node.opener is not None:
-        details.append("each opener has its own value" + (", 0 to begin with" if FOLDS[node.kind].at_opener else ""))
+        row = FOLDS[node.kind]
+        details.append("each opener has its own value" + (f", {row.first} to begin with" if row.at_opener else ""))
         limit = "for ever" if window is None else f"until {seconds(window)} s after its start"
         kept = f"{_columns(node.opener.exports)}, its values, {limit}"
         inputs = (Input("a", parts[0], kept), Input("b", parts[1], "nothing: folded"))

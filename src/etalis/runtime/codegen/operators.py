@@ -282,14 +282,14 @@ class Special:
         seen = [v if v in node.groups or v[0] == "$" else "" for v in element]
         result, combine = self._result(node, out), combiner(out, left, seen)
         nothing = tuple(None for _ in element)
-        zero = FOLDS[node.kind].zero
+        row = FOLDS[node.kind]
 
         def at_opener(opener: Opener) -> Values | None:
             bound = dict(zip(left, opener.values, strict=True))
             found = combine(opener, nothing, None, bound.get("$last", opener.start), [])
             if any(bound.get(v) is None for v in node.at_opener):
                 return None
-            return result(found, zero)
+            return result(found, row.first)
 
         def with_value(opener: Opener, values: Values, value: Value, last: int, taken: list[Values]) -> Values | None:
             return result(combine(opener, values, None, last, taken), value)
@@ -297,7 +297,7 @@ class Special:
         firm = [v for v in node.groups if v in left and v in sure(node.opener) and v in sure(node.element)]
         return Folder(
             left_key=picker(left, firm), element_key=picker(element, firm),
-            fold=FOLDS[node.kind], value=self._value(node), shared=sharer(left, element, node.groups),
+            fold=row, value=self._value(node), shared=sharer(left, element, node.groups),
             combine=with_value,
             at_opener=at_opener, emit=self.compiler.emitter(entry, out), repeats=repeater(left), keep=self._keep(node),
             fail=self._fail(entry), marked=marked(element),
