@@ -108,7 +108,7 @@ class Builder:
             tests = self._tests(follower, known, rule)
             if asks_followers(node, follower):
                 asked[1], tests = _asked(tests, are_apart=node.left is None, are_after=True), []
-            elif follower.policy.name != "unrestricted":
+            elif follower.policy.restricts:
                 gaps, tests = tests, []
         fail = self.conditions.fail(rule)
         return Repeater(node, follower, inputs, known, gaps, Tests(tests), (asked[0], asked[1]), fail)

@@ -29,6 +29,7 @@ from etalis.plan.retention import join_key, shared_names
 from etalis.plan.sharing import meet
 from etalis.plan.types import Typing
 from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.policy import Policy
 
 Kind: TypeAlias = tuple[str, int]
 
@@ -295,6 +296,8 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             vague = [v for v in vague if v in decisive]
         if vague:
             yield f"{vague[0]} may be unbound"
+    if isinstance(node, p.Join | p.Repetition) and _matching(node.policy) not in _MATCHINGS:
+        yield f"the policy {node.policy.name} has no kernel"
     match node:
         case p.Join():
             yield from _join(node, types)
@@ -309,6 +312,22 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             pass
     for test in p.tests(node):
         yield from _test(test)
+
+
+def _matching(policy: Policy) -> tuple[str, bool, str]:
+    return policy.select, policy.consume, policy.keep
+
+
+_MATCHINGS = frozenset(
+    {
+        ("all", False, "always"),
+        ("all", True, "unmatched"),
+        ("earliest", True, "unmatched"),
+        ("latest", True, "unmatched"),
+        ("latest", False, "newest"),
+        ("together", True, "unmatched"),
+    }
+)  # what kernels know of policies
 
 
 def _coarse(name: str, node: p.Node, types: Typing) -> str:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etalis.language.read.tokens import Token
+from etalis.temporal.relation import RELATIONS
 
 ARGUMENT = 999  # the loosest term that stands between commas
 PATTERN = 1123  # the loosest pattern that stands between commas: all but `do`
@@ -39,17 +40,16 @@ class PatternOperator:
 
 
 def _pattern_rows() -> tuple[tuple[str, PatternOperator], ...]:
-    relations = ("seq", "forall_seq", "equals", "meets", "during", "starts", "finishes")
+    looser = {"par": 1045, "and": 1040}
     modifiers = ("where", "check", "timestamp", "event_multiply", "within", "last")
     kinds = {"within": "within", "last": "last"}
-    rows = [PatternOperator(word, "relation", 1025, 1025, 1024) for word in relations]
+    priorities = {word: looser.get(word, 1025) for word in RELATIONS}
+    rows = [PatternOperator(word, "relation", given, given, given - 1) for word, given in priorities.items()]
     rows += [PatternOperator(word, kinds.get(word, "condition"), 1060, 1060, ARGUMENT) for word in modifiers]
     rows += [PatternOperator(word, "negation", 1031, 1031, 1030) for word in ("cnot", "fnot")]
     rows += [
         PatternOperator("do", "do", 1124, 1124, 1000),
         PatternOperator("or", "or", 1053, 1053, 1052),
-        PatternOperator("par", "relation", 1045, 1045, 1044),
-        PatternOperator("and", "relation", 1040, 1040, 1039),
         PatternOperator("ntimes", "ntimes", 1020, 1019, ARGUMENT),
         PatternOperator("star_times", "star_times", 200, 199, 0),
     ]

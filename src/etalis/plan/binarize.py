@@ -167,7 +167,7 @@ def _draft_binary(operator: str, left: s.Pattern, right: s.Pattern, c: Context, 
     a = _draft(left, c, outer | mentioned(right))
     b = _draft(right, c, outer | mentioned(left))
     sure = a.sure | b.sure
-    policy = _CONTINUOUS if operator == "forall_seq" and c.policy is not _UNRESTRICTED else c.policy
+    policy = _CONTINUOUS if operator == "forall_seq" and c.policy.restricts else c.policy
     data = {"relation": c.relations[operator], "policy": policy}
     return Draft("join", [a, b], sure=sure, maybe=(a.binds | b.binds) - sure, data=data)
 

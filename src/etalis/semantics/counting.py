@@ -105,7 +105,7 @@ class Anchored:
     def _pair(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
         """Return what L and this B would match as; the repetition begins with the first B that counts."""
         group = self._group(a, bindings)
-        if self.scope.policy.name == "unrestricted":
+        if not self.scope.policy.restricts:
             start = min((b.start for b in group if joined_by_chain(b, x, group, limits)), default=x.start)
         else:
             count = self._continued(a, x, bindings, limits)
@@ -125,7 +125,7 @@ class Anchored:
     def _is_complete(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> bool:
         """Count this B after L, and tell whether that makes a match."""
         least, most = limits
-        if self.scope.policy.name == "unrestricted":
+        if not self.scope.policy.restricts:
             group = self._group(a, bindings)
             return any(joined_by_chain(b, x, group, limits) for b in group)
         key = a, frozenset(bindings.items())
@@ -168,7 +168,7 @@ class Runs:
         limits = limits_of(self.repeat, x.bindings, self.scope)
         if limits is None:
             return
-        unrestricted = self.scope.policy.name == "unrestricted"
+        unrestricted = not self.scope.policy.restricts
         found = self._chains(x, limits) if unrestricted else self._extend(x, limits)
         if self.scope.policy.select == "together" and found:
             found = [together(found, sequential=False)]

@@ -8,7 +8,7 @@ criterion of a candidate's rank.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, assert_never
 
 from etalis.language import syntax as s
 from etalis.semantics.matches import (
@@ -110,8 +110,10 @@ def select(policy: Policy, candidates: list[Any]) -> list[Any]:
             return candidates[:1]
         case "latest":
             return candidates[-1:]
-        case _:
+        case "all" | "together":
             return candidates
+        case _:
+            assert_never(policy.select)
 
 
 def consume(store: list[Any], x: Any) -> None:

@@ -166,7 +166,7 @@ def _key(left: s.Pattern, right: s.Pattern, scope: Scope) -> Names:
 
 
 def _policy_of(operator: str, scope: Scope) -> Policy:
-    forall = operator == "forall_seq" and scope.policy is not UNRESTRICTED
+    forall = operator == "forall_seq" and scope.policy.restricts
     return POLICIES["continuous"] if forall else scope.policy
 
 

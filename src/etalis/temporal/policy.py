@@ -9,16 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One row: select in {all, earliest, latest, together}; keep in {always, unmatched, newest}."""
+    """One row: which candidates match, whether they leave their store, when the arriving instance is stored."""
 
     name: str
-    select: str
+    select: Literal["all", "earliest", "latest", "together"]
     consume: bool
-    keep: str
+    keep: Literal["always", "unmatched", "newest"]
+
+    def __post_init__(self) -> None:
+        if self.keep == "newest" and (self.select != "latest" or self.consume):
+            raise ValueError(f"the policy {self.name} keeps the newest: it selects the latest and consumes nothing")
+
+    @property
+    def restricts(self) -> bool:
+        """Whether it leaves candidates out, consumes or replaces any."""
+        return (self.select, self.consume, self.keep) != ("all", False, "always")
 
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(

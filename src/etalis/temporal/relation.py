@@ -7,21 +7,29 @@ derived from the row; no engine tests a relation in any other way.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Literal, TypeAlias
 
-Comparison = tuple[str, str, str]  # (end point, "<" | "<=" | "=", end point)
+Point: TypeAlias = Literal["a1", "a2", "b1", "b2"]
+Comparison: TypeAlias = tuple[Point, Literal["<", "<=", "="], Point]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A binary temporal operator: when it holds and the interval it occurs on (`hull`, `a` or `b`)."""
+    """A binary temporal operator: when it holds and the interval it occurs on.
+
+    `sequential`: a part of a sequence, with a gap between its sides. `weakens`: under `interval_relations(weak)` a `<`
+    of it is `<=`.
+    """
 
     name: str
     comparisons: tuple[Comparison, ...]
-    occurs_on: str = "hull"
+    occurs_on: Literal["hull", "a", "b"] = "hull"
     sequential: bool = False
+    weakens: bool = False
 
     def holds(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
         """Test the row on two intervals."""
@@ -34,37 +42,31 @@ class Relation:
             return min(a[0], b[0]), max(a[1], b[1])
         return a if self.occurs_on == "a" else b
 
+    def weak(self) -> Relation:
+        """Return the row of `interval_relations(weak)`."""
+        if not self.weakens:
+            return self
+        return replace(self, comparisons=tuple((x, "<=" if op == "<" else op, y) for x, op, y in self.comparisons))
 
-_COMPARE = {
-    "<": lambda x, y: x < y,
-    "<=": lambda x, y: x <= y,
-    "=": lambda x, y: x == y,
-}
 
-_STRICT = (
-    Relation("seq", (("a2", "<", "b1"),), sequential=True),
-    Relation("forall_seq", (("a2", "<", "b1"),), sequential=True),
-    Relation("and", ()),
-    Relation("par", (("a1", "<", "a2"), ("a1", "<", "b2"), ("b1", "<", "a2"), ("b1", "<", "b2"))),
-    Relation("equals", (("a1", "=", "b1"), ("a2", "=", "b2"))),
-    Relation("meets", (("a2", "=", "b1"),)),
-    Relation("during", (("b1", "<", "a1"), ("a2", "<", "b2")), "b"),
-    Relation("starts", (("a1", "=", "b1"), ("a2", "<", "b2")), "b"),
-    Relation("finishes", (("b1", "<", "a1"), ("a2", "=", "b2")), "b"),
+_COMPARE = {"<": operator.lt, "<=": operator.le, "=": operator.eq}
+RELATIONS: Mapping[str, Relation] = MappingProxyType(
+    {
+        row.name: row
+        for row in (
+            Relation("seq", (("a2", "<", "b1"),), sequential=True),
+            Relation("forall_seq", (("a2", "<", "b1"),), sequential=True),
+            Relation("and", ()),
+            Relation("par", (("a1", "<", "a2"), ("a1", "<", "b2"), ("b1", "<", "a2"), ("b1", "<", "b2"))),
+            Relation("equals", (("a1", "=", "b1"), ("a2", "=", "b2"))),
+            Relation("meets", (("a2", "=", "b1"),)),
+            Relation("during", (("b1", "<", "a1"), ("a2", "<", "b2")), "b", weakens=True),
+            Relation("starts", (("a1", "=", "b1"), ("a2", "<", "b2")), "b", weakens=True),
+            Relation("finishes", (("b1", "<", "a1"), ("a2", "=", "b2")), "b", weakens=True),
+        )
+    }
 )
-
-_WEAK = ("during", "starts", "finishes")
-
-
-def _weaken(row: Relation) -> Relation:
-    comparisons = tuple((x, "<=" if op == "<" else op, y) for x, op, y in row.comparisons)
-    return Relation(row.name, comparisons, row.occurs_on, row.sequential)
-
-
-RELATIONS: Mapping[str, Relation] = MappingProxyType({row.name: row for row in _STRICT})
-WEAK_RELATIONS: Mapping[str, Relation] = MappingProxyType(
-    {row.name: _weaken(row) if row.name in _WEAK else row for row in _STRICT}
-)
+WEAK_RELATIONS: Mapping[str, Relation] = MappingProxyType({name: row.weak() for name, row in RELATIONS.items()})
 
 
 def relations(mode: str) -> Mapping[str, Relation]:

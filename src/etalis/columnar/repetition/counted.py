@@ -49,7 +49,7 @@ def is_followed(node: p.Node) -> bool:
 
 def is_chained(node: p.Repetition) -> bool:
     """Tell whether all chains of a repetition are looked for, not only what a left side has counted."""
-    return node.policy.name == "unrestricted" and (
+    return not node.policy.restricts and (
         node.left is None
         or not is_any_number(node)
         or chains.asks_beginning(node)
@@ -95,7 +95,7 @@ def asks_elements(node: p.Repetition, follower: p.Join | None) -> bool:
 def asks_followers(node: p.Repetition, follower: p.Join) -> bool:
     """Tell whether tests on what follows decide what is consumed, and are more than a limit of left sides."""
     tests = [test for test in follower.tests if not isinstance(test, p.Window)]
-    return follower.policy.name != "unrestricted" and not (len(tests) <= 1 and all(_is_limit(x, node) for x in tests))
+    return follower.policy.restricts and not (len(tests) <= 1 and all(_is_limit(x, node) for x in tests))
 
 
 def _are_windows(tests: Sequence[p.Test]) -> bool:
@@ -279,7 +279,7 @@ class Repeater(Operator):
             cursor[k.FOUND] = 0
             k.repeat(
                 self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
-                self.node.policy.name != "unrestricted", least, most, misses, _number(self.window),
+                self.node.policy.restricts, least, most, misses, _number(self.window),
                 self.follower is not None, self.following.select, self.following.consume,
                 self.following.keep == NEWEST, _number(self.outer), int(last[0]), int(last[1]), turn, start, end,
                 state["$limit"], group, *sides.lists.links, state["$waits"], counts["$number"],

@@ -142,7 +142,7 @@ def _kept_by(
                 yield Keeper("fnot", _every(absent), False)
         case Repeat(pattern=part) if id(node) not in anchored:
             word, keys = "ntimes" if node.most is not None else "star_times", _keys(node, rule, bound)
-            if policy is UNRESTRICTED:
+            if not policy.restricts:
                 yield Keeper(word, f"every run of {_text(part)}", False)
             elif keys:
                 yield Keeper(word, f"a run of {_text(part)} per {listing(keys)}", policy.consume)

@@ -6,7 +6,7 @@ order of (end, start, arrival), and nothing that waits ends after what arrives.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
@@ -55,8 +55,10 @@ class Probe:
                 self.write_one(own)
             case "all":
                 self.write_all(own)
-            case _:
+            case "together":
                 self.write_together(own)
+            case select:
+                assert_never(select)
 
     # pieces
 
@@ -100,7 +102,7 @@ class Probe:
             return self.a1, self.a2
         if relation.occurs_on == "b":
             return self.b1, self.b2
-        if relation.sequential or relation.name == "meets":
+        if relation.sequential or ("a2", "=", "b1") in relation.comparisons:
             return self.a1, self.x2
         if ("a1", "=", "b1") in relation.comparisons:
             return self.x1, self.x2
@@ -270,14 +272,15 @@ class Probe:
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
         consume = node.policy.consume
-        if consume:
+        is_asked = node.policy.keep == "unmatched"
+        if is_asked:
             code(f"{hits} = ()")
         code(f"{g} = {other}.get({self.key})")
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
                 code(f"{g} = ({g},)")
             back = self.past()
-            if consume or back:
+            if consume or is_asked or back:
                 code(f"{hits} = []")
                 with code.block(f"for {y} in reversed({g}):"):
                     code(self.unpack(y))
@@ -301,12 +304,14 @@ class Probe:
                             code("break")
                     with code.block(f"if {condition}:"):
                         self.compiler.multiplied(code, self.entry, tests, names, start, end)
-        if own is not None:
-            if consume:
-                with code.block(f"if not {hits}:"):
-                    self.keep_waiting(own)
-            else:
+        self._keep_after(hits, own)
+
+    def _keep_after(self, hits: str, own: dict[Any, Any] | None) -> None:
+        if own is not None and self.node.policy.keep == "unmatched":
+            with self.code.block(f"if not {hits}:"):
                 self.keep_waiting(own)
+        else:
+            self.keep_waiting(own)
 
     def _leave(self, g: str, hits: str, other: str) -> None:
         code = self.code
@@ -352,9 +357,7 @@ class Probe:
             with code.block(f"for {y} in {hits}:"), code.block(f"if {y}[-2] < {first}:"):
                 code(f"{first} = {y}[-2]")
             self._combined(first, g, hits, other)
-        if own is not None:
-            with code.block(f"if not {hits}:"):
-                self.keep_waiting(own)
+        self._keep_after(hits, own)
 
     def _combined(self, first: str, g: str, hits: str, other: str) -> None:
         """Run the conditions once more on the combined match; only if it stands is anything consumed."""
@@ -366,7 +369,8 @@ class Probe:
         x2 = self.x2
         passing = self.compiler.judged(self.code, self.entry, again, names, self.entry.sure, first, x2, first, x2, None)
         with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):
-            self._leave(g, hits, other)
+            if self.node.policy.consume:
+                self._leave(g, hits, other)
             self.compiler.multiplied(self.code, self.entry, passing, names, first, self.x2)
         if passing.expressions:
             with self.code.block("else:"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, assert_never
 
 from etalis.runtime.operators.blockers import Blockers, LooseBlockers
 from etalis.temporal.policy import Policy
@@ -26,7 +26,15 @@ def rank(x: Any) -> tuple[int, int]:
 
 def select(policy: Policy, candidates: list[Any]) -> list[Any]:
     """Return the candidates that a policy matches, of all in the order of their rank."""
-    return {"earliest": candidates[:1], "latest": candidates[-1:]}.get(policy.select, candidates)
+    match policy.select:
+        case "earliest":
+            return candidates[:1]
+        case "latest":
+            return candidates[-1:]
+        case "all" | "together":
+            return candidates
+        case _:
+            assert_never(policy.select)
 
 
 W = TypeVar("W")

@@ -135,7 +135,7 @@ class Repeater:
         limits = None if key is None else self.limits((*key, *left.values))
         if key is None or limits is None:
             return None
-        if self.policy.name == "unrestricted":
+        if not self.policy.restricts:
             first = self._extended(left, key, start, end, limits)
         else:
             first = self._continued(left, key, start, limits)
@@ -160,7 +160,7 @@ class Repeater:
     def _is_complete(self, left: Left, limits: Limits, key: Values, start: int, end: int) -> bool:
         """Count this element, and tell whether that makes a match."""
         least, most = limits
-        if self.policy.name == "unrestricted":
+        if not self.policy.restricts:
             return key not in left.chains or first_of(left.chains[key][-1][2], limits) is not None
         if key in left.counts and self._continued(left, key, start, limits) is None:
             return False
@@ -220,7 +220,7 @@ class Runner:
         if self.window is not None:
             self.expire(end)
             self.fifo.append((end, key))
-        take = self._chains if self.policy.name == "unrestricted" else self._extend
+        take = self._extend if self.policy.restricts else self._chains
         found = take(key, values, start, end, limits)
         if self.policy.select == "together" and found:
             latest = found[-1]
