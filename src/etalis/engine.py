@@ -92,6 +92,17 @@ class Engine(RuntimeEngine):
             envelope=envelope, match_id=match_id, batch=batch, threads=threads, progress=progress, ahead=ahead,
         )  # fmt: skip
 
+    @with_options
+    def explain(
+        self, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, unit: str = "s",
+        encoding: str | None = None,
+    ) -> str:  # fmt: skip
+        """Say which rules `detect` would run over the columns of a table, which event at a time, and why."""
+        from etalis.detect import explain
+
+        program = self.core.program
+        return explain(program, source, time=time, event=event, unit=unit, encoding=encoding, engine=self)
+
     @property
     def unfinished(self) -> Unfinished | None:
         """The rows that the last `detect` had taken when it failed, and what they caused; None if it did not."""

@@ -137,6 +137,7 @@ class Program:
         """The events whose attributes have names because patterns name them, and no order of their own."""
         return self.compiled.implied
 
+    @with_options
     def explain(
         self, source: Any = None, *, time: str | tuple[str, str] | None = None, event: str | None = None,
         unit: str = "s", encoding: str | None = None, policy: str | None = None,

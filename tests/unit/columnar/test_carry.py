@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import etalis
-from etalis.detect import explain
 from etalis.errors import EventError, InputError
 
 pytestmark = pytest.mark.fast
@@ -175,10 +174,10 @@ def test_explain_says_what_an_engine_keeps_for_itself() -> None:
     program = etalis.compile(TEXT + "thrice(Id) <- order(Id, _) seq sent(Id, _) star_times.")
     given = {"time": "at", "event": "event"}
     engine = program.engine()
-    for known in ({}, {"engine": engine}):
-        assert explain(program.compiled, table(rows(9, 1)), **given, **known) == "over columns: rules 1, 2, 3, 4"
+    for each in (program, engine):
+        assert each.explain(table(rows(9, 1)), **given) == "over columns: rules 1, 2, 3, 4"
     engine.on("late", print)
-    assert explain(program.compiled, table(rows(9, 1)), **given, engine=engine) == (
+    assert engine.explain(table(rows(9, 1)), **given) == (
         "event at a time: rules 1, 2, 3, 4\n  events are handed to callbacks"
     )
 

@@ -11,7 +11,6 @@ import etalis
 from etalis.columnar import schedule as moments
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
-from etalis.detect import explain
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check
 
@@ -83,7 +82,7 @@ def test_a_table_in_batches() -> None:
     rng = random.Random(4)
     rows = [(t // 2, rng.choice("ab"), rng.randrange(3)) for t in range(80)]
     table = pa.table(dict(zip(("at", "event", "id"), zip(*rows, strict=True), strict=True)))
-    assert "event at a time" not in explain(program.compiled, table, time="at", event="event")
+    assert "event at a time" not in program.explain(table, time="at", event="event")
     whole = program.detect(table, time="at", event="event")
     engine = program.engine()
     pushed = [e for at, name, number in rows for e in engine.push(name, number, at=at)] + list(engine.close())

@@ -20,7 +20,6 @@ import pytest
 import etalis
 from etalis.columnar.data.events import gather
 from etalis.columnar.run import ColumnRun
-from etalis.detect import explain
 from etalis.errors import InputError, ProgramError
 from etalis.tables.read.sources import open_source
 from etalis.tables.schema import Options
@@ -77,7 +76,7 @@ def test_detect_gives_what_the_engine_gives(policy: str, batch: int) -> None:
     expected = by_engine(program, stream, policy)
     assert expected
     assert found == expected
-    assert explain(program.compiled, table, policy=policy) == "over columns: rules 1, 2, 3"
+    assert program.explain(table, policy=policy) == "over columns: rules 1, 2, 3"
 
 
 @pytest.mark.parametrize("form", ["parquet", "folder", "feather", "csv", "jsonl", "pandas", "stream"])

@@ -11,7 +11,6 @@ import pytest
 
 import etalis
 from etalis.columnar.conditions import lookups
-from etalis.detect import explain
 from etalis.errors import EventError
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check
@@ -37,7 +36,7 @@ def test_knowledge_given_as_a_table(tmp_path: Path) -> None:
     path = tmp_path / "price.csv"
     path.write_text("s,p\npen,2\nink,7\n")
     assert program.load_facts("price", path) == 2
-    assert explain(program.compiled, ROWS, **GIVEN) == "over columns: rule 1"
+    assert program.explain(ROWS, **GIVEN) == "over columns: rule 1"
     expected = [(("pen", 2), 1), (("ink", 14), 2), (("pen", 8), 4)]
     assert pushed(program.engine(), ROWS) == expected
     found = program.detect(ROWS, **GIVEN)
@@ -47,7 +46,7 @@ def test_knowledge_given_as_a_table(tmp_path: Path) -> None:
 def test_an_attribute_of_no_declared_type_has_that_of_the_facts() -> None:
     program = etalis.compile(":- event(a(s: string, n: int)). d(S, P) <- a(S, N) where price(S, P).")
     program.load_facts("price", [("pen", 2), ("ink", "null")])
-    assert explain(program.compiled, ROWS, **GIVEN) == "over columns: rule 1"
+    assert program.explain(ROWS, **GIVEN) == "over columns: rule 1"
     assert program.detect(ROWS, **GIVEN)["P"].to_pylist() == [2, None, 2]
     other = etalis.compile(":- event(a(s: string, n: int)). d(S, P) <- a(S, N) where price(S, P).")
     other.load_facts("price", [("pen", "it's"), ("ink", "null")])
@@ -58,7 +57,7 @@ def test_an_attribute_of_no_declared_type_has_that_of_the_facts() -> None:
 def test_facts_of_several_types(other: Any) -> None:
     program = etalis.compile(":- event(a(s: string, n: int)). d(S, C) <- a(S, N) where price(S, C).")
     program.load_facts("price", [("pen", 2), ("ink", other)])
-    assert explain(program.compiled, ROWS, **GIVEN) == "over columns: rule 1"
+    assert program.explain(ROWS, **GIVEN) == "over columns: rule 1"
     if other == 1 << 63:  # of results, no column has such a number
         with pytest.raises(EventError, match="outside 64 bits"):
             program.detect(ROWS, **GIVEN)
@@ -71,7 +70,7 @@ def test_facts_of_several_types(other: Any) -> None:
 def test_why_facts_have_no_flat_type(other: Any) -> None:
     program = etalis.compile("d(S, C) <- a(S, N) where price(S, C). d(S, C) <- d(S, C) seq a(S, _).")
     program.load_facts("price", [("pen", 2), ("ink", other)])
-    told = explain(program.compiled, ROWS, **GIVEN)
+    told = program.explain(ROWS, **GIVEN)
     assert "rule 1: it is recursive, and C, which price(S, C) binds, has no flat type: facts of price/2 have" in told
 
 
@@ -80,11 +79,10 @@ def test_facts_that_change_between_tables(caplog: pytest.LogCaptureFixture) -> N
     program = etalis.compile(text)
     program.load_facts("price", [("pen", 2), ("ink", 7)])
     live, over = program.engine(policy="chronological"), program.engine(policy="chronological")
-    given = {**GIVEN, "engine": over}
 
     def take(first: int) -> tuple[list[Any], list[Any], str]:
         rows = ROWS.set_column(0, "at", pa.array([first + i for i in range(4)]))
-        told = explain(program.compiled, rows, **given)
+        told = over.explain(rows, **GIVEN)
         found = detected(over.detect(rows, **GIVEN))
         return pushed(live, rows), [((s, int(c) if str(c).isdigit() else c), end) for (s, c), end in found], told
 
