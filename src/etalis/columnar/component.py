@@ -16,7 +16,7 @@ from etalis.columnar.build import Builder, Once
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.eligibility import has_vague, in_order, made_kind, read_kinds
-from etalis.columnar.kernels.buffers import Numbered, merge
+from etalis.columnar.kernels.buffers import KeyIndex, merge
 from etalis.columnar.operators.base import Batch, Rows, Turns
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
 from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
@@ -361,7 +361,7 @@ def _once(made: Made, count: int) -> Made:
         return made
     part = made.take(rows)
     sides = [Column("int", part.start), Column("int", part.end), *part.columns]
-    first = Numbered(key_rows([sides], [len(rows)])[0]).first
+    first = KeyIndex(key_rows([sides], [len(rows)])[0]).first
     kept = np.ones(len(made), bool)
     kept[rows] = False
     kept[rows[first]] = True

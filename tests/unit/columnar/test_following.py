@@ -9,9 +9,12 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
-from etalis.columnar.kernels import join as k  # noqa: E402
-from etalis.columnar.kernels.buffers import Desk, Following, Matching, Meeting, Search, Side  # noqa: E402
-from etalis.columnar.kernels.following import STRETCH  # noqa: E402
+from etalis.columnar.kernels import matching as k
+from etalis.columnar.kernels.buffers import Buffers  # noqa: E402
+from etalis.columnar.kernels.following import BLOCK  # noqa: E402
+from etalis.columnar.kernels.join import Arrivals  # noqa: E402
+from etalis.columnar.kernels.matching import Matching  # noqa: E402
+from etalis.columnar.operators.pair_search import FollowingSearch, JoinSearch, PairSearch  # noqa: E402
 from etalis.temporal.policy import POLICIES  # noqa: E402
 from etalis.temporal.relation import RELATIONS  # noqa: E402
 
@@ -19,11 +22,11 @@ pytestmark = pytest.mark.fast
 FOLLOWING = [name for name, row in RELATIONS.items() if Matching.of(row, POLICIES["recent"], None).retain[1] == k.NEVER]
 
 
-def _below(*sides: Side) -> Side:
-    return Side(*(np.concatenate([getattr(side, n) for side in sides]) for n in ("turn", "start", "end", "keys")))
+def _below(*sides: Arrivals) -> Arrivals:
+    return Arrivals(*(np.concatenate([getattr(side, n) for side in sides]) for n in ("turn", "start", "end", "keys")))
 
 
-def _sides(seed: int, count: int, keys: int) -> tuple[Side, Side]:
+def _sides(seed: int, count: int, keys: int) -> tuple[Arrivals, Arrivals]:
     """Return instances of some keys that end in order, many at the same time, with durations and equal turns."""
     rng = np.random.default_rng(seed)
     end = np.cumsum(rng.integers(0, 3, count))
@@ -33,14 +36,14 @@ def _sides(seed: int, count: int, keys: int) -> tuple[Side, Side]:
     is_left = rng.integers(0, 3, count) > 0
     key = rng.integers(0, keys, count) * (1 << 33)
     start, end, key = start[order], end[order], key[order]
-    return tuple(Side(turn[one], start[one], end[one], key[one]) for one in (is_left, ~is_left))  # type: ignore
+    return tuple(Arrivals(turn[one], start[one], end[one], key[one]) for one in (is_left, ~is_left))  # type: ignore
 
 
-def _all(search: Search, most: int) -> tuple[list[tuple[int, int]], list[int]]:
+def _all(search: PairSearch, most: int) -> tuple[list[tuple[int, int]], list[int]]:
     """Return all pairs, and what waits."""
     found: list[tuple[int, int]] = []
     while not search.is_over:
-        left, right, arrived = search.pairs(most)
+        left, right, arrived, _ = search.pairs(most)
         assert arrived.all()
         found += zip(left.tolist(), right.tolist(), strict=True)
     return found, np.flatnonzero(search.alive).tolist()
@@ -52,14 +55,14 @@ def _all(search: Search, most: int) -> tuple[list[tuple[int, int]], list[int]]:
 def test_it_finds_what_the_other_way_finds(
     relation: str, policy: str, window: int | None, keys: int, most: int
 ) -> None:
-    left, right = _sides(len(relation), 7 * STRETCH, keys)
+    left, right = _sides(len(relation), 7 * BLOCK, keys)
     matching = Matching.of(RELATIONS[relation], POLICIES[policy], window)
     limit = left.end + left.turn % 50 if keys == 20 else np.zeros(0, np.int64)
-    old = 0 if matching.keep == k.NEWEST else STRETCH // 8  # of which one per key would wait
+    old = 0 if matching.keep == k.NEWEST else BLOCK // 8  # of which one per key would wait
     first = int(left.turn[old])
-    right = Side(*(getattr(right, n)[right.turn >= first] for n in ("turn", "start", "end", "keys")))
-    meeting = _all(Meeting(matching, _below(left, right), len(left), (old, 0), limit, Desk()), most)
-    following = _all(Following(matching, left, right, old, limit, Desk()), most)
+    right = Arrivals(*(getattr(right, n)[right.turn >= first] for n in ("turn", "start", "end", "keys")))
+    meeting = _all(JoinSearch(matching, _below(left, right), len(left.turn), (old, 0), limit, Buffers()), most)
+    following = _all(FollowingSearch(matching, left, right, old, limit, Buffers()), most)
     assert following[0] == meeting[0]
     assert len(following[0]) > 10
     if matching.retain[0] < 0:
@@ -68,20 +71,20 @@ def test_it_finds_what_the_other_way_finds(
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_one_key_for_all_costs_no_more(policy: str) -> None:
-    count = 40 * STRETCH
+    count = 40 * BLOCK
     turn = np.arange(count) << 20
-    sides = [Side(turn[i::2], turn[i::2], turn[i::2], np.zeros(count // 2, np.int64)) for i in range(2)]
+    sides = [Arrivals(turn[i::2], turn[i::2], turn[i::2], np.zeros(count // 2, np.int64)) for i in range(2)]
     matching = Matching.of(RELATIONS["seq"], POLICIES[policy], 8 << 20)
-    pairs, _ = _all(Following(matching, *sides, 0, np.zeros(0, np.int64), Desk()), 1 << 62)
+    pairs, _ = _all(FollowingSearch(matching, *sides, 0, np.zeros(0, np.int64), Buffers()), 1 << 62)
     assert len(pairs) >= count // 2
 
 
 def test_pairs_come_in_portions_of_whole_arrivals() -> None:
-    left, right = _sides(3, 3 * STRETCH, 40)
+    left, right = _sides(3, 3 * BLOCK, 40)
     matching = Matching.of(RELATIONS["seq"], POLICIES["unrestricted"], 100)
     for search in (
-        Following(matching, left, right, 0, np.zeros(0, np.int64), Desk()),
-        Meeting(matching, _below(left, right), len(left), (0, 0), np.zeros(0, np.int64), Desk()),
+        FollowingSearch(matching, left, right, 0, np.zeros(0, np.int64), Buffers()),
+        JoinSearch(matching, _below(left, right), len(left.turn), (0, 0), np.zeros(0, np.int64), Buffers()),
     ):
         several = []
         while not search.is_over:

@@ -16,7 +16,7 @@ from etalis.columnar.conditions.lookups import Comparison, find_steps, follow, p
 from etalis.columnar.data.arrays import InexactError, truth
 from etalis.columnar.data.columns import Column, Flags, Integers, from_values, key_rows
 from etalis.columnar.data.instances import Instances
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
@@ -63,7 +63,7 @@ class Judge:
         stepped = self._stepped(rows)
         if stepped is not None:
             kept, columns = stepped
-            once = Numbered(key_rows([[Column("int", kept), *columns.values()]], [len(kept)])[0]).first
+            once = KeyIndex(key_rows([[Column("int", kept), *columns.values()]], [len(kept)])[0]).first
             return kept[once], {name: column.take(once) for name, column in columns.items()}
         answers, group = self._asked(rows)
         counts = np.array([len(answer or ()) for answer in answers], np.int64)
@@ -110,7 +110,7 @@ class Judge:
         """Ask once per distinct tuple of arguments; return the answers, and which of them each match has."""
         given = list(self._given(rows).values())
         keys = key_rows([given], [len(rows)])[0]
-        known = Numbered(keys)
+        known = KeyIndex(keys)
         first, group = known.first, known.group
         tuples = list(zip(*(column.take(first).values() for column in given), strict=True)) or [()] * len(first)
         answers: list[Any] = []

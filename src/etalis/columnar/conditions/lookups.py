@@ -15,7 +15,7 @@ import numpy as np
 
 from etalis.columnar.data.arrays import InexactError, truth, values
 from etalis.columnar.data.columns import FLAT, Column, Integers, from_values, key_rows
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.language.check.goals import conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
@@ -49,7 +49,7 @@ class LookUp:
     def find(self, columns: Mapping[str, Column], count: int) -> tuple[Integers | None, Columns]:
         """Return the row of every solution, None if each has one, and what the solutions bind."""
         asked = [columns[each] for each in self.given if isinstance(each, str)]
-        known = Numbered(key_rows([asked], [count])[0])
+        known = KeyIndex(key_rows([asked], [count])[0])
         facts = [self._facts(key) for key in self._keys(asked, known.first)]
         counts = np.array([len(each) for each in facts], np.int64)
         if len(counts) and (counts.max() > _MOST or counts[known.group].sum() > _SPREAD * count + _MOST):

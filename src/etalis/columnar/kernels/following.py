@@ -1,91 +1,166 @@
 """The kernel of joins whose right sides never wait: they end after what they match, as in a sequence.
 
-Such a join need not take arrivals one by one, which makes a processor guess wrongly at each of them. Left sides go into
-a table a stretch at a time, then come the right sides that arrive before the next stretch; a left side that is there
-too early is told by its turn.
+Such a join need not look at arrivals one by one, which makes a processor guess wrongly at each of them. Left sides go
+into a table a block at a time, then come the right sides that arrive before the next block; a left side that is there
+too early is known by its turn.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from etalis.columnar.kernels.jit import kernel
-from etalis.columnar.kernels.join import ALL, BEFORE, LATEST, NEWEST, allows, length, shift_for, spread
+from etalis.columnar.kernels.hash_tables import shift_for, spread
+from etalis.columnar.kernels.jit import inner, kernel
+from etalis.columnar.kernels.join import Arrivals, Pairs
+from etalis.columnar.kernels.matching import ALL, BEFORE, LATEST, NEWEST, NO_WINDOW, Matching, allows, length
 
 NEXT_LEFT, NEXT_RIGHT, CANDIDATE, FOUND, WAITING = range(5)  # places of a cursor
-STRETCH = 1024  # left sides: few enough for what is done with them to stay in a near cache
-HEAD, TAIL, ARRIVED, AFTER, AHEAD = range(5)  # places of what is linked
-WIDTH = 5
+BLOCK = 1024  # left sides: few enough for what is done with them to stay in a near cache
+HEAD, TAIL, ARRIVED, AFTER, AHEAD, WIDTH = range(6)  # places of what is linked, and how many
 FAR = (1 << 63) - 1
 NEXT, FRESH = -2, -3  # no right side is under way; and what waits is to be put into the table
 
 
+class Waiting(NamedTuple):
+    """What waits of the left sides: which are `alive`, and the `rows` so far, a block of new ones last.
+
+    They stand by their places in `rows` in the `table`, an open one that has the first of each key: the owner of a
+    list. `lists` has numbers for each place: head, tail and the last one that has arrived of the list it owns, and what
+    comes after and before it in a list.
+    """
+
+    alive: Any
+    rows: Any
+    table: Any
+    lists: Any
+
+
+@inner
+def find_owner(table: Any, rows: Any, keys: Any, shift: int, key: int) -> Any:
+    """Return the place of a key in the table; table[place] is -1 if it is not there."""
+    mask = len(table) - 1
+    place = spread(key, shift)
+    owner = table[place]
+    while owner >= 0 and keys[rows[owner]] != key:
+        place = (place + 1) & mask
+        owner = table[place]
+    return place
+
+
+@inner
+def fill(store: Waiting, count: int, left: Arrivals, shift: int, least: int) -> None:
+    """Put those of the `count` rows that are alive and do not end before `least` into the table and its lists."""
+    alive, rows, table, lists = store
+    for place in range(len(table)):
+        table[place] = -1
+    for at in range(count):
+        x = rows[at]
+        if not alive[x] or left.end[x] < least:
+            continue
+        place = find_owner(table, rows, left.keys, shift, left.keys[x])
+        own = WIDTH * table[place]
+        b = -1
+        if own < 0:
+            table[place] = at
+            own = WIDTH * at
+            lists[own + HEAD] = at
+            lists[own + ARRIVED] = -1
+        else:
+            b = lists[own + TAIL]
+            lists[WIDTH * b + AFTER] = at
+        lists[own + TAIL] = at
+        lists[WIDTH * at + AFTER] = -1
+        lists[WIDTH * at + AHEAD] = b
+
+
+@inner
+def expire(store: Waiting, own: int, left: Arrivals, turn: int, least: int) -> None:
+    """Drop the first ones of a list that have arrived and end before `least`."""
+    lists = store.lists
+    y = lists[own + HEAD]
+    while y >= 0 and left.end[store.rows[y]] < least and left.turn[store.rows[y]] <= turn:
+        if y == lists[own + ARRIVED]:
+            lists[own + ARRIVED] = -1
+        y = lists[WIDTH * y + AFTER]
+    lists[own + HEAD] = y
+    if y >= 0:
+        lists[WIDTH * y + AHEAD] = -1
+    else:
+        lists[own + TAIL] = -1
+
+
+@inner
+def last_arrived(store: Waiting, own: int, left: Arrivals, turn: int, newest: bool) -> Any:
+    """Return the last one of a list that has arrived by a turn; if the `newest` alone waits, it replaces the others."""
+    alive, rows, _, lists = store
+    y = lists[own + HEAD]
+    c = lists[own + ARRIVED]
+    if c >= 0:
+        y = lists[WIDTH * c + AFTER]
+    while y >= 0 and left.turn[rows[y]] <= turn:
+        if newest and c >= 0:
+            alive[rows[c]] = False
+            lists[own + HEAD] = y
+            lists[WIDTH * y + AHEAD] = -1
+        c = y
+        y = lists[WIDTH * y + AFTER]
+    lists[own + ARRIVED] = c
+    return c
+
+
+@inner
+def remove(store: Waiting, own: int, y: int) -> None:
+    """Take what is consumed out of its list."""
+    lists = store.lists
+    a = lists[WIDTH * y + AFTER]
+    b = lists[WIDTH * y + AHEAD]
+    if b >= 0:
+        lists[WIDTH * b + AFTER] = a
+    else:
+        lists[own + HEAD] = a
+    if a >= 0:
+        lists[WIDTH * a + AHEAD] = b
+    else:
+        lists[own + TAIL] = b
+    if y == lists[own + ARRIVED]:
+        lists[own + ARRIVED] = b
+    store.alive[store.rows[y]] = False
+
+
 @kernel
 def follow(
-    select: int, consume: bool, keep: int, relation: int, occurs_on: int, window: int, retain: int, ebbs: bool,
-    turn0: Any, start0: Any, end0: Any, limit: Any, keys0: Any, turn1: Any, start1: Any, end1: Any, keys1: Any,
-    alive: Any, waiting: Any, table: Any, lists: Any, left: Any, right: Any, enough: int, cursor: Any,
-) -> None:  # fmt: skip
-    """Match right sides with what is `alive` of the left sides; both end in order of their turns.
+    how: Matching, left: Arrivals, right: Arrivals, limit: Any, ebbs: bool, store: Waiting, pairs: Pairs, cursor: Any
+) -> None:
+    """Match right sides with what is alive of the left sides; both end in order of their turns.
 
-    `waiting` are the left sides that have been taken so far and are left, a stretch of new ones last. They stand by
-    their places there in the table, an open one that has the first of each key: the owner of a list. `lists` has five
-    numbers for each place: head, tail and the last one that has arrived of the list it owns, and what comes after and
-    before it in a list. A left one matches nothing that starts after its `limit`, if there are limits; where nothing
-    starts before what has ended any more, it `ebbs` away then, as what has waited too long does. Pairs go to `left` and
-    `right`. Stops when all have come, when there is no room for what waits, or for a pair, or between right sides when
-    there are `enough` pairs; goes on from the `cursor`.
+    A left one matches nothing that starts after its `limit`, if there are limits; where nothing starts before what has
+    ended any more, it `ebbs` away then, as what has waited too long does. Stops when all have come, when there is no
+    room for what waits, or for a pair, or between right sides when there are enough pairs; goes on from the `cursor`.
     """
+    select, consume, keep, relation, occurs_on, window, (retain, _) = how
+    turn0, start0, end0, _ = left
+    turn1, start1, end1, keys1 = right
+    alive, waiting, table, lists = store
+    found_left, found_right, _, enough = pairs
     n0 = len(turn0)
     n1 = len(turn1)
-    mask = len(table) - 1
-    shift = shift_for(mask)
-    i = cursor[0]
-    j = cursor[1]
-    y = cursor[2]
-    found = cursor[3]
-    count = cursor[4]
+    shift = shift_for(len(table) - 1)
+    i = cursor[NEXT_LEFT]
+    j = cursor[NEXT_RIGHT]
+    y = cursor[CANDIDATE]
+    found = cursor[FOUND]
+    count = cursor[WAITING]
     limited = len(limit) > 0
-    arriving = select == LATEST or keep == NEWEST
     while True:
         least = end1[j] - retain if retain >= 0 and j < n1 else -FAR
         if y == FRESH:
             if 2 * count > len(table) or WIDTH * count > len(lists):
                 break
-            for place in range(len(table)):
-                table[place] = -1
-            for at in range(count):
-                x = waiting[at]
-                if not alive[x] or end0[x] < least:
-                    continue
-                key = keys0[x]
-                place = spread(key, shift)
-                owner = table[place]
-                while owner >= 0 and keys0[waiting[owner]] != key:
-                    place = (place + 1) & mask
-                    owner = table[place]
-                own = WIDTH * owner
-                b = -1
-                if owner < 0:
-                    table[place] = at
-                    own = WIDTH * at
-                    lists[own + HEAD] = at
-                    lists[own + ARRIVED] = -1
-                else:
-                    b = lists[own + TAIL]
-                    lists[WIDTH * b + AFTER] = at
-                lists[own + TAIL] = at
-                lists[WIDTH * at + AFTER] = -1
-                lists[WIDTH * at + AHEAD] = b
+            fill(store, count, left, shift, least)
             y = NEXT
         following = turn0[i] if i < n0 else FAR
         while j < n1 and turn1[j] < following and found < enough:
-            key = keys1[j]
-            place = spread(key, shift)
-            owner = table[place]
-            while owner >= 0 and keys0[waiting[owner]] != key:
-                place = (place + 1) & mask
-                owner = table[place]
+            owner = table[find_owner(table, waiting, left.keys, shift, keys1[j])]
             if owner < 0:
                 j += 1
                 continue
@@ -93,30 +168,11 @@ def follow(
             turn = turn1[j]
             b1 = start1[j]
             if y == NEXT:
-                y = lists[own + HEAD]
                 if retain >= 0:
-                    while y >= 0 and end0[waiting[y]] < end1[j] - retain and turn0[waiting[y]] <= turn:
-                        if y == lists[own + ARRIVED]:
-                            lists[own + ARRIVED] = -1
-                        y = lists[WIDTH * y + AFTER]
-                    lists[own + HEAD] = y
-                    if y >= 0:
-                        lists[WIDTH * y + AHEAD] = -1
-                    else:
-                        lists[own + TAIL] = -1
-                if arriving:
-                    c = lists[own + ARRIVED]
-                    if c >= 0:
-                        y = lists[WIDTH * c + AFTER]
-                    while y >= 0 and turn0[waiting[y]] <= turn:
-                        if keep == NEWEST and c >= 0:
-                            alive[waiting[c]] = False
-                            lists[own + HEAD] = y
-                            lists[WIDTH * y + AHEAD] = -1
-                        c = y
-                        y = lists[WIDTH * y + AFTER]
-                    lists[own + ARRIVED] = c
-                    y = c
+                    expire(store, own, left, turn, end1[j] - retain)
+                y = lists[own + HEAD]
+                if select == LATEST or keep == NEWEST:
+                    y = last_arrived(store, own, left, turn, keep == NEWEST)
             while y >= 0:
                 x = waiting[y]
                 if turn0[x] > turn:
@@ -124,34 +180,23 @@ def follow(
                     break
                 a2 = end0[x]
                 good = a2 < b1 if relation == BEFORE else allows(relation, start0[x], a2, b1, end1[j])
-                if window >= 0:
+                if window != NO_WINDOW:
                     good = good and length(occurs_on, start0[x], a2, b1, end1[j]) <= window
                 if limited:
                     good = good and b1 <= limit[x]
-                a = lists[WIDTH * y + AFTER]
-                b = lists[WIDTH * y + AHEAD]
+                beyond = lists[WIDTH * y + (AHEAD if select == LATEST else AFTER)]
                 if good:
-                    if found == len(left):
+                    if found == len(found_left):
                         break
-                    left[found] = x
-                    right[found] = j
+                    found_left[found] = x
+                    found_right[found] = j
                     found += 1
                     if consume:
-                        if b >= 0:
-                            lists[WIDTH * b + AFTER] = a
-                        else:
-                            lists[own + HEAD] = a
-                        if a >= 0:
-                            lists[WIDTH * a + AHEAD] = b
-                        else:
-                            lists[own + TAIL] = b
-                        if y == lists[own + ARRIVED]:
-                            lists[own + ARRIVED] = b
-                        alive[x] = False
+                        remove(store, own, y)
                     if select != ALL:
                         y = -1
                         break
-                y = b if select == LATEST else a
+                y = beyond
             if y >= 0:
                 break
             y = NEXT
@@ -170,14 +215,14 @@ def follow(
         count = kept
         if i >= n0:
             break
-        new = min(n0 - i, max(STRETCH, count))
+        new = min(n0 - i, max(BLOCK, count))
         for at in range(new):
             waiting[count + at] = i + at
         i += new
         count += new
         y = FRESH
-    cursor[0] = i
-    cursor[1] = j
-    cursor[2] = y
-    cursor[3] = found
-    cursor[4] = count
+    cursor[NEXT_LEFT] = i
+    cursor[NEXT_RIGHT] = j
+    cursor[CANDIDATE] = y
+    cursor[FOUND] = found
+    cursor[WAITING] = count

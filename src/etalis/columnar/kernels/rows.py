@@ -5,10 +5,11 @@ NumPy can do all of it, in several passes and with arrays in between; each of th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from etalis.columnar.kernels.jit import kernel
-from etalis.columnar.kernels.join import ON_A, ON_B
+from etalis.columnar.kernels.join import Pairs
+from etalis.columnar.kernels.matching import ON_A, ON_B
 
 
 @kernel
@@ -19,7 +20,7 @@ def gather(data: Any, rows: Any, found: Any) -> None:
 
 
 @kernel
-def repeat(data: Any, times: int, found: Any) -> None:
+def replicate(data: Any, times: int, found: Any) -> None:
     """Write everything so many times."""
     for at in range(len(data)):
         for again in range(times):
@@ -40,12 +41,21 @@ def pick(above: Any, below: Any, places: Any, rows: Any, found: Any) -> None:
             found[at] = above[row + n] if row < 0 else below[row]
 
 
+class Times(NamedTuple):
+    """When rows come, start and end."""
+
+    turn: Any
+    start: Any
+    end: Any
+
+
 @kernel
-def occur(
-    occurs_on: int, left: Any, right: Any, arrived: Any, turn0: Any, start0: Any, end0: Any, turn1: Any, start1: Any,
-    end1: Any, turn: Any, start: Any, end: Any,
-) -> None:  # fmt: skip
+def occur(occurs_on: int, pairs: Pairs, a_side: Times, b_side: Times, found: Times) -> None:
     """Write when pairs occur: the turn of what arrived last, and the end points that the relation says."""
+    left, right, arrived, _ = pairs
+    turn0, start0, end0 = a_side
+    turn1, start1, end1 = b_side
+    turn, start, end = found
     for at in range(len(left)):
         a = left[at]
         b = right[at]

@@ -17,7 +17,7 @@ import numpy as np
 from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, constant, from_values, key_rows, nulls
 from etalis.columnar.data.instances import Block, Instances, Picked, nothing, stack, stack_blocks
-from etalis.columnar.kernels.buffers import Blockers, Numbered, merge
+from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex, merge
 from etalis.columnar.operators.terms import is_compound, match_terms
 from etalis.columnar.schedule import Clock
 from etalis.language.syntax import Const, Var
@@ -165,7 +165,7 @@ class Absence:
         found = self.operator.take(batch)
         if len(found) and len(rows):
             mine, asked = self.keys(found, rows)
-            Blockers(mine, found.start, found.end).lower(limit, asked, rows.end)
+            BlockerIndex(mine, found.start, found.end).lower(limit, asked, rows.end)
 
     def keys(self, *sides: Instances) -> list[Any]:
         """Return the shared values of sides, as rows of numbers that can be compared."""
@@ -179,7 +179,7 @@ class Absence:
         if self.is_loose:
             return self._loosely(rows, low.tolist(), high.tolist()), {}
         mine, asked = self.keys(self.blockers, rows)
-        return ~Blockers(mine, self.blockers.start, self.blockers.end).hit(asked, low, high), {}
+        return ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, low, high), {}
 
     def _loosely(self, rows: Instances, low: list[int], high: list[int]) -> Flags:
         """Tell which matches nothing blocks, where what is unbound agrees with everything."""
@@ -208,7 +208,7 @@ class Absence:
         if self.keep is not None:
             kept = np.flatnonzero(self.blockers.end >= now - self.keep)
         elif self.test.kind == "before":
-            kept = Numbered(self.keys(self.blockers)[0]).first
+            kept = KeyIndex(self.keys(self.blockers)[0]).first
         else:
             return
         if len(kept) < len(self.blockers):
@@ -315,7 +315,7 @@ class Union(Operator):
         asked = np.flatnonzero(doubles)
         some = rows.take(asked)
         sides = [Column("int", some.turn), *(some.column(v) for v in self.exports if v[0] != "$")]
-        doubles[asked[Numbered(key_rows([sides], [len(asked)])[0]).first]] = False
+        doubles[asked[KeyIndex(key_rows([sides], [len(asked)])[0]).first]] = False
         return ~doubles
 
 

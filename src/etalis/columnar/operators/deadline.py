@@ -8,7 +8,7 @@ import numpy as np
 
 from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
-from etalis.columnar.kernels.buffers import Blockers
+from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests
 from etalis.columnar.schedule import first_turns
 from etalis.plan import algebra as p
@@ -66,7 +66,7 @@ class Waiter(Operator):
         due = rows.end + self.node.duration
         sides = [self.blockers, rows]
         mine, asked = key_rows([[s.column(v) for v in self.node.joined] for s in sides], list(map(len, sides)))
-        standing = ~Blockers(mine, self.blockers.start, self.blockers.end).hit(asked, rows.end, due + 1)
+        standing = ~BlockerIndex(mine, self.blockers.start, self.blockers.end).hit(asked, rows.end, due + 1)
         rows, due = rows.take(np.flatnonzero(standing)), due[standing]
         turn = batch.clock.turns(due, batch.clock.absences[self.node.duration])
         place = np.arange(len(turn)) - np.searchsorted(turn, turn)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.data.columns import Column, Flags, Integers, at
 from etalis.columnar.data.instances import Instances, nothing, stack, stack_blocks
-from etalis.columnar.kernels import join as k
-from etalis.columnar.kernels.buffers import Desk, Following, Matching, Meeting, Search, Side, choose, code_keys, occur
+from etalis.columnar.kernels.buffers import Buffers, code_keys
+from etalis.columnar.kernels.join import Arrivals, Pairs
+from etalis.columnar.kernels.matching import NEVER, NEWEST, Matching
 from etalis.columnar.operators.base import Absence, Agreement, Batch, Operator, Tests
+from etalis.columnar.operators.pair_search import (
+    FollowingSearch,
+    JoinSearch,
+    PairSearch,
+    choose,
+    end_in_order,
+    occur,
+)
 from etalis.plan import algebra as p
 from etalis.plan.retention import shared_names, window_of
 from etalis.plan.sharing import meet
@@ -23,7 +32,7 @@ PORTION = 16  # of them, the fewest that are put together at a time
 LIMIT = "$limit"  # of a left side that waits: the start after which nothing matches it any more
 NO_LIMIT = (1 << 63) - 1
 _NONE: Mapping[str, str] = MappingProxyType({})
-_Begun: TypeAlias = tuple[list[Instances], Search]
+_Begun: TypeAlias = tuple[list[Instances], PairSearch]
 
 
 class Join(Operator):
@@ -51,7 +60,7 @@ class Join(Operator):
         self.marks = node.relation.sequential and bool(asked & {"$first", "$last"})
         marked = (LIMIT,) if gaps else ()
         self.names = ((*node.left.exports, *marked), node.right.exports)
-        self.desk = Desk()
+        self.buffers = Buffers()
         self.comes_at_once = False  # whether right sides have no duration, so that none starts before now
         self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
 
@@ -82,7 +91,7 @@ class Join(Operator):
         """Join what waits and what is new, and keep what waits then."""
         parts = [part for pair in zip(self.waiting, fresh, strict=True) for part in pair]
         keys = code_keys([[part.column(v) for v in self.key] for part in parts], list(map(len, parts)))
-        follows = self.matching.retain[1] == k.NEVER and not self.meets_itself
+        follows = self.matching.retain[1] == NEVER and not self.meets_itself
         sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
         found = self._pairs(sides, search)
         if self.gaps:
@@ -93,12 +102,14 @@ class Join(Operator):
     def _following(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun | None:
         """Begin a join whose right sides do not wait; None if the sides are not in order."""
         old, fresh, _, new = parts
-        left, right = self._laid(parts[:2], keys[:2]), Side(new.turn, new.start, new.end, keys[3])
-        if not left.ends_in_order or not right.ends_in_order:
+        left, right = self._laid(parts[:2], keys[:2]), Arrivals(new.turn, new.start, new.end, keys[3])
+        if not end_in_order(left) or not end_in_order(right):
             return None
         side = Instances(left.turn, left.start, left.end, stack_blocks(old, fresh, self.names[0]))
         limit = self._limits(batch, side)
-        return [side, new], Following(self._searching, left, right, len(old), limit, self.desk, ebbs=self._ebbs)
+        return [side, new], FollowingSearch(
+            self._searching, left, right, len(old), limit, self.buffers, ebbs=self._ebbs
+        )
 
     def _meeting(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun:
         """Begin a join in which either side may wait."""
@@ -111,14 +122,14 @@ class Join(Operator):
             )
         ]
         waiting, limit = (len(parts[0]), len(parts[2])), self._limits(batch, sides[0])
-        return sides, Meeting(self._searching, both, count, waiting, limit, self.desk)
+        return sides, JoinSearch(self._searching, both, count, waiting, limit, self.buffers)
 
-    def _laid(self, parts: Sequence[Instances], keys: Sequence[Integers]) -> Side:
+    def _laid(self, parts: Sequence[Instances], keys: Sequence[Integers]) -> Arrivals:
         """Return instances below each other."""
-        turn, end = (self.desk.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "end"))
+        turn, end = (self.buffers.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "end"))
         lasts = any(part.start is not part.end for part in parts)
-        start = self.desk.below("start", [part.start for part in parts]) if lasts else end
-        return Side(turn, start, end, self.desk.below("keys", keys))
+        start = self.buffers.below("start", [part.start for part in parts]) if lasts else end
+        return Arrivals(turn, start, end, self.buffers.below("keys", keys))
 
     def _limits(self, batch: Batch, left: Instances) -> Integers:
         """Return up to where each left side can match: what blocks it has ended before anything that starts later."""
@@ -137,15 +148,15 @@ class Join(Operator):
     @property
     def _ebbs(self) -> bool:
         """Whether left sides go when their limits are over."""
-        return bool(self.gaps) and self.comes_at_once and self.matching.keep != k.NEWEST
+        return bool(self.gaps) and self.comes_at_once and self.matching.keep != NEWEST
 
     @property
     def _searching(self) -> Matching:
         if self.meets_itself:
-            return self.matching.of_all_held(all_of_them=bool(self.tests))
+            return self.matching.by_turn(all_of_them=bool(self.tests))
         return self.matching.without_policy() if self._is_late else self.matching
 
-    def _pairs(self, sides: Sequence[Instances], search: Search) -> Instances:
+    def _pairs(self, sides: Sequence[Instances], search: PairSearch) -> Instances:
         """Return the pairs that pass the tests."""
         found: list[Instances] = []
         while not search.is_over or not found:
@@ -155,10 +166,10 @@ class Join(Operator):
                 search.rebuild()
         return found[0] if len(found) == 1 else stack(found, self.node.exports)
 
-    def _judged(self, sides: Sequence[Instances], pairs: tuple[Any, Any, Any], alive: Flags | None) -> Instances:
+    def _judged(self, sides: Sequence[Instances], pairs: Pairs, alive: Flags | None) -> Instances:
         """Return the pairs that pass the tests and, where `alive` is given, that the policy then chooses."""
-        a, b, arrived = pairs
-        matches = self._matches(sides, a, b, arrived)
+        a, b, arrived, _ = pairs
+        matches = self._matches(sides, pairs)
         if self.agreement is not None:
             matches = self.agreement.beside(matches, sides[1].take(b))
         are_put_together = self.node.policy.select == "together"
@@ -185,15 +196,13 @@ class Join(Operator):
         """Whether conditions see more of a combined match than of its latest candidate."""
         return any(isinstance(test, Judge) and test.test.kind != "where" for test in self.tests.tests)
 
-    def _combined(
-        self, candidates: Instances, count: int, pairs: tuple[Any, Any, Any], passes: Flags, alive: Flags
-    ) -> Instances:
+    def _combined(self, candidates: Instances, count: int, pairs: Pairs, passes: Flags, alive: Flags) -> Instances:
         """Return the matches that arrivals make with all their candidates, if the conditions hold for these too.
 
         Where one does not stand, nothing is consumed, and what comes later chooses anew (definition 12.18).
         """
         again = Tests(test for test in self.tests.tests if not isinstance(test, Absence))
-        a, b, arrived = pairs
+        a, b, arrived, _ = pairs
         if not len(a):
             return again.passing(candidates)[1]
         arrival = np.where(arrived, b, -1 - a)
@@ -203,7 +212,7 @@ class Join(Operator):
         while low < len(a):
             high = int(ends[np.searchsorted(ends, min(low + portion, len(a)))])
             before = alive.copy()
-            part = a[low:high], b[low:high], arrived[low:high]
+            part = Pairs(a[low:high], b[low:high], arrived[low:high])
             chosen = low + np.flatnonzero(choose(self.matching, count, part, passes[low:high], alive))
             kept, matches = again.passing(together(candidates.take(chosen), arrival[chosen]))
             first = _runs(arrival[chosen])[0] if len(chosen) else chosen
@@ -215,24 +224,24 @@ class Join(Operator):
             found.append(matches.take(np.flatnonzero(kept < fails[0])))
             refused = low + np.flatnonzero(arrival[low:high] == arrival[chosen[first[fails[0]]]])
             alive[:] = before
-            part = a[low : refused[0]], b[low : refused[0]], arrived[low : refused[0]]
+            part = Pairs(a[low : refused[0]], b[low : refused[0]], arrived[low : refused[0]])
             choose(self.matching, count, part, passes[low : refused[0]], alive)
             low, portion = int(refused[-1]) + 1, max(PORTION, portion // 4)
         return stack(found, self.node.exports)
 
-    def _matches(self, sides: Sequence[Instances], a: Any, b: Any, arrived: Any) -> Instances:
+    def _matches(self, sides: Sequence[Instances], pairs: Pairs) -> Instances:
         """Return pairs of rows as instances."""
+        a, b = pairs.left, pairs.right
         blocks = (*(block.take(a) for block in sides[0].blocks), *(block.take(b) for block in sides[1].blocks))
-        if self.matching.retain[1] == k.NEVER and self.node.relation.sequential and not self.marks:
+        if self.matching.retain[1] == NEVER and self.node.relation.sequential and not self.marks:
             return Instances(at(sides[1].turn, b), at(sides[0].start, a), at(sides[1].end, b), blocks)
-        turn, start, end = occur(self.matching, sides, a, b, arrived)
-        pairs = Instances(turn, start, end, blocks)
+        found = Instances(*occur(self.matching, sides, pairs), blocks)
         if not self.marks:
-            return pairs
+            return found
         left, right = sides[0].take(a), sides[1].take(b)
         first = left.column("$first") if "$first" in self.names[0] else Column("int", left.end)
         last = right.column("$last") if "$last" in self.names[1] else Column("int", right.start)
-        return pairs.with_columns({"$first": first, "$last": last})
+        return found.with_columns({"$first": first, "$last": last})
 
     def _keep(self, sides: Sequence[Instances], alive: Flags, now: int) -> None:
         """Keep what waits and can still be used."""

@@ -20,7 +20,7 @@ from etalis.columnar.data import objects
 from etalis.columnar.data.columns import FLAT, Column, Integers, from_values, key_rows, ranks
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import aggregate as k
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.logic.terms.term import Value
 from etalis.temporal.aggregate import Fold, add, divide
 
@@ -155,8 +155,8 @@ class Aggregate:
         return Column("int" if answers.number.dtype.kind == "i" else "term", answers.number)
 
 
-def _pairs(group: Integers, value: Column) -> Numbered:
-    return Numbered(key_rows([[Column("int", group), value]], [len(group)])[0])
+def _pairs(group: Integers, value: Column) -> KeyIndex:
+    return KeyIndex(key_rows([[Column("int", group), value]], [len(group)])[0])
 
 
 def _quotients(total: Any, count: Integers) -> Any:
@@ -181,7 +181,7 @@ class Running:
         """Fold elements in; return the value and the earliest start that each reaches in its group."""
         low = len(self.elements)
         together = stack([self.elements, rows.with_columns({WEIGHT: _ones(len(rows))})], self.names)
-        known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
+        known = KeyIndex(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
         value = together.column(VALUE) if VALUE in self.names else None
         if value is not None and self.aggregate.folds_objects(value):
             weight = together.column(WEIGHT).data
@@ -194,7 +194,7 @@ class Running:
         new = found.take(slice(low, None))
         return self.aggregate.result(new, value), new.least
 
-    def _accumulate(self, rows: Instances, known: Numbered, kind: int, numbers: Integers, reals: Any) -> Answers:
+    def _accumulate(self, rows: Instances, known: KeyIndex, kind: int, numbers: Integers, reals: Any) -> Answers:
         fresh = _NO_FLAGS
         if kind == k.DISTINCT:
             fresh = np.zeros(len(rows), bool)
@@ -210,7 +210,7 @@ class Running:
         )  # fmt: skip
         return found
 
-    def _keep(self, rows: Instances, known: Numbered, found: Answers, value: Column | None) -> None:
+    def _keep(self, rows: Instances, known: KeyIndex, found: Answers, value: Column | None) -> None:
         last = np.zeros(len(known.first), np.int64)
         last[known.group] = np.arange(len(rows))
         kept = last
@@ -253,7 +253,7 @@ class Sliding:
         """Fold elements in; return which of them are in their window, the value of that and its earliest start."""
         low = len(self.elements)
         together = stack([self.elements, rows], self.names)
-        known = Numbered(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
+        known = KeyIndex(key_rows([[together.column(v) for v in self.keys]], [len(together)])[0])
         value = together.column(VALUE) if VALUE in self.names else None
         alive = np.zeros(len(together), bool)
         if value is not None and self.aggregate.folds_objects(value):
@@ -275,7 +275,7 @@ class Sliding:
         return within, self.aggregate.result(new, value), new.least
 
     def _slide(
-        self, rows: Instances, low: int, known: Numbered, alive: Any, kind: int, numbers: Integers, reals: Any
+        self, rows: Instances, low: int, known: KeyIndex, alive: Any, kind: int, numbers: Integers, reals: Any
     ) -> Answers:
         count = len(rows)
         order = np.argsort(known.group, kind="stable")

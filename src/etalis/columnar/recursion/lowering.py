@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.data.columns import Integers
-from etalis.columnar.kernels.buffers import Matching
+from etalis.columnar.kernels.matching import Matching
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.assemble import encode
 from etalis.columnar.recursion.encoding import TYPES, Texts

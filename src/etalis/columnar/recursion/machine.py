@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.columnar.kernels.jit import inner, kernel
-from etalis.columnar.kernels.join import ALL, HULL, LATEST, NEVER, NEWEST, ON_A, UNMATCHED, allows, length
+from etalis.columnar.kernels.matching import ALL, HULL, LATEST, NEVER, NEWEST, ON_A, UNMATCHED, allows, length
 from etalis.columnar.recursion.evaluate import calculate
 from etalis.columnar.recursion.opcodes import (
     ABSENT,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from etalis.columnar.kernels.hash_tables import stir
 from etalis.columnar.kernels.jit import inner, kernel, part
-from etalis.columnar.kernels.join import stir
 from etalis.columnar.recursion.opcodes import (
     B_HASH,
     B_KEY,

@@ -9,39 +9,31 @@ import numpy as np
 
 from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances
+from etalis.columnar.kernels import lists as l
 from etalis.columnar.kernels import repetition as k
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import KeyIndex
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
-    """Lists of left sides, one per group: the group of each row, heads and tails, links, and how many there are."""
+class GroupLists:
+    """Lists of left sides, one per group: the group of each row, the lists, and how many there are in each."""
 
     group: Integers
-    ends: Integers
-    after: Integers
-    before: Integers
+    lists: l.Lists
     size: Integers
 
     @staticmethod
-    def of(sides: Sequence[Instances], names: Sequence[str]) -> Lists:
+    def of(sides: Sequence[Instances], names: Sequence[str]) -> GroupLists:
         """Return empty lists for the left sides, which come first, and others by the values of some variables."""
         rows = key_rows([[side.column(v) for v in names] for side in sides], list(map(len, sides)))
-        known = Numbered(np.concatenate(rows))
+        known = KeyIndex(np.concatenate(rows))
         count, groups = len(sides[0]), len(known.first)
-        none = np.full(2 * groups, -1)
-        return Lists(
-            known.group, none, np.empty(count, np.int64), np.empty(count, np.int64), np.zeros(groups, np.int64)
-        )
-
-    @property
-    def links(self) -> tuple[Integers, Integers, Integers, Integers]:
-        """Heads and tails, links and sizes, as kernels take them."""
-        return self.ends, self.after, self.before, self.size
+        lists = l.Lists(np.full(2 * groups, -1), np.empty(count, np.int64), np.empty(count, np.int64))
+        return GroupLists(known.group, lists, np.zeros(groups, np.int64))
 
     def put(self, rows: Integers, end: Integers, start: Integers) -> None:
         """Put left sides in."""
-        k.put_in_order(rows, self.group, end, start, *self.links)
+        l.put_in_order(rows, self.group, end, start, self.lists, self.size)
 
     def pairs(self, left: Instances, others: Instances, own: int, window: int) -> tuple[Integers, Integers]:
         """Return all pairs of left sides with others of their groups that start after them, within a window.
@@ -52,10 +44,9 @@ class Lists:
         group = self.group[count:] if own < 0 else self.group[own:]
         order = np.lexsort((left.end, self.group[:count]))
         begins = np.searchsorted(self.group[order], np.arange(len(self.size) + 1))
+        lefts = k.ByEnd(begins, order, left.start, left.end)
         at, found = np.empty(len(others) + 1, np.int64), np.zeros(0, np.int64)
         for _ in range(2):  # to count them, and to list them
-            k.list_pairs(
-                own, window, group, others.start, others.end, begins, order, left.start, left.end, at, found
-            )  # fmt: skip
+            k.list_pairs(own, window, group, others.start, others.end, lefts, at, found)
             found = np.empty(at[-1], np.int64) if not len(found) else found
         return found, np.repeat(np.arange(len(others)), np.diff(at))

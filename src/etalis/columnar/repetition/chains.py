@@ -16,7 +16,7 @@ import numpy as np
 from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import chains as k
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests
 from etalis.columnar.operators.join import Join
 from etalis.columnar.repetition.limits import NO_COUNT, Bounds, find_bounds, is_any_number
@@ -83,7 +83,7 @@ class Chains:
     def _order(self) -> tuple[Integers, Integers]:
         """Return the order by group and rank, and where the group of each begins."""
         rows, count = self.elements, len(self.elements)
-        group = Numbered(key_rows([[rows.column(v) for v in self.names]], [count])[0]).group
+        group = KeyIndex(key_rows([[rows.column(v) for v in self.names]], [count])[0]).group
         order = np.lexsort((rows.start, rows.end, group))
         group = group[order]
         begins = np.r_[True, group[1:] != group[:-1]][:count]
@@ -295,7 +295,7 @@ class Fresh(Operator):
         assert self.join is not None
         waiting = self.join.waiting[0]
         sides = [[side.column(v) for v in self.names] for side in (waiting, rows)]
-        known = Numbered(np.concatenate(key_rows(sides, [len(waiting), len(rows)]))).first
+        known = KeyIndex(np.concatenate(key_rows(sides, [len(waiting), len(rows)]))).first
         return rows.take(known[known >= len(waiting)] - len(waiting))
 
 

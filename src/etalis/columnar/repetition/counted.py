@@ -15,12 +15,12 @@ import numpy as np
 from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import repetition as k
-from etalis.columnar.kernels.buffers import Matching, Numbered
-from etalis.columnar.kernels.join import NEWEST
+from etalis.columnar.kernels.buffers import KeyIndex
+from etalis.columnar.kernels.matching import NEWEST, Matching
 from etalis.columnar.operators.base import Absence, Batch, Filtering, Operator, Tests
 from etalis.columnar.operators.join import together
 from etalis.columnar.repetition import chains
-from etalis.columnar.repetition.candidates import Lists
+from etalis.columnar.repetition.candidates import GroupLists
 from etalis.columnar.repetition.chains import ORIGIN
 from etalis.columnar.repetition.counters import COUNTS, Groups, Slots
 from etalis.columnar.repetition.limits import Bounds, is_any_number
@@ -193,7 +193,7 @@ class Repeater(Operator):
             if asked is not None:
                 rows = [self.waiting, left, *some]
                 keys = key_rows([[side.column(v) for v in key] for side in rows], list(map(len, rows)))
-                group = Numbered(np.concatenate(keys)).group
+                group = KeyIndex(np.concatenate(keys)).group
                 count = len(self.waiting) + len(left)
                 found += int(np.bincount(group[:count], minlength=len(group) + 1)[group[count:]].sum())
         return found
@@ -219,12 +219,12 @@ class Repeater(Operator):
         last = np.array([old if alone else count, count, count])
         last[1:] += sum(map(len, elements))
         last[2:] += sum(map(len, followers))
-        lists = Lists.of([left, *elements], self.joined)
+        lists = GroupLists.of([left, *elements], self.joined)
         waiting = np.flatnonzero(state["$waits"])
         lists.put(waiting[np.argsort(state["$listed"][waiting])], state["$counted"] if alone else left.end, left.start)
         sides = _Sides(left, others, last, lists)
         answers, slots = self._ask_elements(sides, state)
-        stores = Lists.of([slots.rows, *followers], () if self.follower is None else shared_names(self.follower))
+        stores = GroupLists.of([slots.rows, *followers], () if self.follower is None else shared_names(self.follower))
         held = np.flatnonzero(slots.state["$matched"] != k.NO_MATCH)
         stores.put(held[np.argsort(slots.state["$placed"][held])], slots.state["$matched"], slots.rows.start)
         asked = (answers, self._ask_followers(sides, slots, stores))
@@ -239,7 +239,7 @@ class Repeater(Operator):
             return no_answers(), Slots.of_left_sides(sides.left, state)
         low = int(sides.last[0])
         elements = sides.left.take(np.arange(low, len(sides.left))) if alone else sides.others[0]
-        a, b = sides.lists.pairs(sides.left, elements, low if alone else -1, _number(self.window))
+        a, b = sides.lists.pairs(sides.left, elements, low if alone else -1, self.matching.window)
         pairs = self._counted(sides, a, b + low, elements.start[b])
         if self.groups is None:
             return asked.ask(a, b + low, pairs), Slots.of_left_sides(sides.left, state)
@@ -247,51 +247,66 @@ class Repeater(Operator):
         answers = asked.ask(a, b + low, pairs)
         return answers, replace(slots, of_pair=slots.of_pair[answers.pairs])
 
-    def _ask_followers(self, sides: _Sides, slots: Slots, stores: Lists) -> Answers:
+    def _ask_followers(self, sides: _Sides, slots: Slots, stores: GroupLists) -> Answers:
         """Ask which slots may be matched with what follows."""
         asked = self.asked[1]
         if asked is None:
             return no_answers()
         followers, low = sides.others[-1], int(sides.last[1])
-        a, b = stores.pairs(slots.rows, followers, -1, _number(self.outer))
+        a, b = stores.pairs(slots.rows, followers, -1, self.following.window)
         return asked.ask(a, b + low, self._followed(sides, slots, a, b + low, followers.start[b]))
 
     def _run(
-        self, sides: _Sides, slots: Slots, stores: Lists, state: Mapping[str, Integers], answers: Sequence[Answers]
+        self, sides: _Sides, slots: Slots, stores: GroupLists, state: Mapping[str, Integers], answers: Sequence[Answers]
     ) -> list[Any]:
         """Return what matches: left sides or slots, elements or followers, where counting began or a match ended."""
         left, right, limit = (np.concatenate([getattr(x, v) for x in answers]) for v in ("left", "right", "limit"))
         turn, start, end = sides.arrays()
-        count = max(len(sides.left), len(slots.owner))
-        mark, pair = np.full(count, -1), np.empty(count, np.int64)
-        pairs = np.searchsorted(right, np.arange(len(turn) + 1))
         counts, last = slots.state, sides.last
-        least, most = self.bounds.read(slots.rows)
-        misses = np.zeros(len(least) if self.bounds.fixed is None else 0, np.int64)
         group = np.concatenate([sides.lists.group, np.zeros(int(last[2] - last[1]), np.int64)])
-        home = stores.group[: len(slots.owner)]
-        other = np.concatenate([np.zeros(int(last[1]), np.int64), stores.group[len(slots.owner) :]])
+        home = np.concatenate([np.zeros(int(last[1]), np.int64), stores.group[len(slots.owner) :]])
+        rows = k.Rows(int(last[0]), int(last[1]), turn, start, end, group, home)
+        lefts = k.LeftSides(sides.lists.lists, sides.lists.size, *(state[v] for v in ("$waits", "$listed", "$limit")))
+        misses = np.zeros(len(slots.owner) if self.bounds.fixed is None else 0, np.int64)
+        counters = k.Counters(
+            *self.bounds.read(slots.rows), misses, counts["$number"], counts["$begun"], counts["$counted"],
+            slots.owner, slots.keeper, slots.of_pair,
+        )  # fmt: skip
+        homes = stores.group[: len(slots.owner)]
+        matches = k.Matches(stores.lists, stores.size, counts["$matched"], counts["$placed"], homes)
+        pairs = np.searchsorted(right, np.arange(len(turn) + 1))
+        count = max(len(sides.left), len(slots.owner))
+        candidates = k.Candidates(pairs, left, limit, np.full(count, -1), np.empty(count, np.int64))
         cursor = np.array([len(self.waiting), last[0], last[1], 0])
         found: list[Sequence[Any]] = []
         room = int(last[2]) + 1
         while not found or (cursor[: k.FOUND] < last).any():
-            out = [np.empty(room, np.int64) for _ in range(4)]
+            out = k.Found(*(np.empty(room, np.int64) for _ in range(4)))
             cursor[k.FOUND] = 0
-            k.repeat(
-                self.node.left is None, self.matching.select, self.matching.keep == NEWEST,
-                self.node.policy.restricts, least, most, misses, _number(self.window),
-                self.follower is not None, self.following.select, self.following.consume,
-                self.following.keep == NEWEST, _number(self.outer), int(last[0]), int(last[1]), turn, start, end,
-                state["$limit"], group, *sides.lists.links, state["$waits"], counts["$number"],
-                counts["$begun"], counts["$counted"], state["$listed"], other, *stores.links, counts["$matched"],
-                counts["$placed"], self.asked[0] is not None, self.asked[1] is not None, pairs, left, limit, mark,
-                pair, self.groups is not None, slots.of_pair, slots.owner, slots.keeper, home, out[0],
-                out[1], out[2], out[3], cursor,
-            )  # fmt: skip
+            k.repeat(self._repeating, rows, lefts, counters, matches, candidates, out, cursor)
             found.append([each[: int(cursor[k.FOUND])] for each in out])
             room = max(room, int(sides.lists.size.max(initial=0)) + 1, int(stores.size.max(initial=0)))
         self.bounds.report(slots.rows, misses)
         return [np.concatenate(each) for each in zip(*found, strict=True)]
+
+    @property
+    def _repeating(self) -> k.Repeating:
+        """What the rule says, as the kernel takes it."""
+        return k.Repeating(
+            alone=self.node.left is None,
+            select=self.matching.select,
+            newest=self.matching.keep == NEWEST,
+            counts=self.node.policy.restricts,
+            window=self.matching.window,
+            asks=self.asked[0] is not None,
+            grouped=self.groups is not None,
+            followed=self.follower is not None,
+            picks=self.following.select,
+            consume=self.following.consume,
+            latest_match=self.following.keep == NEWEST,
+            outer_window=self.following.window,
+            asks_followers=self.asked[1] is not None,
+        )
 
     def _found(
         self, sides: _Sides, slots: Slots, answers: Sequence[Answers], a: Integers, b: Integers, first: Integers,
@@ -354,10 +369,6 @@ class Repeater(Operator):
         self.waiting = left.with_columns(columns).take(np.flatnonzero(needed)).only(self.names)
 
 
-def _number(duration: int | None) -> int:
-    return -1 if duration is None else duration
-
-
 @dataclass(frozen=True, slots=True)
 class _Sides:
     """Left sides, elements up to last[1] and followers, one after the other; the lists are those of left sides."""
@@ -365,7 +376,7 @@ class _Sides:
     left: Instances
     others: Sequence[Instances]
     last: Integers
-    lists: Lists
+    lists: GroupLists
 
     def arrays(self) -> list[Integers]:
         """Return turns, starts and ends, in one array each."""

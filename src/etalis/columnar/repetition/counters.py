@@ -14,7 +14,7 @@ import numpy as np
 from etalis.columnar.data.columns import Column, Flags, Integers, concat, key_rows
 from etalis.columnar.data.instances import Instances, nothing
 from etalis.columnar.kernels import repetition as k
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.repetition.chains import ORIGIN
 
 COUNTS = {"$number": 0, "$begun": 0, "$counted": 0, "$matched": k.NO_MATCH, "$placed": 0}  # as they are at first
@@ -55,7 +55,7 @@ class Groups:
         old, origin = self.kept, left.column(ORIGIN)
         given = [origin.take(a), *(elements.column(v).take(b) for v in self.names)]
         keys = key_rows([[old.column(v) for v in (ORIGIN, *self.names)], given], [len(old), len(a)])
-        known = Numbered(np.concatenate(keys))
+        known = KeyIndex(np.concatenate(keys))
         fresh = known.first[len(old) :] - len(old)
         order = np.argsort(origin.data, kind="stable")
         mine = order[np.searchsorted(origin.data[order], old.column(ORIGIN).data)]
@@ -69,7 +69,7 @@ class Groups:
         """Return who keeps the match of each slot: one that has a match already, if there is one."""
         order = np.argsort(state["$matched"] == k.NO_MATCH, kind="stable")
         some = rows.take(order)
-        known = Numbered(key_rows([[some.column(v) for v in (ORIGIN, *self.told)]], [len(some)])[0])
+        known = KeyIndex(key_rows([[some.column(v) for v in (ORIGIN, *self.told)]], [len(some)])[0])
         found = np.empty(len(order), np.int64)
         found[order] = order[known.first[known.group]]
         return found

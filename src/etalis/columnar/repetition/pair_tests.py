@@ -14,8 +14,7 @@ import numpy as np
 from etalis.columnar.conditions.lookups import places_of
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.data.instances import Instances
-from etalis.columnar.kernels import repetition as k
-from etalis.columnar.kernels.buffers import Blockers
+from etalis.columnar.kernels.buffers import BlockerIndex
 from etalis.columnar.operators.base import Absence, Batch, Tests
 
 _NO_LIMIT = (1 << 63) - 1
@@ -84,8 +83,8 @@ class Asked:
     def _limit(self, gap: Absence, pairs: Instances, limit: Integers) -> None:
         """Lower the limit to where counting begins, or raise that to where a match ends, by what may block."""
         mine, asked = gap.keys(gap.blockers, pairs)
-        blockers = Blockers(mine, gap.blockers.start, gap.blockers.end)
+        blockers = BlockerIndex(mine, gap.blockers.start, gap.blockers.end)
         if self.are_after:
-            k.latest_before(blockers.known.find(asked), pairs.column("$last").data, *blockers.groups, limit)
+            blockers.raise_(limit, asked, pairs.column("$last").data)
         else:
             blockers.lower(limit, asked, pairs.column("$first").data)

@@ -19,8 +19,7 @@ from etalis.columnar.component import Latest, Made
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing
-from etalis.columnar.kernels.buffers import Blockers as ByKey
-from etalis.columnar.kernels.buffers import Numbered
+from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex
 from etalis.columnar.operators.base import Absence
 from etalis.columnar.operators.deadline import Waiter
 from etalis.columnar.operators.join import LIMIT, NO_LIMIT, Join
@@ -172,7 +171,7 @@ def keys_of(rows: Instances, names: Sequence[str]) -> Sequence[Any]:
 
 def _grouped(rows: Instances, names: Sequence[str]) -> Any:
     """Return the order in which rows of one key stand together, by (end, start, arrival)."""
-    group = Numbered(key_rows([[rows.column(name) for name in names]], [len(rows)])[0]).group
+    group = KeyIndex(key_rows([[rows.column(name) for name in names]], [len(rows)])[0]).group
     return np.lexsort((rows.start, rows.end, group))
 
 
@@ -208,7 +207,7 @@ def find_limits(gaps: Iterable[Gap], types: Mapping[str, str], rows: Instances) 
         noted = read_blockers(gap.blockers, {v: types[v] for v in gap.joined})
         if len(noted) and len(rows):
             mine, asked = gap.absence.keys(noted, rows)
-            ByKey(mine, noted.start, noted.end).lower(limit, asked, rows.end)
+            BlockerIndex(mine, noted.start, noted.end).lower(limit, asked, rows.end)
     return limit
 
 

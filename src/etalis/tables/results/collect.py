@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from etalis.columnar.component import Made
 from etalis.columnar.data.columns import are_words
-from etalis.columnar.kernels.rows import repeat
+from etalis.columnar.kernels.rows import replicate
 from etalis.columnar.schedule import PLACE
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
@@ -168,7 +168,7 @@ def _in_turn(columns: Sequence[Any], kind: pa.DataType) -> pa.Array:
     memory = pa.allocate_buffer(count * len(columns) * first.itemsize)
     numbers = np.frombuffer(memory, first.dtype)
     if are_words(first) and all(column is first for column in columns):
-        repeat(first.view(np.int64), len(columns), numbers.view(np.int64))
+        replicate(first.view(np.int64), len(columns), numbers.view(np.int64))
     else:
         np.stack(columns, axis=1, out=numbers.reshape(count, len(columns)))
     return pa.Array.from_buffers(kind, len(numbers), [None, memory])
