@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from etalis.columnar.kernels.jit import kernel
+from etalis.columnar.kernels.matching import NO_WINDOW
+from etalis.columnar.kernels.search import bisect
 
 PLACE, FOUND, STAMP = range(3)  # places of a cursor
 
@@ -18,44 +20,55 @@ def find_neighbours(base: Any, start: Any, end: Any, peak: Any, low: Any, high: 
     """
     for x in range(len(base)):
         peak[x] = start[x] if x == base[x] else max(peak[x - 1], start[x])
-        a = base[x]
-        b = x
-        while a < b:
-            middle = (a + b) // 2
-            if end[middle] >= start[x]:
-                b = middle
-            else:
-                a = middle + 1
-        high[x] = a
-        b = a
-        a = base[x]
-        while a < b:
-            middle = (a + b) // 2
-            if end[middle] >= peak[high[x] - 1]:
-                b = middle
-            else:
-                a = middle + 1
-        low[x] = a
+        high[x] = bisect(end, base[x], x, start[x])
+        low[x] = bisect(end, base[x], high[x], peak[high[x] - 1])
+
+
+class Counts(NamedTuple):
+    """How many elements a chain has, at least and at most (-1: any number), and how long it lasts at most."""
+
+    least: int
+    most: int
+    window: int
+
+
+class Elements(NamedTuple):
+    """Elements by group and rank: where the group of each begins, its neighbours before, and whether it is fresh."""
+
+    base: Any
+    start: Any
+    end: Any
+    low: Any
+    high: Any
+    fresh: Any
+
+
+class Marks(NamedTuple):
+    """What was found in the present step (`level`), and for the present element (`seen`); and room for two steps."""
+
+    level: Any
+    seen: Any
+    front: Any
+    back: Any
 
 
 @kernel
-def find_chains(
-    least: int, most: int, window: int, base: Any, start: Any, end: Any, low: Any, high: Any, fresh: Any, level: Any,
-    seen: Any, front: Any, back: Any, last: Any, first: Any, cursor: Any,
-) -> None:  # fmt: skip
-    """Find from which elements chains of `least` to `most` (-1: any number) lead to the fresh ones, within a window.
+def find_chains(counts: Counts, elements: Elements, marks: Marks, last: Any, first: Any, cursor: Any) -> None:
+    """Find from which elements chains lead to the fresh ones: the `last` and the `first` element of each.
 
     Goes back from each fresh element, a neighbour at a time. An element that is found once the chain is long enough is
-    not looked at again: what lies before it was nearer then. `level` and `seen` mark what was found in the present
-    step, and for the present element; both hold no mark at first. Stops when there might be no room; goes on from the
+    not looked at again: what lies before it was nearer then. Stops when there might be no room; goes on from the
     `cursor`.
     """
-    x = cursor[0]
-    found = cursor[1]
-    stamp = cursor[2]
+    least, most, window = counts
+    base, start, end, low, high, fresh = elements
+    level, seen, front, back = marks
+    x = cursor[PLACE]
+    found = cursor[FOUND]
+    stamp = cursor[STAMP]
     while x < len(base) and found + x - base[x] < len(last):
         count = 0
-        if fresh[x] and (window < 0 or end[x] - start[x] <= window):
+        if fresh[x] and (window == NO_WINDOW or end[x] - start[x] <= window):
             front[0] = x
             count = 1
         depth = 1
@@ -74,7 +87,7 @@ def find_chains(
             reached = 0
             for at in range(count):
                 for y in range(low[front[at]], high[front[at]]):
-                    if level[y] == stamp or seen[y] == x or (window >= 0 and end[x] - start[y] > window):
+                    if level[y] == stamp or seen[y] == x or (window != NO_WINDOW and end[x] - start[y] > window):
                         continue
                     level[y] = stamp
                     back[reached] = y
@@ -83,22 +96,16 @@ def find_chains(
                 front[at] = back[at]
             count = reached
         x += 1
-    cursor[0] = x
-    cursor[1] = found
-    cursor[2] = stamp
+    cursor[PLACE] = x
+    cursor[FOUND] = found
+    cursor[STAMP] = stamp
 
 
 @kernel
 def find_beginnings(number: Any, moment: Any, bounds: Any, start: Any, begun: Any) -> None:
     """Find for each question the first start after a moment, of those from bounds[number] on; as it was if none."""
     for q in range(len(number)):
-        a = bounds[number[q]]
-        b = bounds[number[q] + 1]
-        while a < b:
-            middle = (a + b) // 2
-            if start[middle] > moment[q]:
-                b = middle
-            else:
-                a = middle + 1
-        if a < bounds[number[q] + 1]:
-            begun[q] = start[a]
+        high = bounds[number[q] + 1]
+        at = bisect(start, bounds[number[q]], high, moment[q] + 1)
+        if at < high:
+            begun[q] = start[at]

@@ -19,7 +19,7 @@ from etalis.columnar.recursion.encoding import TYPES, Texts
 from etalis.columnar.recursion.lowering import Lowering
 from etalis.columnar.recursion.machine import run
 from etalis.columnar.recursion.rounds import note_all
-from etalis.columnar.recursion.store import list_rows, put_rows, spread, sweep
+from etalis.columnar.recursion.store import fill_table, list_rows, put_rows, sweep
 from etalis.columnar.schedule import PLACE
 from etalis.errors import LimitError
 from etalis.plan import algebra as p
@@ -63,7 +63,7 @@ class Recursion:
         self.constants = len(self.texts.known)
         self.spare = _SPARE
         of_kinds = lowering.table_of_kinds()
-        self.plan = (
+        self.code = t.Code(
             np.array(lowering.nodes),
             np.array(lowering.tests, np.int64).reshape(-1, t.TEST_FIELDS),
             np.array(lowering.heads, np.int64),
@@ -75,7 +75,7 @@ class Recursion:
 
     def forget(self) -> None:
         """Begin anew: nothing waits, and nothing was made."""
-        most = self.plan[3].shape[1] - 2
+        most = self.code.kinds.shape[1] - 2
         keys = max([len(store.key) for store in self.stores.values()], default=0)
         self.reg = np.zeros(t.REGISTERS, np.int64)
         self.reg[[t.FREE_ROW, t.FREE_BUCKET]] = -1
@@ -139,16 +139,22 @@ class Recursion:
         self.order[:count] = np.arange(count)
         self.reg[[t.MODE, t.ROW, t.LAST_ROW, t.SINCE]] = t.NEXT, 0, first, first
         self.reg[[t.EVENTS, t.HIGH, t.AT]] = count, count, count - 1
-        note_all(self.plan[3], self.reg, self.order, self.events, self.seen)
+        note_all(self.code.kinds, self.reg, self._rounds)
 
     def _run(self) -> int:
-        return int(
-            run(
-                self.limit, PLACE, *self.plan, self.reg, self.flow, self.calc, self.calc.view(np.float64), self.key,
-                self.frames, self.cells, self.links, self.buckets, self.table, self.events, self.order, self.seen,
-                self.ranks,
-            )
-        )  # fmt: skip
+        return int(run(self.limit, PLACE, self.code, self._work, self._memory, self._rounds))
+
+    @property
+    def _work(self) -> t.Registers:
+        return t.Registers(self.reg, self.flow, self.frames, self.calc, self.calc.view(np.float64), self.key)
+
+    @property
+    def _memory(self) -> t.Memory:
+        return t.Memory(self.cells, self.links, self.buckets, self.table)
+
+    @property
+    def _rounds(self) -> t.Events:
+        return t.Events(self.events, self.order, self.seen, self.ranks)
 
     def _help(self, why: int) -> None:
         """Give the machine what it wants."""
@@ -159,12 +165,12 @@ class Recursion:
             case t.MORE_BUCKETS:
                 self.buckets = _longer(self.buckets)
                 self.table = np.full(2 * len(self.buckets), -1)
-                spread(self.buckets[: self.reg[t.BUCKETS]], self.table)
+                fill_table(self.buckets[: self.reg[t.BUCKETS]], self.table)
             case t.MORE_EVENTS:
                 self.events, self.order = _longer(self.events), _longer(self.order)
             case t.MORE_SEEN:
                 self.seen = np.zeros((2 * len(self.seen), 2), np.int64)
-                note_all(self.plan[3], self.reg, self.order, self.events, self.seen)
+                note_all(self.code.kinds, self.reg, self._rounds)
             case t.WANTS_RANKS:
                 self.ranks = self.texts.ranks()
             case t.ASKS:
@@ -174,8 +180,8 @@ class Recursion:
 
     def _answer(self) -> None:
         """Give the answer to a condition that the machine cannot decide, and write down what it binds."""
-        listed = self.plan[0][self.reg[t.NODE], t.TESTS]
-        number = int(self.plan[4][listed + 1 + self.reg[t.TEST]])
+        listed = self.code.nodes[self.reg[t.NODE], t.TESTS]
+        number = int(self.code.tape[listed + 1 + self.reg[t.TEST]])
         goal, slots = self.questions[number].goal, self.questions[number].slots
         row = self.flow[self.reg[t.DEPTH]]
         given = row[[t.C_WORDS + slots[v] for v in goal.inputs]].tolist()
@@ -241,13 +247,12 @@ class Recursion:
 
     def let_go(self, now: int) -> None:
         """Let go what can be of no use at a moment or later."""
-        nodes, tests = self.plan[:2]
-        sweep(now, nodes, tests, self.reg, self.cells, self.links, self.buckets, self.table)
+        sweep(now, self.code, self.reg, self._memory)
 
     def waiting(self) -> dict[tuple[int, int], Any]:
         """Return what waits, by store and side: rows of start, end and what it holds, those of a key in order."""
         listed = np.empty((int(self.reg[t.LIVE]), 3), np.int64)
-        list_rows(self.reg, self.links, self.buckets, listed)
+        list_rows(self.reg, self._memory, listed)
         found = {}
         for (number, side), store in self.stores.items():
             mine = listed[(self.buckets[listed[:, 1], t.B_STORE] == number) & (listed[:, 2] == side)]
@@ -265,10 +270,8 @@ class Recursion:
         total = sum(map(len, rows.values()))
         self._make_room(total, total)
         self.table.fill(-1)
-        nodes, tests, _, _, tape = self.plan
-        state = (self.reg, self.key, self.cells, self.links, self.buckets, self.table)
         for (store, side), mine in rows.items():
-            put_rows(store, side, mine, nodes, tests, tape, *state)
+            put_rows(store, side, mine, self.code, self._work, self._memory)
 
     def latest(self) -> Any:
         """Return the events that were made at the latest stamp, as rows."""
@@ -298,7 +301,7 @@ class Recursion:
             self._make_room(len(cells), len(buckets))
             self.cells[rows], self.links[rows], self.buckets[keys] = cells, links, buckets
             self.reg[kept] = reg[kept]
-            spread(buckets, self.table)
+            fill_table(buckets, self.table)
             self.remember(int(reg[t.NOW]), latest)
 
         return back

@@ -102,6 +102,10 @@ from etalis.columnar.recursion.opcodes import (
     WIDTH,
     WINDOW,
     WITHIN,
+    Code,
+    Events,
+    Memory,
+    Registers,
 )
 from etalis.columnar.recursion.rounds import make, sort_round
 from etalis.columnar.recursion.store import block, drop_bucket, is_blocked, link, locate, new_row, plain, unlink
@@ -123,8 +127,9 @@ def matches(tape: Any, at: int, events: Any, e: int) -> bool:
 
 
 @inner
-def next_candidate(join: int, side: int, y: int, nodes: Any, flow: Any, depth: int, cells: Any, links: Any) -> int:
+def next_candidate(join: int, side: int, y: int, nodes: Any, flow: Any, depth: int, memory: Memory) -> int:
     """Return the first from `y` on that fits what has arrived, by relation and window."""
+    cells, links = memory.cells, memory.links
     a1 = b1 = flow[depth, C_START]
     a2 = b2 = flow[depth, C_END]
     while y >= 0:
@@ -142,8 +147,9 @@ def next_candidate(join: int, side: int, y: int, nodes: Any, flow: Any, depth: i
 
 
 @inner
-def pair(join: int, side: int, y: int, nodes: Any, tape: Any, flow: Any, depth: int, cells: Any) -> None:
+def pair(join: int, side: int, y: int, code: Code, flow: Any, depth: int, cells: Any) -> None:
     """Put a pair, what has arrived and what waited, on the next place of the stack."""
+    nodes, tape = code.nodes, code.tape
     at = nodes[join, MERGE + side]
     up = depth + 1
     for c in range(tape[at]):
@@ -170,13 +176,13 @@ def pair(join: int, side: int, y: int, nodes: Any, tape: Any, flow: Any, depth: 
 
 
 @inner
-def arrive(
-    join: int, side: int, width: int, nodes: Any, tape: Any, reg: Any, flow: Any, depth: int, frames: Any, key: Any,
-    cells: Any, links: Any, buckets: Any, table: Any,
-) -> None:  # fmt: skip
+def arrive(join: int, side: int, width: int, code: Code, depth: int, work: Registers, memory: Memory) -> None:
     """Open the frame of an instance that comes to one side of a join; what has waited too long goes."""
+    nodes = code.nodes
+    reg, flow, frames, _, _, _ = work
+    cells, links, buckets, _ = memory
     waits = nodes[join, RETAIN + side] != NEVER
-    b = locate(join, nodes[join, KEY_OF + side], waits, tape, flow, depth, reg, key, buckets, table)
+    b = locate(join, nodes[join, KEY_OF + side], waits, code.tape, flow, depth, work, memory)
     y = -1
     if b >= 0:
         other = B_LISTS + 2 - 2 * side
@@ -193,11 +199,10 @@ def arrive(
 
 
 @inner
-def stay(
-    join: int, side: int, b: int, nodes: Any, reg: Any, flow: Any, depth: int, frames: Any, cells: Any, links: Any,
-    buckets: Any, table: Any,
-) -> None:  # fmt: skip
+def stay(join: int, side: int, b: int, nodes: Any, depth: int, work: Registers, memory: Memory) -> None:
     """Let what has arrived wait on its side, if the policy says so."""
+    reg, flow, frames, _, _, _ = work
+    cells, links, buckets, table = memory
     own = B_LISTS + 2 * side
     keep = nodes[join, KEEP]
     stays = nodes[join, RETAIN + side] != NEVER and (keep != UNMATCHED or frames[depth, F_MATCHED] == 0)
@@ -217,17 +222,91 @@ def stay(
         drop_bucket(b, reg, buckets, table)
 
 
-@kernel
-def run(
-    limit: int, place_bits: int, nodes: Any, tests: Any, heads: Any, kinds: Any, tape: Any, reg: Any, flow: Any,
-    calc: Any, calc_r: Any, key: Any, frames: Any, cells: Any, links: Any, buckets: Any, table: Any, events: Any,
-    order: Any, seen: Any, ranks: Any,
-) -> int:  # fmt: skip
-    """Take the events from reg[ROW] to reg[LAST_ROW] until they are over or something is wanted; return why it stops.
+@inner
+def next_event(limit: int, kinds: Any, reg: Any, rounds: Events) -> Any:
+    """Return the next event: of this round, else of the next one, else of the batch; -1 less why there is none."""
+    events, order, _, _ = rounds
+    if reg[AT] + 1 < reg[HIGH]:
+        reg[AT] += 1
+        return order[reg[AT]]
+    if reg[EVENTS] > reg[HIGH]:
+        if not sort_round(reg[HIGH], reg[EVENTS], rounds, kinds):
+            return -1 - WANTS_RANKS
+        reg[AT] = reg[HIGH]
+        reg[HIGH] = reg[EVENTS]
+        reg[ROUND] += 1
+        for c in range(reg[AT], reg[HIGH]):
+            events[order[c], E_TURN] += c - reg[AT]
+        reg[MADE] += reg[HIGH] - reg[AT]
+        return order[reg[AT]] if reg[MADE] <= limit else -1 - TOO_MANY
+    if reg[ROW] >= reg[LAST_ROW]:
+        return -1 - DONE
+    e = reg[ROW]
+    reg[ROW] += 1
+    reg[ROUND] = 0
+    reg[MADE] = 0
+    reg[AT] = reg[HIGH] - 1
+    reg[TURN] = events[e, E_TURN]
+    if events[e, E_END] != reg[NOW]:
+        reg[NOW] = events[e, E_END]
+        reg[EPOCH] += 1
+        reg[SEEN] = 0
+        reg[SINCE] = reg[EVENTS]
+    return e
 
-    What is made follows them in `events`; `order` sorts it (definition 6.7). Turns are as in `execute`, places
-    in a round having so many bits.
+
+@inner
+def test(node: int, code: Code, depth: int, work: Registers, memory: Memory) -> int:
+    """Return whether an instance passes the tests of a node, from reg[TEST] on; INEXACT if one is to be asked."""
+    tests, tape = code.tests, code.tape
+    reg, flow, _, calc, calc_r, _ = work
+    at = code.nodes[node, TESTS]
+    passes = TRUE
+    while passes == TRUE and reg[TEST] < tape[at]:
+        t = tape[at + 1 + reg[TEST]]
+        if tests[t, T_KIND] == WINDOW:
+            passes = TRUE if flow[depth, C_END] - flow[depth, C_START] <= tests[t, T_WINDOW] else FALSE
+        elif tests[t, T_KIND] == ABSENT:
+            if is_blocked(t, code, depth, work, memory):
+                passes = FALSE
+        elif reg[ANSWER] != INEXACT:
+            passes = reg[ANSWER]
+            reg[ANSWER] = INEXACT
+        elif tests[t, T_KIND] == CODE:
+            passes = calculate(tape, tests[t, T_AT], flow, depth, calc, calc_r)
+        else:
+            passes = INEXACT
+        if passes == TRUE:
+            reg[TEST] += 1
+    return passes
+
+
+@inner
+def end_pair(join: int, passes: bool, nodes: Any, depth: int, work: Registers, memory: Memory) -> None:
+    """Go on with the next candidate of a frame; a pair that passes is consumed and selected as the policy says."""
+    frames = work.frames
+    y = frames[depth, F_Y]
+    frames[depth, F_Y] = frames[depth, F_NEXT]
+    if passes:
+        frames[depth, F_MATCHED] = 1
+        if nodes[join, CONSUME] != 0:
+            at = B_LISTS + 2 - 2 * frames[depth, F_SIDE]
+            unlink(y, frames[depth, F_BUCKET], at, work.reg, memory.links, memory.buckets)
+        if nodes[join, SELECT] != ALL:
+            frames[depth, F_Y] = -1
+
+
+@kernel
+def run(limit: int, place_bits: int, code: Code, work: Registers, memory: Memory, rounds: Events) -> int:
+    """Process the events from reg[ROW] to reg[LAST_ROW] until all are or something is wanted; return why it stops.
+
+    What is made follows them; `rounds.order` sorts it (definition 6.7). Turns are as in `schedule`, places in
+    a round having so many bits.
     """
+    nodes, _, _, kinds, tape = code
+    reg, flow, frames, calc, _, _ = work
+    cells, links, buckets, table = memory
+    events, _, seen, _ = rounds
     mode = reg[MODE]
     depth = reg[DEPTH]
     node = reg[NODE]
@@ -249,36 +328,9 @@ def run(
                 break
         room -= 1
         if mode == NEXT:
-            if reg[AT] + 1 < reg[HIGH]:
-                reg[AT] += 1
-                e = order[reg[AT]]
-            elif reg[EVENTS] > reg[HIGH]:
-                if not sort_round(order, reg[HIGH], reg[EVENTS], events, kinds, ranks):
-                    why = WANTS_RANKS
-                    break
-                reg[AT] = reg[HIGH]
-                reg[HIGH] = reg[EVENTS]
-                reg[ROUND] += 1
-                for c in range(reg[AT], reg[HIGH]):
-                    events[order[c], E_TURN] += c - reg[AT]
-                reg[MADE] += reg[HIGH] - reg[AT]
-                if reg[MADE] > limit:
-                    why = TOO_MANY
-                    break
-                e = order[reg[AT]]
-            elif reg[ROW] < reg[LAST_ROW]:
-                e = reg[ROW]
-                reg[ROW] += 1
-                reg[ROUND] = 0
-                reg[MADE] = 0
-                reg[AT] = reg[HIGH] - 1
-                reg[TURN] = events[e, E_TURN]
-                if events[e, E_END] != reg[NOW]:
-                    reg[NOW] = events[e, E_END]
-                    reg[EPOCH] += 1
-                    reg[SEEN] = 0
-                    reg[SINCE] = reg[EVENTS]
-            else:
+            e = next_event(limit, kinds, reg, rounds)
+            if e < 0:
+                why = -1 - e
                 break
             reg[LEAF] = 0
             mode = OFFER
@@ -302,16 +354,13 @@ def run(
             reader = nodes[node, READ_BY]
             if nodes[node, READER] == HEAD:
                 turn = reg[TURN] + ((reg[ROUND] + 1) << place_bits)
-                make(reader, turn, heads, kinds, tape, reg, flow, depth, events, order, seen)
+                make(reader, turn, code, depth, work, rounds)
                 mode = BACK
             elif nodes[node, READER] == BLOCKER:
-                at = nodes[node, LIFT]
-                block(reader, at, tests, tape, reg, flow, depth, key, cells, links, buckets, table)
+                block(reader, nodes[node, LIFT], code, flow, depth, work, memory)
                 mode = BACK
             elif nodes[reader, KIND] == JOIN:
-                side = nodes[node, PLACE]
-                width = nodes[node, WIDTH]
-                arrive(reader, side, width, nodes, tape, reg, flow, depth, frames, key, cells, links, buckets, table)
+                arrive(reader, nodes[node, PLACE], nodes[node, WIDTH], code, depth, work, memory)
                 mode = PROBE
             else:
                 at = nodes[node, LIFT]
@@ -333,54 +382,29 @@ def run(
             side = frames[depth, F_SIDE]
             y = frames[depth, F_Y]
             if y >= 0:
-                y = next_candidate(join, side, y, nodes, flow, depth, cells, links)
+                y = next_candidate(join, side, y, nodes, flow, depth, memory)
             if y < 0:
                 b = frames[depth, F_BUCKET]
                 if b >= 0:
-                    stay(join, side, b, nodes, reg, flow, depth, frames, cells, links, buckets, table)
+                    stay(join, side, b, nodes, depth, work, memory)
                 mode = BACK
                 if depth == 0:
                     mode = OFFER if reg[LEAF] < tape[kinds[events[e, E_KIND], 0]] else NEXT
                 continue
             frames[depth, F_Y] = y
             frames[depth, F_NEXT] = links[y, 1] if nodes[join, SELECT] == LATEST else links[y, 0]
-            pair(join, side, y, nodes, tape, flow, depth, cells)
+            pair(join, side, y, code, flow, depth, cells)
             depth += 1
             node = join
             reg[TEST] = 0
             mode = TESTING
         if mode == TESTING:
-            at = nodes[node, TESTS]
-            passes = TRUE
-            while passes == TRUE and reg[TEST] < tape[at]:
-                t = tape[at + 1 + reg[TEST]]
-                if tests[t, T_KIND] == WINDOW:
-                    passes = TRUE if flow[depth, C_END] - flow[depth, C_START] <= tests[t, T_WINDOW] else FALSE
-                elif tests[t, T_KIND] == ABSENT:
-                    if is_blocked(tests, t, tape, reg, flow, depth, key, cells, links, buckets, table):
-                        passes = FALSE
-                elif reg[ANSWER] != INEXACT:
-                    passes = reg[ANSWER]
-                    reg[ANSWER] = INEXACT
-                elif tests[t, T_KIND] == CODE:
-                    passes = calculate(tape, tests[t, T_AT], flow, depth, calc, calc_r)
-                else:
-                    passes = INEXACT
-                if passes == TRUE:
-                    reg[TEST] += 1
+            passes = test(node, code, depth, work, memory)
             if passes == INEXACT:
                 why = ASKS
                 break
             if nodes[node, KIND] == JOIN:
-                y = frames[depth - 1, F_Y]
-                frames[depth - 1, F_Y] = frames[depth - 1, F_NEXT]
-                if passes == TRUE:
-                    frames[depth - 1, F_MATCHED] = 1
-                    if nodes[node, CONSUME] != 0:
-                        at = B_LISTS + 2 - 2 * frames[depth - 1, F_SIDE]
-                        unlink(y, frames[depth - 1, F_BUCKET], at, reg, links, buckets)
-                    if nodes[node, SELECT] != ALL:
-                        frames[depth - 1, F_Y] = -1
+                end_pair(node, passes == TRUE, nodes, depth - 1, work, memory)
             mode = UP if passes == TRUE else BACK
     reg[MODE] = mode
     reg[DEPTH] = depth

@@ -7,6 +7,8 @@ their length first.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 # What the machine knows between two calls, by place in `reg`.
 (
     MODE, ROW, ROUND, HIGH, AT, LEAF, DEPTH, NODE, TEST, ANSWER, NOW, MADE, EVENTS, FREE_ROW, ROWS, FREE_BUCKET,
@@ -45,3 +47,42 @@ CALC = 64  # how many words a calculation may hold
 EXACT = 1 << 53
 LARGE = float(1 << 62)
 TRUE, FALSE, INEXACT = 1, 0, 2
+
+
+class Code(NamedTuple):
+    """The program: nodes, tests, heads and kinds of events, a row each, and lists of any length in one tape."""
+
+    nodes: Any
+    tests: Any
+    heads: Any
+    kinds: Any
+    tape: Any
+
+
+class Registers(NamedTuple):
+    """What is under way: registers, a stack of instances and of frames, and room for a calculation and a key."""
+
+    reg: Any
+    flow: Any
+    frames: Any
+    calc: Any
+    calc_r: Any
+    key: Any
+
+
+class Memory(NamedTuple):
+    """What waits: rows of words, their neighbours in lists, buckets of lists, and an open table of those."""
+
+    cells: Any
+    links: Any
+    buckets: Any
+    table: Any
+
+
+class Events(NamedTuple):
+    """Events as rows of words, their order, those `seen` at this stamp, and the ranks of texts."""
+
+    rows: Any
+    order: Any
+    seen: Any
+    ranks: Any

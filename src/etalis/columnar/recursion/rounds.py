@@ -25,6 +25,9 @@ from etalis.columnar.recursion.opcodes import (
     SINCE,
     TEXT,
     WHOLE,
+    Code,
+    Events,
+    Registers,
 )
 from etalis.columnar.recursion.store import plain
 
@@ -74,8 +77,9 @@ def by_order(e: int, f: int, events: Any, kinds: Any, ranks: Any) -> int:
 
 
 @part
-def sort_round(order: Any, low: int, high: int, events: Any, kinds: Any, ranks: Any) -> bool:
+def sort_round(low: int, high: int, rounds: Events, kinds: Any) -> bool:
     """Sort the events of a round in place, as a heap; False if texts have no ranks yet."""
+    events, order, _, ranks = rounds
     at = low + 1
     while at < high:
         found = by_order(order[at - 1], order[at], events, kinds, ranks)
@@ -143,8 +147,9 @@ def note(e: int, arity: int, kinds: Any, epoch: int, events: Any, seen: Any) -> 
 
 
 @kernel
-def note_all(kinds: Any, reg: Any, order: Any, events: Any, seen: Any) -> None:
+def note_all(kinds: Any, reg: Any, rounds: Events) -> None:
     """Note the events that were made at this stamp anew."""
+    events, order, seen, _ = rounds
     reg[EPOCH] += 1
     reg[SEEN] = 0
     for at in range(reg[SINCE], reg[EVENTS]):
@@ -154,9 +159,11 @@ def note_all(kinds: Any, reg: Any, order: Any, events: Any, seen: Any) -> None:
 
 
 @inner
-def make(head: int, turn: int, heads: Any, kinds: Any, tape: Any, reg: Any, flow: Any, depth: int, events: Any,
-         order: Any, seen: Any) -> None:  # fmt: skip
+def make(head: int, turn: int, code: Code, depth: int, work: Registers, rounds: Events) -> None:
     """Let a match become an event, unless there is such a one already; `turn` is where it would be the first."""
+    heads, kinds, tape = code.heads, code.kinds, code.tape
+    reg, flow = work.reg, work.flow
+    events, order, seen, _ = rounds
     e = reg[EVENTS]
     kind = heads[head, 0]
     events[e, E_KIND] = kind

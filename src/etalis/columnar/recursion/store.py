@@ -40,6 +40,9 @@ from etalis.columnar.recursion.opcodes import (
     T_STORE,
     T_WHERE,
     T_WINDOW,
+    Code,
+    Memory,
+    Registers,
 )
 
 
@@ -50,10 +53,10 @@ def plain(word: int, which: int) -> int:
 
 
 @inner
-def locate(
-    store: int, at: int, creates: bool, tape: Any, rows: Any, row: int, reg: Any, key: Any, buckets: Any, table: Any
-) -> Any:
+def locate(store: int, at: int, creates: bool, tape: Any, rows: Any, row: int, work: Registers, memory: Memory) -> Any:
     """Return the bucket of an instance's key, -1 if there is none and none is to be made."""
+    reg, key = work.reg, work.key
+    buckets, table = memory.buckets, memory.table
     mixed = stir(SEED, store)
     width = tape[at]
     for i in range(width):
@@ -164,21 +167,20 @@ def link(x: int, b: int, at: int, cells: Any, links: Any, buckets: Any) -> None:
         buckets[b, at + 1] = x
 
 
-@part
-def block(
-    t: int, at: int, tests: Any, tape: Any, reg: Any, flow: Any, depth: int, key: Any, cells: Any, links: Any,
-    buckets: Any, table: Any,
-) -> None:  # fmt: skip
+@inner
+def block(t: int, at: int, code: Code, rows: Any, row: int, work: Registers, memory: Memory) -> None:
     """Note that a negated pattern has occurred, with the latest start so far; of one kind the first is enough."""
+    tests = code.tests
+    cells, links, buckets, _ = memory
     store = tests[t, T_STORE]
-    b = locate(store, at, True, tape, flow, depth, reg, key, buckets, table)
+    b = locate(store, at, True, code.tape, rows, row, work, memory)
     if buckets[b, B_LISTS] >= 0 and tests[t, T_WHERE] == BEFORE and tests[t, T_WINDOW] < 0:
         return
-    x = new_row(reg, links)
+    x = new_row(work.reg, links)
     last = buckets[b, B_LISTS + 1]
-    cells[x, C_START] = flow[depth, C_START]
-    cells[x, C_END] = flow[depth, C_END]
-    cells[x, C_WORDS] = max(flow[depth, C_START], flow[depth, C_START] if last < 0 else cells[last, C_WORDS])
+    cells[x, C_START] = rows[row, C_START]
+    cells[x, C_END] = rows[row, C_END]
+    cells[x, C_WORDS] = max(rows[row, C_START], rows[row, C_START] if last < 0 else cells[last, C_WORDS])
     links[x, 0] = -1
     links[x, 1] = last
     if last >= 0:
@@ -186,18 +188,17 @@ def block(
     else:
         buckets[b, B_LISTS] = x
     buckets[b, B_LISTS + 1] = x
-    while tests[t, T_KEEP] >= 0 and cells[buckets[b, B_LISTS], C_END] < flow[depth, C_END] - tests[t, T_KEEP]:
-        unlink(buckets[b, B_LISTS], b, B_LISTS, reg, links, buckets)
+    while tests[t, T_KEEP] >= 0 and cells[buckets[b, B_LISTS], C_END] < rows[row, C_END] - tests[t, T_KEEP]:
+        unlink(buckets[b, B_LISTS], b, B_LISTS, work.reg, links, buckets)
 
 
-@part
-def is_blocked(
-    tests: Any, t: int, tape: Any, reg: Any, flow: Any, depth: int, key: Any, cells: Any, links: Any, buckets: Any,
-    table: Any,
-) -> bool:  # fmt: skip
+@inner
+def is_blocked(t: int, code: Code, depth: int, work: Registers, memory: Memory) -> bool:
     """Tell whether a negated pattern occurred where it must not, for an instance."""
+    tests, flow = code.tests, work.flow
+    cells, links, buckets, _ = memory
     store = tests[t, T_STORE]
-    b = locate(store, tests[t, T_KEY], False, tape, flow, depth, reg, key, buckets, table)
+    b = locate(store, tests[t, T_KEY], False, code.tape, flow, depth, work, memory)
     if b < 0:
         return False
     high = flow[depth, C_END]
@@ -216,7 +217,7 @@ def is_blocked(
 
 
 @kernel
-def spread(buckets: Any, table: Any) -> None:
+def fill_table(buckets: Any, table: Any) -> None:
     """Put buckets into an empty table, those that are free aside."""
     mask = len(table) - 1
     for b in range(len(buckets)):
@@ -228,8 +229,10 @@ def spread(buckets: Any, table: Any) -> None:
 
 
 @kernel
-def sweep(now: int, nodes: Any, tests: Any, reg: Any, cells: Any, links: Any, buckets: Any, table: Any) -> None:
+def sweep(now: int, code: Code, reg: Any, memory: Memory) -> None:
     """Drop what has waited too long, and buckets that nothing is left in."""
+    nodes, tests = code.nodes, code.tests
+    cells, links, buckets, table = memory
     for b in range(reg[BUCKETS]):
         store = buckets[b, B_STORE]
         if store == -1:
@@ -244,8 +247,9 @@ def sweep(now: int, nodes: Any, tests: Any, reg: Any, cells: Any, links: Any, bu
 
 
 @kernel
-def list_rows(reg: Any, links: Any, buckets: Any, found: Any) -> None:
+def list_rows(reg: Any, memory: Memory, found: Any) -> None:
     """List all rows that wait, those of a list in order: the row, its bucket, its side."""
+    links, buckets = memory.links, memory.buckets
     at = 0
     for b in range(reg[BUCKETS]):
         if buckets[b, B_STORE] == -1:
@@ -261,17 +265,15 @@ def list_rows(reg: Any, links: Any, buckets: Any, found: Any) -> None:
 
 
 @kernel
-def put_rows(
-    store: int, side: int, rows: Any, nodes: Any, tests: Any, tape: Any, reg: Any, key: Any, cells: Any, links: Any,
-    buckets: Any, table: Any,
-) -> None:  # fmt: skip
+def put_rows(store: int, side: int, rows: Any, code: Code, work: Registers, memory: Memory) -> None:
     """Let rows wait in a store, for which there is room; those of one key come in order."""
+    cells, links, buckets, _ = memory
     for row in range(len(rows)):
         if store < 0:
-            block(-2 - store, tests[-2 - store, T_OWN], tests, tape, reg, rows, row, key, cells, links, buckets, table)
+            block(-2 - store, code.tests[-2 - store, T_OWN], code, rows, row, work, memory)
             continue
-        b = locate(store, nodes[store, KEY_OF + side], True, tape, rows, row, reg, key, buckets, table)
-        x = new_row(reg, links)
+        b = locate(store, code.nodes[store, KEY_OF + side], True, code.tape, rows, row, work, memory)
+        x = new_row(work.reg, links)
         for c in range(rows.shape[1]):
             cells[x, c] = rows[row, c]
         link(x, b, B_LISTS + 2 * side, cells, links, buckets)

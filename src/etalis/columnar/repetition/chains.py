@@ -17,6 +17,7 @@ from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import chains as k
 from etalis.columnar.kernels.buffers import KeyIndex
+from etalis.columnar.kernels.matching import NO_WINDOW
 from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests
 from etalis.columnar.operators.join import Join
 from etalis.columnar.repetition.limits import NO_COUNT, Bounds, find_bounds, is_any_number
@@ -93,18 +94,15 @@ class Chains:
         self, least: int, most: int, base: Integers, start: Integers, end: Integers, fresh: Any
     ) -> tuple[Integers, Integers]:
         count = len(base)
-        low, high = _neighbours(base, start, end)
-        level, seen, front, back = (np.full(count, -1) for _ in range(4))
+        counts = k.Counts(least, most, NO_WINDOW if self.window is None else self.window)
+        elements = k.Elements(base, start, end, *_neighbours(base, start, end), fresh)
+        marks = k.Marks(*(np.full(count, -1) for _ in range(4)))
         cursor = np.zeros(3, np.int64)
         found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
-        window = -1 if self.window is None else self.window
         while cursor[k.PLACE] < count:
             ends, beginnings = np.empty(_ROOM + count, np.int64), np.empty(_ROOM + count, np.int64)
             cursor[k.FOUND] = 0
-            k.find_chains(
-                least, most, window, base, start, end, low, high, fresh, level, seen, front,
-                back, ends, beginnings, cursor,
-            )  # fmt: skip
+            k.find_chains(counts, elements, marks, ends, beginnings, cursor)
             found.append((ends[: cursor[k.FOUND]], beginnings[: cursor[k.FOUND]]))
         last, first = zip(*found, strict=True)
         return np.concatenate(last), np.concatenate(first)
