@@ -9,7 +9,7 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("numba")
 
-from etalis.columnar.kernels import matching as k
+from etalis.columnar.kernels import matching as k  # noqa: E402
 from etalis.columnar.kernels.buffers import Buffers  # noqa: E402
 from etalis.columnar.kernels.following import BLOCK  # noqa: E402
 from etalis.columnar.kernels.join import Arrivals  # noqa: E402

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import json
+import operator
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +19,7 @@ import pytest
 
 from etalis.columnar.kernels import jit
 
+ROOT = Path(__file__).resolve().parents[3]
 HELPER = """
 from etalis.columnar.kernels.jit import {kind}
 STEP = {step}
@@ -35,6 +39,31 @@ def loop(n):
 def run():
     return [loop(3), sum(loop.stats.cache_hits.values())]
 """
+
+
+RECORD = """
+from typing import NamedTuple
+from etalis.columnar.kernels.jit import kernel
+class Pair(NamedTuple):
+    {fields[0]}: int
+    {fields[1]}: int
+@kernel
+def loop(pair):
+    return pair.a
+def run():
+    return [loop(Pair(a=3, b=4)), sum(loop.stats.cache_hits.values())]
+"""
+PRIVATE = {  # what `jit` uses of Numba that is not public, and the parameters it gives
+    "numba.core.caching:CompileResultCacheImpl": ["py_func"],
+    "numba.core.caching:CompileResultCacheImpl.locator": None,
+    "numba.core.caching:IndexDataCacheFile": ["cache_path", "filename_base", "source_stamp"],
+    "numba.core.caching:IndexDataCacheFile.load": ["self", "key"],
+    "numba.core.caching:IndexDataCacheFile.save": ["self", "key", "data"],
+    "numba.core.compiler:CompileResult._reduce": ["self"],
+    "numba.core.compiler:CompileResult._rebuild": None,
+    "numba.core.dispatcher:Dispatcher._compile_for_args": ["self", "args", "kws"],
+    "numba.core.codegen:JITCPUCodegen.magic_tuple": ["self"],
+}
 
 
 def write(folder: Path, kind: str = "part", step: int = 1, factor: int = 1) -> None:
@@ -73,6 +102,50 @@ def test_what_is_compiled_into_a_kernel_decides_whether_its_code_is_used(
     write(kept.parent, **change)  # type: ignore[arg-type]
     assert [run(monkeypatch) for _ in range(2)] == [[expected, 0], [expected, 1]]
     assert len(list(kept.rglob("*.nbi"))) == 1  # what is out of date is gone
+
+
+def test_the_order_of_fields_decides_whether_the_code_of_a_kernel_is_used(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for fields in ("ab", "ba"):  # Numba writes both types alike
+        (kept.parent / "called.py").touch()
+        (kept.parent / "calling.py").write_text(RECORD.format(fields=fields))
+        assert [run(monkeypatch) for _ in range(2)] == [[3, 0], [3, 1]]
+
+
+@pytest.mark.parametrize("part", PRIVATE)
+def test_the_private_parts_of_numba_are_as_they_were(part: str) -> None:
+    module, _, path = part.partition(":")
+    found = operator.attrgetter(path)(importlib.import_module(module))
+    if PRIVATE[part] is not None:
+        assert list(inspect.signature(found).parameters) == PRIVATE[part]
+
+
+def test_the_versions_of_numba_are_those_that_are_tested() -> None:
+    low, high = (".".join(map(str, version)) for version in jit.TESTED)
+    bounds = f"numba>={low},<{high}"
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["columnar"]
+    assert extra == [bounds]
+    files = {name: (ROOT / "requirements" / name).read_text() for name in ("test.in", "test.lock", "lowest.lock")}
+    assert bounds in files["test.in"].splitlines()
+    assert f"numba=={low}." in files["lowest.lock"]
+    newest = f"{jit.TESTED[1][0]}.{jit.TESTED[1][1] - 1}"
+    assert f"numba=={newest}." in files["test.lock"]
+
+
+def test_another_numba_compiles_without_its_private_parts_and_that_is_said(tmp_path: Path) -> None:
+    write(tmp_path)
+    code = (
+        "import numba; numba.__version__ = '0.99.0'; import calling; print(calling.run(), calling.loop.targetoptions)"
+    )
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT / 'src'}", "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("[3, 0] {'nogil': True")
+    assert "_nrt" not in done.stdout
+    assert done.stderr.count("numba 0.99.0 is not one of those that were tested (0.61 to below 0.69)") == 1
+    assert not list(tmp_path.rglob("*.nbi"))
 
 
 def test_a_kernel_runs_where_its_code_cannot_be_written(

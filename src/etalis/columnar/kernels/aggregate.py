@@ -7,38 +7,83 @@ elements' values is answered by the row that has it. Law: floats are added in th
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from etalis.columnar.kernels.jit import kernel
+from etalis.columnar.kernels.jit import inner, kernel
 
 COUNT, SUM, TOTAL, LEAST, GREATEST, FIRST, LAST, DISTINCT = range(8)
+NO_WINDOW, NO_LAST = -1, 0  # as `within` and `last` of a window: no such bound
+
+
+class Rows(NamedTuple):
+    """Rows to fold: each stands for `weight` elements; `fresh` tells the first row of each value of a group."""
+
+    group: Any
+    start: Any
+    weight: Any
+    value: Any
+    real: Any
+    fresh: Any
+
+
+class Reached(NamedTuple):
+    """What groups, or rows, have reached: how many elements, their earliest start, the value as integer or float."""
+
+    counts: Any
+    leasts: Any
+    numbers: Any
+    totals: Any
+
+
+class Grouped(NamedTuple):
+    """Rows by group, those of group g at order[first[g]:first[g + 1]]."""
+
+    first: Any
+    order: Any
+    start: Any
+    end: Any
+    value: Any
+    real: Any
+
+
+class Window(NamedTuple):
+    """Elements leave that start before the end of the current one less `within`, then the oldest but `last`.
+
+    There is room for the `rows` of a window, as many as there are at all, and to `tally` distinct values.
+    """
+
+    within: int
+    last: int
+    rows: Any
+    tally: Any
+
+
+@inner
+def is_better(kind: int, value: Any, x: int, best: int) -> bool:
+    """Tell whether row x has the least or the greatest value so far, instead of row `best` (-1: none)."""
+    return bool(best < 0 or (value[x] < value[best] if kind == LEAST else value[x] > value[best]))
 
 
 @kernel
-def accumulate(
-    kind: int, group: Any, start: Any, weight: Any, value: Any, real: Any, fresh: Any, count: Any, least: Any,
-    number: Any, total: Any, counts: Any, leasts: Any, numbers: Any, totals: Any,
-) -> None:  # fmt: skip
-    """Fold rows into their groups, in order; write what each row reaches.
-
-    A row stands for `weight` elements; `fresh` tells the first row of each value of a group. `count`, `least` (the
-    earliest start), `number` and `total` are what a group has reached, the plurals the same row by row.
-    """
+def accumulate(kind: int, rows: Rows, state: Reached, found: Reached) -> None:
+    """Fold rows into the `state` of their groups, in order; write what each row reaches."""
+    group, start, weight, value, real, fresh = rows
+    count, least, number, total = state
+    counts, leasts, numbers, totals = found
     for x in range(len(group)):
         g = group[x]
         count[g] += weight[x]
         least[g] = min(least[g], start[x])
-        if kind == 1:
+        if kind == SUM:
             number[g] += value[x]
-        elif kind == 2:
+        elif kind == TOTAL:
             total[g] += real[x]
-        elif kind == 7:
+        elif kind == DISTINCT:
             number[g] += 1 if fresh[x] else 0
-        elif kind != 0 and (
-            number[g] < 0
-            or kind == 6
-            or (kind == 3 and value[x] < value[number[g]])
-            or (kind == 4 and value[x] > value[number[g]])
+        elif (
+            kind == LAST
+            or (kind == FIRST and number[g] < 0)
+            or (kind in (LEAST, GREATEST) and is_better(kind, value, x, number[g]))
         ):
             number[g] = x
         counts[x] = count[g]
@@ -48,80 +93,77 @@ def accumulate(
 
 
 @kernel
-def slide(
-    kind: int, within: int, last: int, low: int, first: Any, order: Any, start: Any, end: Any, value: Any, real: Any,
-    window: Any, tally: Any, alive: Any, counts: Any, leasts: Any, numbers: Any, totals: Any,
-) -> None:  # fmt: skip
+def slide(kind: int, low: int, rows: Grouped, bounds: Window, alive: Any, found: Reached) -> None:
     """Fold the last elements of each group at every row from `low` on; those before are what the window held.
 
-    Group g has the rows order[first[g]:first[g + 1]]; `window` is as long as `order`. Elements leave that start before
-    the end of the current one less `within` (-1: never), then the oldest but `last` (0: all stay). `alive` tells
-    afterwards what is in the windows; a count of 0 that nothing was, not even the element itself.
+    `alive` tells afterwards what is in the windows; a count of 0 that nothing was, not even the element itself.
     """
+    first, order, start, end, value, real = rows
+    within, last, window, tally = bounds
+    counts, leasts, numbers, totals = found
+    by_row = kind in (LEAST, GREATEST)
     for g in range(len(first) - 1):
         a = first[g]
         b = a
         mixed = False
-        number = -1 if kind == 3 or kind == 4 else 0
+        number = -1 if by_row else 0
         total = 0.0
         for at in range(first[g], first[g + 1]):
             x = order[at]
             mixed = b > a and (mixed or start[x] < start[window[b - 1]])
             window[b] = x
             b += 1
-            if kind == 1:
+            if kind == SUM:
                 number += value[x]
-            elif kind == 2:
+            elif kind == TOTAL:
                 total += real[x]
-            elif kind == 7:
+            elif kind == DISTINCT:
                 tally[value[x]] += 1
                 number += 1 if tally[value[x]] == 1 else 0
-            elif (kind == 3 or kind == 4) and (
-                number < 0 or (value[x] < value[number] if kind == 3 else value[x] > value[number])
-            ):
+            elif by_row and is_better(kind, value, x, number):
                 number = x
             if x < low:
                 continue
             limit = end[x] - within
             stale = False
             front = a
-            if within >= 0 and not mixed:
+            if within != NO_WINDOW and not mixed:
                 while front < b and start[window[front]] < limit:
                     front += 1
-            elif within >= 0:
+            elif within != NO_WINDOW:
                 kept = a
                 for r in range(a, b):
                     y = window[r]
                     if start[y] >= limit:
                         window[kept] = y
                         kept += 1
-                    elif kind == 7:
+                    elif kind == DISTINCT:
                         tally[value[y]] -= 1
                         number -= 1 if tally[value[y]] == 0 else 0
                 stale = kept < b
                 b = kept
-            if last > 0 and b - front > last:
+            if last != NO_LAST and b - front > last:
                 front = b - last
             for r in range(a, front):
                 y = window[r]
-                if kind == 1:
+                if kind == SUM:
                     number -= 0 if stale else value[y]
-                elif kind == 7:
+                elif kind == DISTINCT:
                     tally[value[y]] -= 1
                     number -= 1 if tally[value[y]] == 0 else 0
-                elif kind == 2 or y == number:
+                elif kind == TOTAL or y == number:
                     stale = True
             a = front
-            if stale and 1 <= kind <= 4:
-                number = -1 if kind == 3 or kind == 4 else 0
+            if stale and (kind in (SUM, TOTAL) or by_row):
+                number = -1 if by_row else 0
                 total = 0.0
                 for r in range(a, b):
                     y = window[r]
-                    if kind == 1:
+                    if kind == SUM:
                         number += value[y]
-                    elif kind == 2:
+                    elif kind == TOTAL:
                         total += real[y]
-                    elif number < 0 or (value[y] < value[number] if kind == 3 else value[y] > value[number]):
+                    elif is_better(kind, value, y, number):
                         number = y
             counts[x] = b - a
             if b == a:
@@ -131,7 +173,7 @@ def slide(
                 for r in range(a + 1, b):
                     earliest = min(earliest, start[window[r]])
             leasts[x] = earliest
-            numbers[x] = window[a] if kind == 5 else x if kind == 6 else number
+            numbers[x] = window[a] if kind == FIRST else x if kind == LAST else number
             totals[x] = total
         for r in range(a, b):
             alive[window[r]] = True

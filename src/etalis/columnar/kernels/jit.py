@@ -3,6 +3,9 @@
 Numba's own cache looks only at the file of the function that Python calls: were another one changed that is compiled
 into it, old machine code would run. Here the name of a file of machine code has a digest of all it was made of. Law:
 files of one name hold the same, so none is ever out of date, and processes may compile and write at once.
+
+This needs parts of Numba that are not public. No other module uses any, and this one only with versions that they were
+tested with; with others kernels are plain `njit` functions, which every process compiles anew (docs/kernels.md).
 """
 
 from __future__ import annotations
@@ -11,28 +14,38 @@ import gc
 import hashlib
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from inspect import getclosurevars
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile, NullCache
-from numba.core.compiler import CompileResult
-from numba.core.dispatcher import Dispatcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 logger = logging.getLogger("etalis.columns")
 
+TESTED = (0, 61), (0, 69)  # versions of Numba from the one to below the other, as in pyproject.toml
 ROOM = 70_000  # words of Python's stack; the piece that holds them has as many again, more than the compiler takes
+
+
+@cache
+def is_tested() -> bool:
+    """Tell whether the private parts of this Numba are known; says so if not."""
+    found = TESTED[0] <= tuple(map(int, numba.__version__.split(".")[:2])) < TESTED[1]
+    if not found:
+        logger.warning(
+            "numba %s is not one of those that were tested (%d.%d to below %d.%d): every process compiles its kernels",
+            numba.__version__, *TESTED[0], *TESTED[1],
+        )  # fmt: skip
+    return found
 
 
 def kernel(function: F) -> F:
     """Compile what Python calls, on first use, and keep its code. It owns no array, so none is counted."""
     compiled = _compile(function)
-    if not numba.config.DISABLE_JIT:
-        compiled._cache = Kept(compiled)
+    if is_tested() and not numba.config.DISABLE_JIT:
+        compiled._cache = KernelCache(compiled)
         compiled._compile_for_args = at_ease(compiled._compile_for_args)
     return compiled  # type: ignore[no-any-return]
 
@@ -48,7 +61,8 @@ def inner(function: F) -> F:
 
 
 def _compile(function: Callable[..., Any], **options: bool) -> Any:
-    return numba.njit(nogil=True, _nrt=False, **options)(function)
+    private = {"_nrt": False, **options} if is_tested() else {}
+    return numba.njit(nogil=True, **private)(function)
 
 
 def at_ease(compile_: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,7 +91,7 @@ def content(compiled: Any) -> Iterator[str]:
     code = compiled.py_func.__code__
     yield f"{compiled.targetoptions} {code.co_code.hex()} {code.co_consts} {code.co_names}"
     for name, value in sorted(getclosurevars(compiled.py_func).globals.items()):
-        if isinstance(value, Dispatcher):
+        if hasattr(value, "py_func"):
             yield from content(value)
         else:
             assert isinstance(value, int | float), f"{name} in {code.co_name} is no constant"
@@ -87,6 +101,8 @@ def content(compiled: Any) -> Iterator[str]:
 @cache
 def folder() -> str | None:
     """Return where machine code is kept: in NUMBA_CACHE_DIR, beside this module, or in the user's cache directory."""
+    from numba.core.caching import CompileResultCacheImpl
+
     try:
         locator = CompileResultCacheImpl(kernel).locator
         locator.ensure_cache_path()
@@ -96,8 +112,18 @@ def folder() -> str | None:
     return str(locator.get_cache_path())
 
 
-class Kept(NullCache):  # type: ignore[misc]
+def records(types: Iterable[Any]) -> Iterator[str]:
+    """Yield the fields of the records among types: Numba does not name them, and machine code counts them."""
+    for each in types:
+        if hasattr(each, "instance_class"):
+            yield f"{each.instance_class.__qualname__}{each.fields}"
+            yield from records(each.types)
+
+
+class KernelCache:
     """The machine code of a kernel on disk, with a file for each signature, processor and version of Numba."""
+
+    cache_path = None  # Numba asks for it, and tells it nobody
 
     def __init__(self, compiled: Any) -> None:
         self.compiled = compiled
@@ -108,6 +134,8 @@ class Kept(NullCache):  # type: ignore[misc]
         return f"{self.name}-{_digest(*content(self.compiled))}"
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        from numba.core.compiler import CompileResult
+
         target_context.refresh()
         file = self._file(sig)
         reduced = file and file.load(sig)
@@ -127,8 +155,10 @@ class Kept(NullCache):  # type: ignore[misc]
             logger.warning("the machine code of %s is not kept: %s", self.name, error)
 
     def _file(self, sig: Any) -> Any:
+        from numba.core.caching import IndexDataCacheFile
+
         where = folder()
-        target = f"{sig} {self.compiled.targetctx.codegen().magic_tuple()} {numba.__version__}"
+        target = f"{sig} {list(records(sig))} {self.compiled.targetctx.codegen().magic_tuple()} {numba.__version__}"
         return where and IndexDataCacheFile(where, f"{self.stem}-{_digest(target)}", None)
 
 

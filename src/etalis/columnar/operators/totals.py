@@ -54,6 +54,11 @@ class Answers:
         """Return what was found without a kernel."""
         return Answers(count, least, number, np.zeros(len(count)))
 
+    @property
+    def arrays(self) -> k.Reached:
+        """The same as kernels take it."""
+        return k.Reached(self.count, self.least, self.number, self.total)
+
     def take(self, rows: Any) -> Answers:
         """Return the answers of some rows."""
         return Answers(self.count[rows], self.least[rows], self.number[rows], self.total[rows])
@@ -203,11 +208,8 @@ class Running:
         state.least[:] = _LATEST
         if kind in _BY_ROW:
             state.number[:] = -1
-        k.accumulate(
-            kind, known.group, rows.start, rows.column(WEIGHT).data, numbers, reals, fresh,
-            state.count, state.least, state.number, state.total,
-            found.count, found.least, found.number, found.total,
-        )  # fmt: skip
+        given = k.Rows(known.group, rows.start, rows.column(WEIGHT).data, numbers, reals, fresh)
+        k.accumulate(kind, given, state.arrays, found.arrays)
         return found
 
     def _keep(self, rows: Instances, known: KeyIndex, found: Answers, value: Column | None) -> None:
@@ -282,9 +284,7 @@ class Sliding:
         first = np.searchsorted(known.group[order], np.arange(len(known.first) + 1))
         tally = np.zeros(count if kind == k.DISTINCT else 0, np.int64)
         found = Answers.room(count)
-        within, last = -1 if self.within is None else self.within, self.last or 0
-        k.slide(
-            kind, within, last, low, first, order, rows.start, rows.end, numbers, reals, np.empty(count, np.int64),
-            tally, alive, found.count, found.least, found.number, found.total,
-        )  # fmt: skip
+        within, last = k.NO_WINDOW if self.within is None else self.within, self.last or k.NO_LAST
+        given = k.Grouped(first, order, rows.start, rows.end, numbers, reals)
+        k.slide(kind, low, given, k.Window(within, last, np.empty(count, np.int64), tally), alive, found.arrays)
         return found
