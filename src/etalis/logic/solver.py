@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from copy import copy
 
 from etalis.logic.host import Clock, Host
-from etalis.logic.knowledge.as_of import View, view
+from etalis.logic.knowledge.as_of import View
 from etalis.logic.machine.clauses import Database, Key
 from etalis.logic.machine.compile import Query, compile_query
 from etalis.logic.machine.lookup import Goal, Prepared, find_fact
@@ -62,7 +62,7 @@ class Solver:
 
         The moment lies within the horizon (`Database.keep_versions`). Such goals change nothing.
         """
-        before, self.view = self.view, view(self.database, time)
+        before, self.view = self.view, self.database.as_of(time)
         try:
             yield
         finally:

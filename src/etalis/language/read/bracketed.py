@@ -1,11 +1,12 @@
 """The forms of patterns that begin with a word and a bracket: `NOT(C).[A, B]`, `iso(P)`, `any(N, [..])`, aggregates.
 
-Each function finds the parser's reader at the word and leaves it behind the form.
+Each function finds the reader at the word and leaves it behind the form.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TypeAlias
 
 from etalis.errors import Span
 from etalis.language.check.spelling import suggest
@@ -17,8 +18,7 @@ from etalis.language.read.units import refuse_unit
 from etalis.language.syntax import Aggregate, AnyOf, Binary, Compound, Const, Isolated, Negation, Pattern, Term
 from etalis.temporal.aggregate import FOLDS
 
-if TYPE_CHECKING:
-    from etalis.language.read.pattern import PatternParser
+ReadPattern: TypeAlias = Callable[[int], Pattern]  # that binds at most as loosely as a priority
 
 _NOT = "NOT(C).[A, B]"
 _NOT_SEQ = "NOT(C, seq(A, B))"
@@ -26,21 +26,20 @@ _ANY = "any(N, [Pattern, ...])"
 _AGGREGATE = "aggregate(Kind(X), Pattern, Result)"
 
 
-def read_isolated(parser: PatternParser) -> Pattern:
+def read_isolated(reader: Reader, read: ReadPattern) -> Pattern:
     """Read `iso(Pattern)`."""
-    token = _open(parser.reader)
-    pattern = parser.pattern(PATTERN)
-    _step(parser.reader, ")", "iso(Pattern)")
-    return Isolated(pattern, _span_from(parser.reader, token))
+    token = _open(reader)
+    pattern = read(PATTERN)
+    _step(reader, ")", "iso(Pattern)")
+    return Isolated(pattern, _span_from(reader, token))
 
 
-def read_any_of(parser: PatternParser) -> Pattern:
+def read_any_of(reader: Reader, read: ReadPattern) -> Pattern:
     """Read `any(N, [P1, ..., Pm])`."""
-    reader = parser.reader
     token = _open(reader)
     number = reader.term(ARGUMENT)
     _step(reader, ",", _ANY)
-    patterns = _read_list(parser, _ANY)
+    patterns = _read_list(reader, read, _ANY)
     _step(reader, ")", _ANY)
     span = _span_from(reader, token)
     refuse_unit(reader, number, "`any` counts patterns, and this is a duration", "use within for a window of time")
@@ -51,13 +50,12 @@ def read_any_of(parser: PatternParser) -> Pattern:
     return AnyOf(value, patterns, span)
 
 
-def read_aggregate(parser: PatternParser) -> Pattern:
+def read_aggregate(reader: Reader, read: ReadPattern) -> Pattern:
     """Read `aggregate(Kind(X), Pattern, Result)`."""
-    reader = parser.reader
     token = _open(reader)
     what = reader.term(ARGUMENT)
     _step(reader, ",", _AGGREGATE)
-    pattern = parser.pattern(PATTERN)
+    pattern = read(PATTERN)
     _step(reader, ",", _AGGREGATE)
     result = reader.term(ARGUMENT)
     _step(reader, ")", _AGGREGATE)
@@ -86,9 +84,8 @@ def _split_kind(what: Term) -> tuple[str, Term | None]:
     return name, args[0] if args else None
 
 
-def read_not(parser: PatternParser) -> Pattern | None:
+def read_not(reader: Reader, read: ReadPattern) -> Pattern | None:
     """Read `NOT(C).[A, B]`, `NOT(C)[A, B]` or `NOT(C, seq(A, B))`; None, with nothing read, if it is none of them."""
-    reader = parser.reader
     token = reader.tokens[reader.at]
     start = reader.at + 2
     end = reader.group_end(start - 1)
@@ -96,16 +93,16 @@ def read_not(parser: PatternParser) -> Pattern | None:
     comma = _find_comma(reader, start, end)
     if reader.tokens[list_at][0] == "punct" and reader.tokens[list_at][1] == "[":
         reader.at = list_at
-        between = _sequence(reader, _read_list(parser, _NOT))
+        between = _sequence(reader, _read_list(reader, read, _NOT))
         stop = end - 1
     elif comma:
         reader.at = comma + 1
-        between = _read_functional_seq(parser)
+        between = _read_functional_seq(reader, read)
         stop = comma
     else:
         return None
     back, reader.at = reader.at, start  # C stands first in the text and last in the tree
-    absent = parser.pattern(PATTERN)
+    absent = read(PATTERN)
     if reader.at != stop:
         raise wrong_operator(reader, None)
     reader.at = back
@@ -124,16 +121,15 @@ def _find_comma(reader: Reader, start: int, end: int) -> int:
     return 0
 
 
-def _read_functional_seq(parser: PatternParser) -> Pattern:
+def _read_functional_seq(reader: Reader, read: ReadPattern) -> Pattern:
     """Read the `seq(A, B))` of `NOT(C, seq(A, B))`."""
-    reader = parser.reader
     word = reader.tokens[reader.at]
     if str(word[1]).lower() != "seq" or reader.tokens[reader.at + 1][1] != "(":
         raise reader.refusal("E114", "the second part must be a sequence", word, f"the form is {_NOT_SEQ}")
     reader.at += 2
-    a = parser.pattern(PATTERN)
+    a = read(PATTERN)
     _step(reader, ",", _NOT_SEQ)
-    b = parser.pattern(PATTERN)
+    b = read(PATTERN)
     _step(reader, ")", _NOT_SEQ)
     _step(reader, ")", _NOT_SEQ)
     return _sequence(reader, (a, b))
@@ -150,13 +146,12 @@ def _sequence(reader: Reader, parts: tuple[Pattern, ...]) -> Pattern:
     return Binary("seq", a, b, reader.between(a.span, b.span))
 
 
-def _read_list(parser: PatternParser, form: str) -> tuple[Pattern, ...]:
+def _read_list(reader: Reader, read: ReadPattern, form: str) -> tuple[Pattern, ...]:
     """Read `[Pattern, ...]`."""
-    reader = parser.reader
     _step(reader, "[", form)
-    found = [parser.pattern(PATTERN)]
+    found = [read(PATTERN)]
     while reader.skip(","):
-        found.append(parser.pattern(PATTERN))
+        found.append(read(PATTERN))
     _step(reader, "]", form)
     return tuple(found)
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from etalis.errors import Span
 from etalis.language.operators import ARGUMENT, PatternOperator, find_operator, is_arrow
 from etalis.language.read import quantity
-from etalis.language.read.bracketed import read_aggregate, read_any_of, read_isolated, read_not
+from etalis.language.read.bracketed import ReadPattern, read_aggregate, read_any_of, read_isolated, read_not
 from etalis.language.read.heads import label_mark, make_rule
 from etalis.language.read.messages import wrong_operand, wrong_operator
 from etalis.language.read.reader import Reader
@@ -63,7 +63,7 @@ class Absent:
 Operand: TypeAlias = Pattern | Query | Absent
 
 _QUERIES = frozenset({"prolog", "query", "db"})
-_FORMS: Mapping[str, Callable[[PatternParser], Pattern | None]] = MappingProxyType(
+_FORMS: Mapping[str, Callable[[Reader, ReadPattern], Pattern | None]] = MappingProxyType(
     {"iso": read_isolated, "any": read_any_of, "aggregate": read_aggregate, "not": read_not}
 )
 _FORM_WORDS = _QUERIES | frozenset(_FORMS)
@@ -272,7 +272,7 @@ class PatternParser:
             reader.at = reader.group_end(at - 1)
             return Query(at, self._span_from_token(token))
         reader.enter(2)  # a form takes more of the stack than a bracket
-        found = _FORMS[word](self)
+        found = _FORMS[word](reader, self.pattern)
         reader.depth -= 2
         if found is not None:
             return found

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from etalis.errors import Span
+from etalis.errors import Source, Span
+from etalis.language.operators import GoalOperators
 from etalis.language.read.tokens import ClauseError, Token, refusal
 from etalis.language.syntax import Const, Term, Var
 from etalis.logic.terms.term import Value, real
@@ -25,9 +26,6 @@ from etalis.temporal.duration import (
     parse_iso,
 )
 
-if TYPE_CHECKING:
-    from etalis.language.read.reader import Reader
-
 NUMBERS = ("number", "rational")
 _WORD = re.compile(r"(\d*)([^\W\d]+)")  # `h30min` behind the 1 of `1h30min` is one word
 _DECIMAL = re.compile(r"-?\d+\.\d+")
@@ -36,7 +34,21 @@ _LINE = "write them on one line: 10 min"
 _LOWER = "units are written in small letters: 10 min"
 
 
-def read_number(reader: Reader) -> Const:
+class Cursor(Protocol):
+    """A place among the tokens of a clause: what a `Reader` is to numbers."""
+
+    source: Source
+    operators: GoalOperators
+    rationals: bool
+    tokens: list[Token]
+    at: int
+    measured: list[Const]
+
+    def span_of(self, token: Token) -> Span: ...
+    def refusal(self, code: str, message: str, token: Token, hint: str | None = None) -> ClauseError: ...
+
+
+def read_number(reader: Cursor) -> Const:
     """Read the number at which a reader stands, with its units: then it is seconds, exact where `rationals` are."""
     first = reader.tokens[reader.at]
     reader.at += 1
@@ -65,7 +77,7 @@ def read_number(reader: Reader) -> Const:
     return found
 
 
-def _is_unit(reader: Reader, at: int) -> bool:
+def _is_unit(reader: Cursor, at: int) -> bool:
     """Tell whether a token is the unit of the number before it, or a word that people take for one."""
     kind, value, _, end = reader.tokens[at]
     if kind == "var" and reader.rationals:
@@ -81,17 +93,17 @@ def _is_unit(reader: Reader, at: int) -> bool:
     return not opens and not is_operator and _on_one_line(reader, at)
 
 
-def _on_one_line(reader: Reader, at: int) -> bool:
+def _on_one_line(reader: Cursor, at: int) -> bool:
     return "\n" not in reader.source.text[reader.tokens[at - 1][3] : reader.tokens[at][2]]
 
 
-def _no_unit(reader: Reader, number: Token) -> ClauseError:
+def _no_unit(reader: Cursor, number: Token) -> ClauseError:
     """Refuse a number behind a unit that has none itself: `1 h 30`, or `1 h 30 minuts`."""
     wrong = wrong_unit(reader)
     return wrong or reader.refusal("E127", "this number has no unit", number, "write 1 h 30 min")
 
 
-def wrong_unit(reader: Reader) -> ClauseError | None:
+def wrong_unit(reader: Cursor) -> ClauseError | None:
     """Say what is wrong with the next token, if it is a word behind a number or value that may be meant as a unit."""
     token = reader.tokens[reader.at]
     kind, value, _, _ = token
@@ -120,7 +132,7 @@ def wrong_unit(reader: Reader) -> ClauseError | None:
     return None
 
 
-def joins_durations(reader: Reader) -> bool:
+def joins_durations(reader: Cursor) -> bool:
     """Tell whether the next token stands between two numbers with units: `1 h, 30 min`, `1 h and 30 min`."""
     before, at = reader.tokens[reader.at - 1], reader.at
     if before[1] not in UNITS or reader.at < 2 or reader.tokens[at - 2][0] not in NUMBERS:
@@ -128,7 +140,7 @@ def joins_durations(reader: Reader) -> bool:
     return reader.tokens[at + 1][0] in NUMBERS and _is_unit(reader, at + 2)
 
 
-def parts_joined(reader: Reader) -> ClauseError:
+def parts_joined(reader: Cursor) -> ClauseError:
     """Refuse a comma or word between the parts of a duration."""
     message = "nothing stands between the parts of a duration"
     return reader.refusal("E127", message, reader.tokens[reader.at], "write 1 h 30 min")
@@ -142,7 +154,7 @@ def exact(value: int | float | Fraction, span: Span | None) -> Fraction:
     return Fraction(text if len(text) <= 40 and _DECIMAL.fullmatch(text) else float.__repr__(value))
 
 
-def read_iso(reader: Reader) -> Fraction | None:
+def read_iso(reader: Cursor) -> Fraction | None:
     """Read a duration of ISO 8601 where one is expected; None, with nothing read, if there is none."""
     kind, value, start, _ = reader.tokens[reader.at]
     if kind != "var" or value[0] != "P":
@@ -158,7 +170,7 @@ def read_iso(reader: Reader) -> Fraction | None:
         raise refusal(error.code, error.message, Span(reader.source, start, stop), error.hint) from None
 
 
-def refuse_unit(reader: Reader, term: Term, message: str, hint: str) -> None:
+def refuse_unit(reader: Cursor, term: Term, message: str, hint: str) -> None:
     """Refuse a number with a unit where things are counted."""
     if any(measured is term for measured in reader.measured):
         assert term.span is not None

@@ -9,7 +9,7 @@ from etalis.logic.arithmetic.functions import MAX_BITS
 from etalis.logic.builtins.output import put
 from etalis.logic.builtins.terms import MAX_ARITY
 from etalis.logic.builtins.updates import writable
-from etalis.logic.machine.clauses import Key, is_callable
+from etalis.logic.machine.clauses import Database, Key, is_callable
 from etalis.logic.machine.control import FORMS
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.machine.predicate import Predicate
@@ -66,7 +66,7 @@ def _predicate_property(machine: Machine, args: Args, cont: Frame) -> Frame | No
 
 
 def _properties(machine: Machine, name: str, arity: int) -> Iterator[Term]:
-    database = machine.database
+    database: Database = machine.database
     if machine.tabling is not None:
         machine.tabling.note_passing()
     if database.overrides(name, arity):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from etalis.logic.errors import LogicLimitError
+from etalis.logic.host import Reader
 from etalis.logic.machine.clauses import Key
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.terms.arguments import bound, proper_list, sized, text
@@ -24,7 +25,7 @@ _COST = 64  # cells of work that a character read counts for
 
 def _read(machine: Machine, source: str) -> tuple[Term, Mapping[str, Variable]]:
     """Read a term and its variables by name."""
-    reader = machine.database.reader
+    reader: Reader | None = machine.database.reader
     if reader is None:
         raise permission_error("read", "term", source[:40])
     if len(source) > _MAX_READ:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.logic.knowledge.as_of import View
-from etalis.logic.machine.clauses import Key, is_callable, split_clause
+from etalis.logic.machine.clauses import Database, Key, is_callable, split_clause
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.arguments import bound, natural
@@ -35,7 +35,7 @@ def _assert(*, first: bool) -> Test:
 def writable(machine: Machine, head: Term) -> Predicate:
     """Return the predicate of a head whose clauses a goal may change."""
     name, args = _split(head)
-    database = machine.database
+    database: Database = machine.database
     _refuse_past(machine, name, len(args))
     if database.provides(name, len(args)) and not database.overrides(name, len(args)):
         raise permission_error("modify", "static_procedure", ("/", name, len(args)))

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from etalis.logic.knowledge.versions import not_kept
-from etalis.logic.machine.clauses import Database
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.machine.relation import Relation, RowHandle
@@ -66,10 +64,3 @@ class View:
         if positions is None:
             return (), 0
         return relation.find_at(positions, key, self.generation)
-
-
-def view(database: Database, time: int) -> View:
-    """Return a database as of a moment within its horizon."""
-    if database.versions is None:
-        raise not_kept(time)
-    return View(time, database.versions.generation(time, database.generation))

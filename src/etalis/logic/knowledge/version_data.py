@@ -99,5 +99,6 @@ def set_generations(
     for time, before in moments:
         versions._times.append(time)
         versions._before.append(before)
-    replaced = [(until, database.own(*key)) for key in keys for until, _ in database.own(*key).past]
+    pasts = [database.own(*key).past for key in keys]
+    replaced = [(until, past) for past in pasts for until, _ in past]
     versions._replaced = deque(sorted(replaced, key=lambda item: item[0]))

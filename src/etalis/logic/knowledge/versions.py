@@ -11,12 +11,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 from etalis.logic.errors import LogicError
-
-if TYPE_CHECKING:
-    from etalis.logic.machine.predicate import Predicate
 
 
 class Versions:
@@ -30,7 +27,7 @@ class Versions:
         self.oldest = 0
         self._times: list[int] = []
         self._before: list[int] = []
-        self._replaced: deque[tuple[int, Predicate]] = deque()
+        self._replaced: deque[tuple[int, deque[Any]]] = deque()
 
     @property
     def changed(self) -> bool:
@@ -53,11 +50,11 @@ class Versions:
         if gone > len(self._times) // 2:
             del self._times[:gone], self._before[:gone]
         while self._replaced and self._replaced[0][0] <= self.oldest:
-            self._replaced.popleft()[1].past.popleft()
+            self._replaced.popleft()[1].popleft()
 
-    def replaced(self, generation: int, predicate: Predicate) -> None:
-        """Note that a predicate keeps a version that was replaced as a whole at a generation."""
-        self._replaced.append((generation, predicate))
+    def replaced(self, generation: int, past: deque[Any]) -> None:
+        """Note that the last of a predicate's past versions was replaced as a whole at a generation."""
+        self._replaced.append((generation, past))
 
     def generation(self, time: int, present: int) -> int:
         """Return the generation that a moment saw at last; `present` is that of now."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from etalis.logic.host import Reader
-from etalis.logic.knowledge.versions import Versions
+from etalis.logic.knowledge.as_of import View
+from etalis.logic.knowledge.versions import Versions, not_kept
 from etalis.logic.machine.machine import Code
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.machine.resolution import Clause, Match
-from etalis.logic.tabling.closure import Edge, Links
+from etalis.logic.tabling.closure import Closure, Edge, Links, recognise
 from etalis.logic.tabling.tables import Store
 from etalis.logic.terms.iso_errors import instantiation_error, permission_error, type_error
 from etalis.logic.terms.unify import Term, Variable, copy, deref
@@ -55,6 +56,12 @@ class Database:
         """Keep old versions for a time (0: none) before what the clock, which never goes back, shows."""
         self.versions = Versions(horizon, clock) if horizon > 0 else None
 
+    def as_of(self, time: int) -> View:
+        """Return what there was at a moment within the horizon."""
+        if self.versions is None:
+            raise not_kept(time)
+        return View(time, self.versions.generation(time, self.generation))
+
     def begin_change(self) -> None:
         """Begin a new generation: what was seen so far stays what it was."""
         if self.versions is not None:
@@ -91,6 +98,9 @@ class Database:
         """Tell whether a predicate is built in or of the library."""
         key = (name, arity)
         return key in self.compiler.codes or (self.base is not None and key in self.base._predicates)
+
+    def _is_given(self, name: str, arity: int) -> bool:
+        return self.provides(name, arity) and not self.overrides(name, arity)
 
     def code(self, name: str, arity: int) -> Code:
         """Return the code that a call runs: the program's own clauses, else what is built in, else the library's."""
@@ -132,8 +142,15 @@ class Database:
     def links(self, edges: frozenset[Edge]) -> Links:
         """Return the index of reachability over the facts of some edges."""
         if edges not in self._links:
-            self._links[edges] = Links(self, edges)
+            self._links[edges] = Links(self.own, edges)
         return self._links[edges]
+
+    def find_closure(self, predicate: Predicate) -> Closure | None:
+        """Return what a predicate is a closure of, None if it is none."""
+        form = recognise(predicate)
+        if form is None or any(self._is_given(edge.name, edge.arity) for edge in form.edges):
+            return None
+        return Closure(self.links(form.edges), reflexive=form.reflexive)
 
     def writable(self, name: str, arity: int, action: str = "modify") -> Predicate:
         """Return a predicate whose clauses may change; refuse the built-in ones."""

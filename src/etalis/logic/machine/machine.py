@@ -12,16 +12,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import thread_time
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.host import NO_HOST, Host
 from etalis.logic.terms.unify import MAX_CELLS, Term, Trail, Variable, copy, undo, unify
-
-if TYPE_CHECKING:
-    from etalis.logic.knowledge.as_of import View
-    from etalis.logic.machine.clauses import Database
-    from etalis.logic.tabling.tabling import Tabling
 
 Frame: TypeAlias = tuple[Any, Any, Any]
 Code: TypeAlias = Callable[["Machine", Any, Any], Frame | None]
@@ -56,7 +51,10 @@ DONE: Frame = (_finish, None, None)
 
 
 class Machine:
-    """The state of one goal being solved."""
+    """The state of one goal being solved.
+
+    Its `Database`, `Tabling` and `View` run on machines, so they are typed where they are used, not here.
+    """
 
     __slots__ = (
         "_interval",
@@ -76,7 +74,7 @@ class Machine:
 
     def __init__(
         self,
-        database: Database,
+        database: Any,
         limits: Limits,
         extra: Mapping[tuple[str, int], Term] | None = None,
         host: Host = NO_HOST,
@@ -85,8 +83,8 @@ class Machine:
         self.limits = limits
         self.extra = extra
         self.host = host
-        self.tabling: Tabling | None = None
-        self.view: View | None = None
+        self.tabling: Any = None
+        self.view: Any = None
         self.globals: dict[Term, Variable] | None = None  # the values of `b_setval/2`
         self.choices: list[tuple[int, Frame]] = []
         self.trail = Trail()

@@ -9,21 +9,38 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from etalis.logic.builtins.refused import REFUSALS
+from etalis.logic.knowledge.versions import Versions
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.machine.relation import FOREVER, Relation, RowHandle
-from etalis.logic.machine.resolution import Clause, bound_positions, enter_rows, index_key, try_clauses
-from etalis.logic.tabling.closure import Closure, Links, find_closure, ground_arguments
+from etalis.logic.machine.resolution import Clause, Match, bound_positions, enter_rows, index_key, try_clauses
+from etalis.logic.tabling.tables import Store
 from etalis.logic.tabling.tabling import call_tabled
 from etalis.logic.terms.iso_errors import refused_predicate, unknown_predicate
 from etalis.logic.terms.unify import Term, Variable, deref, is_ground
 
-if TYPE_CHECKING:
-    from etalis.logic.machine.clauses import Database
-
 _COMPACT_AT = 16
+
+
+class Owner(Protocol):
+    """What a predicate asks of its database."""
+
+    generation: int
+    versions: Versions | None
+    tables: Store
+
+    def begin_change(self) -> None: ...
+    def compile(self, clause: Clause) -> Match: ...
+    def find_closure(self, predicate: Predicate) -> Any: ...
+
+
+class Watcher(Protocol):
+    """An index of a predicate's facts, which follows every change."""
+
+    def change(self, name: str, row: tuple[Term, ...], *, known: bool) -> None: ...
+    def reset(self) -> None: ...
 
 
 class Predicate:
@@ -35,15 +52,15 @@ class Predicate:
         "past", "relation", "special", "tabled", "watchers",
     )  # fmt: skip
 
-    def __init__(self, database: Database, name: str, arity: int) -> None:
+    def __init__(self, database: Owner, name: str, arity: int) -> None:
         self.database = database
         self.name = name
         self.arity = arity
         self.defined = False
         self.tabled = False
         self.special = True  # calls may be answered otherwise than by running clauses
-        self.closure: Closure | None = None
-        self.watchers: list[Links] = []
+        self.closure: Any = None  # a `Closure`, or None
+        self.watchers: list[Watcher] = []
         self.relation: Relation | None = Relation(arity)
         self.clauses: list[Clause] = []
         self.dead = 0
@@ -83,8 +100,8 @@ class Predicate:
 
     def _note_row(self, row: tuple[Term, ...], *, known: bool) -> None:
         """Tell those who keep conclusions from facts that one has come or gone."""
-        for links in self.watchers:
-            links.change(self.name, row, known=known)
+        for index in self.watchers:
+            index.change(self.name, row, known=known)
         self.database.tables.forget(self, index_key(row[0]) if row else None)
 
     def _note(self, clause: Clause, *, known: bool) -> None:
@@ -99,8 +116,8 @@ class Predicate:
 
     def note_all(self, key: Any = None) -> None:
         """Tell those who keep conclusions that more than a ground fact has changed, under one index key or none."""
-        for links in self.watchers:
-            links.reset()
+        for index in self.watchers:
+            index.reset()
         self.database.tables.forget(self, key)
 
     def _renew(self) -> None:
@@ -149,7 +166,7 @@ class Predicate:
         if self.special and not filling:
             return self._enter_specially(machine, args, cont)
         if machine.view is not None and self.defined and self.database.versions is not None:
-            return machine.view.enter(machine, self, args, cont)
+            return machine.view.enter(machine, self, args, cont)  # type: ignore[no-any-return]
         if machine.tabling is not None:
             machine.tabling.note_call(self, index_key(deref(args[0])) if args else None)
         if self.relation is not None:
@@ -169,19 +186,17 @@ class Predicate:
     def _enter_specially(self, machine: Machine, args: tuple[Term, ...], cont: Frame) -> Frame | None:
         """Answer a call by reachability or from a table, where that can be done."""
         closure = self.find_closure()
-        ground = None if closure is None else ground_arguments(args)
-        if closure is not None and ground is not None:
-            answer = closure.answer(machine, self, *ground)
-            if answer is not None:
-                return cont if answer else None
+        answer = None if closure is None else closure.answer(machine, self, args)
+        if answer is not None:
+            return cont if answer else None
         if self.tabled:
             return call_tabled(machine, self.name, self._fill, args, cont)
         return self._fill(machine, args, cont)
 
-    def find_closure(self) -> Closure | None:
+    def find_closure(self) -> Any:
         """Return what the predicate is a closure of, if it is one."""
         if not self._recognised:
-            self._recognised, self.closure = True, find_closure(self)
+            self._recognised, self.closure = True, self.database.find_closure(self)
             self.special = self.tabled or self.closure is not None
         return self.closure
 
@@ -243,9 +258,9 @@ class Predicate:
                 self._unkeyed,
             )
             self.past.append((database.generation, old))
-            database.versions.replaced(database.generation, self)
+            database.versions.replaced(database.generation, self.past)
 
-    def twin(self, database: Database) -> Predicate:
+    def twin(self, database: Owner) -> Predicate:
         """Return the same predicate for another database."""
         fresh = Predicate(database, self.name, self.arity)
         fresh.defined, fresh.tabled = self.defined, self.tabled

@@ -11,16 +11,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from etalis.logic.knowledge.as_of import View
+from etalis.logic.machine.machine import Machine
+from etalis.logic.machine.predicate import Predicate
 from etalis.logic.tabling.reachability import Reachability
 from etalis.logic.terms.unify import Term, Variable, copy, deref, is_ground, variables
-
-if TYPE_CHECKING:
-    from etalis.logic.knowledge.as_of import View
-    from etalis.logic.machine.clauses import Database
-    from etalis.logic.machine.machine import Machine
-    from etalis.logic.machine.predicate import Predicate
 
 Row = tuple[Term, ...]
 Question = Callable[[Term, Term], bool]
@@ -56,10 +52,10 @@ class Form:
 class Links:
     """The facts of some edges as an index of reachability, filled at the first question and told of every change."""
 
-    __slots__ = ("_database", "_edges", "_fit", "_graph", "_watched", "direct", "reaches", "ready")
+    __slots__ = ("_edges", "_fit", "_graph", "_own", "_watched", "direct", "reaches", "ready")
 
-    def __init__(self, database: Database, edges: frozenset[Edge]) -> None:
-        self._database = database
+    def __init__(self, own: Callable[[str, int], Predicate], edges: frozenset[Edge]) -> None:
+        self._own = own
         self._edges = edges
         self._graph = Reachability()
         self._fit = True
@@ -80,7 +76,7 @@ class Links:
 
     def predicates(self) -> Iterator[Predicate]:
         """Yield the predicates whose facts are links."""
-        return (self._database.own(name, arity) for name, arity in sorted({(e.name, e.arity) for e in self._edges}))
+        return (self._own(name, arity) for name, arity in sorted({(e.name, e.arity) for e in self._edges}))
 
     def _watch(self) -> None:
         if not self._watched:
@@ -95,7 +91,7 @@ class Links:
 
     def _all(self) -> Iterator[tuple[Term, Term]]:
         for edge in self._edges:
-            for row, _ in self._database.own(edge.name, edge.arity).live():
+            for row, _ in self._own(edge.name, edge.arity).live():
                 link = edge.link(row)
                 if link is not None:
                     yield link
@@ -106,7 +102,7 @@ class Links:
         for edge in self._edges:
             args: list[Term] = [Variable() for _ in range(edge.arity)]
             args[edge.start] = node
-            for _, row, body in view.entries(self._database.own(edge.name, edge.arity), tuple(args)):
+            for _, row, body in view.entries(self._own(edge.name, edge.arity), tuple(args)):
                 if body != "true" or not all(map(is_ground, row)):
                     return None
                 link = edge.link(row)
@@ -144,8 +140,12 @@ class Closure:
         self.reflexive = reflexive
         self.valid = True
 
-    def answer(self, machine: Machine, predicate: Predicate, a: Term, b: Term) -> bool | None:
-        """Answer a call with ground arguments, None if only its clauses can tell."""
+    def answer(self, machine: Machine, predicate: Predicate, args: Row) -> bool | None:
+        """Answer a call with ground arguments; None if only its clauses can tell."""
+        ground = _ground_arguments(args)
+        if ground is None:
+            return None
+        a, b = ground
         if machine.view is not None:
             return self._search(machine, machine.view, predicate, a, b)
         if not self.links.prepare():
@@ -183,7 +183,7 @@ class Closure:
         return self.holds if self.reflexive else self.links.reaches
 
 
-def ground_arguments(args: Row) -> Row | None:
+def _ground_arguments(args: Row) -> Row | None:
     """Return the arguments of a call with their bindings applied, None if one is not ground."""
     ground = tuple(map(deref, args))
     if any(arg.__class__ is Variable for arg in ground):
@@ -192,18 +192,6 @@ def ground_arguments(args: Row) -> Row | None:
         ground = tuple(map(copy, ground))
         return ground if all(map(is_ground, ground)) else None
     return ground
-
-
-def find_closure(predicate: Predicate) -> Closure | None:
-    """Return what a predicate is a closure of, None if it is none."""
-    form = recognise(predicate)
-    if form is None:
-        return None
-    database = predicate.database
-    for edge in form.edges:
-        if database.provides(edge.name, edge.arity) and not database.overrides(edge.name, edge.arity):
-            return None
-    return Closure(database.links(form.edges), reflexive=form.reflexive)
 
 
 def recognise(predicate: Predicate) -> Form | None:

@@ -7,13 +7,11 @@ to `forget`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from etalis.logic.terms.unify import Term
-
-if TYPE_CHECKING:
-    from etalis.logic.machine.predicate import Predicate
 
 Key: TypeAlias = tuple[Any, ...]
 Answers: TypeAlias = list[tuple[Term, ...]]
@@ -23,7 +21,7 @@ Answers: TypeAlias = list[tuple[Term, ...]]
 class Needs:
     """What a table depends on; a passing one also on what may be otherwise in the next condition."""
 
-    calls: set[tuple[Predicate, Any]] = field(default_factory=set)
+    calls: set[tuple[Hashable, Any]] = field(default_factory=set)
     tables: set[Key] = field(default_factory=set)
     passing: bool = False
 
@@ -65,7 +63,7 @@ class Store:
         for table in needs.tables:
             self._users.setdefault(table, {}).setdefault(None, set()).add(key)
 
-    def forget(self, predicate: Predicate, key: Any) -> None:
+    def forget(self, predicate: Hashable, key: Any) -> None:
         """Drop the tables that a change of a predicate's clauses under an index key (None: any) can affect."""
         users = self._users.get(predicate)
         if users is None:
