@@ -11,7 +11,7 @@ from typing import assert_never
 from etalis.errors import ConditionError, Problem, ProgramError, Span
 from etalis.language.check.goals import indicator
 from etalis.language.printer import print_term
-from etalis.language.read.parser import parse_term
+from etalis.language.read.parser import parse, parse_term
 from etalis.language.syntax import (
     Clause,
     Compound,
@@ -26,7 +26,8 @@ from etalis.language.syntax import (
 )
 from etalis.logic.errors import LogicError
 from etalis.logic.machine.clauses import Database
-from etalis.logic.machine.library import new_database
+from etalis.logic.machine.compile import COMPILER
+from etalis.logic.machine.library import library
 from etalis.logic.machine.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.terms import unify
@@ -91,6 +92,15 @@ def _to_syntax(term: unify.Term, names: dict[unify.Variable, str]) -> Term:
     if isinstance(term, tuple):
         return Compound(term[0], tuple(_to_syntax(part, names) for part in term[1:]))
     return Const(term)
+
+
+def new_database() -> Database:
+    """Return an empty database that knows the library."""
+    return Database(COMPILER, library(_read_clauses))
+
+
+def _read_clauses(text: str) -> Iterator[unify.Term]:
+    return (_clause_term(item) for item in parse(text).items if isinstance(item, Clause))
 
 
 def load_clauses(program: Program, database: Database | None = None) -> Database:

@@ -10,7 +10,7 @@ from typing import Any
 from etalis.errors import EventError, InputError, Problem, ProgramError
 from etalis.language.check.checks import findings
 from etalis.language.check.goals import indicator, strip_wrappers
-from etalis.language.lower import load_clauses, to_logic
+from etalis.language.lower import load_clauses, new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
 from etalis.language.syntax import Clause
@@ -19,7 +19,6 @@ from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.knowledge.foreign import Function, install
 from etalis.logic.knowledge.loaders import Rows
 from etalis.logic.machine.clauses import Database, Key
-from etalis.logic.machine.library import new_database
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.solver import Solver
 from etalis.logic.terms.term import real

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from etalis.language.lower import new_database
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import COMPARISONS
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.machine.control_forms import check_partial_list
-from etalis.logic.machine.library import new_database
 from etalis.logic.machine.lookup import Goal
 from etalis.logic.machine.machine import Limits
 from etalis.logic.solver import Solver

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.language.lower import to_logic
+from etalis.language.lower import new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicError
 from etalis.logic.inline.inline import HELPERS, InlineTest, inline
-from etalis.logic.machine.library import new_database
 from etalis.logic.machine.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.terms.term import Struct, real

@@ -16,8 +16,8 @@ from uuid import UUID
 import pytest
 
 from etalis.errors import InputError
+from etalis.language.lower import new_database
 from etalis.logic.knowledge.loaders import Columns, load_rows
-from etalis.logic.machine.library import new_database
 from etalis.logic.terms.term import Real, Struct
 from etalis.logic.terms.unify import to_value
 

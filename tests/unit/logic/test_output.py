@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from etalis.language.check.goals import SIDE_EFFECTS
-from etalis.language.lower import to_logic
-from etalis.language.read.parser import parse_term
+from etalis.language.lower import new_database, to_logic
+from etalis.language.read.parser import parse, parse_term
+from etalis.language.syntax import Clause
 from etalis.logic.builtins.output import OUTPUT_TESTS
 from etalis.logic.builtins.state import STATE_TESTS
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.machine.library import library, new_database
+from etalis.logic.machine.library import sections
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import Variable
 
@@ -90,8 +91,14 @@ def test_counters_belong_to_the_database() -> None:
 def test_the_page_of_predicates_names_every_one() -> None:
     page = (Path(__file__).parents[3] / "docs" / "logic.md").read_text()
     named = set(re.findall(r"`([^`\s/]+)(?:/[0-9.,]+)?`", page)) | {"=.."}
-    known = {name for name, _ in library().known() if not name.startswith("$")}
+    known = {name for name, _ in new_database().known()}
     assert known - named == {"prolog", "query", "db", "^"}
+
+
+def test_a_section_of_the_library_defines_what_its_first_lines_say() -> None:
+    for section, keys in sections():
+        heads = [to_logic(clause.head).term for clause in parse(section).items if isinstance(clause, Clause)]
+        assert {(head[0], len(head) - 1) for head in heads if not head[0].startswith("$")} == set(keys)
 
 
 def test_what_writes_or_remembers_is_known_as_a_side_effect() -> None:

@@ -15,9 +15,9 @@ from types import MappingProxyType
 from etalis.errors import Span
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
-from etalis.logic.builtins.table import EFFECTS
+from etalis.logic.builtins.table import CODES, EFFECTS
 from etalis.logic.machine.control import FORMS
-from etalis.logic.machine.library import library
+from etalis.logic.machine.library import sections
 
 Indicator = tuple[str, int]
 Names = frozenset[str]
@@ -107,7 +107,7 @@ SIDE_EFFECTS = EFFECTS | ENGINE_GOALS | frozenset({("set_etalis_flag", 2), ("wri
 
 TIMES = frozenset({("t1", 1), ("t2", 1)})
 
-BUILTINS = frozenset(library().known()) | FORMS | ENGINE_GOALS
+BUILTINS = frozenset(key for _, keys in sections() for key in keys) | frozenset(CODES) | FORMS | ENGINE_GOALS
 
 
 @dataclass(frozen=True, slots=True)

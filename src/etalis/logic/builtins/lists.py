@@ -1,4 +1,4 @@
-"""Built-in predicates on lists that a program may also define itself."""
+"""Built-in predicates on lists and sets that are needed for speed; the others are clauses of the library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import bound, integer, natural, optional_integer, proper_list
 from etalis.logic.terms.iso_errors import domain_error, instantiation_error, type_error
 from etalis.logic.terms.order import compare, sort_key
-from etalis.logic.terms.unify import Term, Variable, deref, make_list, split_list, unify
+from etalis.logic.terms.unify import Term, Variable, deref, flatten_key, make_list, split_list, unify, variables
 
 Args = tuple[Term, ...]
 
@@ -92,27 +92,6 @@ def _sized_list(size: int, tail: Term, machine: Machine) -> Term:
     return make_list((Variable() for _ in range(size)), tail)
 
 
-def _nth_rest(first: int) -> Code:
-    """`nth0/4` and `nth1/4`: the element, and the list without it."""
-
-    def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
-        index, whole = deref(args[0]), split_list(args[1])
-        if whole[1] == ():
-            items = whole[0]
-            machine.trail.charge(len(items))
-            places = range(len(items)) if isinstance(index, Variable) else (natural(index) - first,)
-            found = (
-                ("-", i + first, items[i], make_list(items[:i] + items[i + 1 :])) for i in places if 0 <= i < len(items)
-            )
-            return machine.choose(("-", index, args[2], args[3]), found, cont)
-        rest = proper_list(args[3], machine)
-        places = range(len(rest) + 1) if isinstance(index, Variable) else (natural(index) - first,)
-        made = (("-", i + first, make_list([*rest[:i], args[2], *rest[i:]])) for i in places if 0 <= i <= len(rest))
-        return machine.choose(("-", index, args[1]), made, cont)
-
-    return run
-
-
 def _relate(function: Callable[[list[Term]], Term]) -> Test:
     """Make a predicate of a list and what a function computes from it."""
     return lambda machine, args: unify(args[1], function(proper_list(args[0], machine)), machine.trail)
@@ -143,13 +122,6 @@ def _sum_list(items: list[Term]) -> Number:
     for item in items:
         total = add(total, evaluate(item))
     return total
-
-
-def _proper_length(machine: Machine, args: Args) -> bool:
-    """`proper_length(List, Length)`: fails on what is no list with an end."""
-    items, tail = split_list(args[0])
-    machine.trail.charge(len(items))
-    return bool(tail == ()) and unify(args[1], len(items), machine.trail)
 
 
 def _last(machine: Machine, args: Args) -> bool:
@@ -228,6 +200,36 @@ def _append_lists(machine: Machine, args: Args) -> bool:
     return unify(args[1], make_list(item for part in lists for item in proper_list(part, machine)), machine.trail)
 
 
+class _Elements:
+    """The elements of a list, found by `==`: ground ones by hash, the others one by one."""
+
+    def __init__(self, items: Iterable[Term]) -> None:
+        self.ground: set[Term] = set()
+        self.open: list[Term] = []
+        for item in items:
+            if variables(item):
+                self.open.append(item)
+            else:
+                self.ground.add(flatten_key(item))
+
+    def has(self, item: Term, machine: Machine) -> bool:
+        if not variables(item, machine.trail):
+            return flatten_key(item, machine.trail) in self.ground
+        return any(compare(item, other, machine.trail) == 0 for other in self.open)
+
+
+def _combine_sets(*, keep: bool, join: bool = False) -> Test:
+    """Keep the elements of the first list that the second has, or has not; with `join` the second follows."""
+
+    def run(machine: Machine, args: Args) -> bool:
+        first, second = proper_list(args[0], machine), proper_list(args[1], machine)
+        known = _Elements(second)
+        kept = [item for item in first if known.has(item, machine) == keep]
+        return unify(args[2], make_list([*kept, *second] if join else kept), machine.trail)
+
+    return run
+
+
 LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("msort", 2): _relate(lambda items: make_list(sorted(items, key=sort_key))),
@@ -241,10 +243,12 @@ LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("max_list", 2): lambda machine, args: _fold(larger, machine, args),
         ("min_list", 2): lambda machine, args: _fold(smaller, machine, args),
         ("last", 2): _last,
-        ("proper_length", 2): _proper_length,
         ("numlist", 3): _numlist,
         ("memberchk", 2): _member_once,
         ("append", 2): _append_lists,
+        **{(name, 3): _combine_sets(keep=True) for name in ("set_intersection", "intersection")},
+        ("set_difference", 3): _combine_sets(keep=False),
+        **{(name, 3): _combine_sets(keep=False, join=True) for name in ("set_union", "union")},
     }
 )
 LIST_CODES: Mapping[Key, Code] = MappingProxyType(
@@ -252,7 +256,5 @@ LIST_CODES: Mapping[Key, Code] = MappingProxyType(
         ("length", 2): _length,
         ("nth0", 3): _nth(0),
         ("nth1", 3): _nth(1),
-        ("nth0", 4): _nth_rest(0),
-        ("nth1", 4): _nth_rest(1),
     }
 )

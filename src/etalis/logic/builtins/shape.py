@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from etalis.logic.arithmetic.functions import BINARY, bounded
+from etalis.logic.errors import LogicError
 from etalis.logic.machine.clauses import Key, is_callable
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.terms.arguments import bound, integer, natural, proper_list
@@ -52,13 +53,13 @@ def _subsumes(machine: Machine, args: Args) -> bool:
 
 def _number_variables(machine: Machine, args: Args) -> bool:
     """`numbervars(Term, Start, End)`: bind the variables to `'$VAR'(N)`."""
-    start = integer(args[1]) if len(args) == 3 else 0
+    start = integer(args[1])
     count = start
     for variable in dict.fromkeys(variables(args[0], machine.trail)):
         unify(variable, ("$VAR", count), machine.trail)
         count += 1
     machine.trail.charge(count - start)
-    return len(args) == 1 or unify(args[2], count, machine.trail)
+    return unify(args[2], count, machine.trail)
 
 
 def _name_and_arity(machine: Machine, args: Args) -> bool:
@@ -96,15 +97,6 @@ def _name_and_arguments(machine: Machine, args: Args) -> bool:
     return unify(args[1], term[0], machine.trail) and unify(args[2], make_list(term[1:]), machine.trail)
 
 
-def _divide(machine: Machine, args: Args) -> bool:
-    """`divmod(Dividend, Divisor, Quotient, Remainder)`, rounding down."""
-    x, y = integer(args[0]), integer(args[1])
-    if not y:
-        raise evaluation_error("zero_divisor")
-    quotient, rest = divmod(x, y)
-    return unify(args[2], quotient, machine.trail) and unify(args[3], rest, machine.trail)
-
-
 def _root(machine: Machine, args: Args) -> bool:
     """`nth_integer_root_and_remainder(N, Number, Root, Remainder)`."""
     n, number = natural(args[0]), integer(args[1])
@@ -131,14 +123,6 @@ def _integer_root(number: int, n: int) -> int:
         else:
             high = middle
     return low
-
-
-def _rational_parts(machine: Machine, args: Args) -> bool:
-    """`rational(X, Numerator, Denominator)`."""
-    x = deref(args[0])
-    if not isinstance(x, int | Rational):
-        return False
-    return unify(args[1], x.numerator, machine.trail) and unify(args[2], x.denominator, machine.trail)
 
 
 def _is_proper_list(term: Term) -> bool:
@@ -241,20 +225,28 @@ def _check(holds: Holds) -> Test:
     return lambda _, args: holds(deref(args[0]))
 
 
+def _raise(error: Callable[[str, Term], LogicError]) -> Test:
+    """Make a predicate of the library that raises an error: `Kind, Culprit`."""
+
+    def run(_machine: Machine, args: Args) -> bool:
+        raise error(deref(args[0]), args[1])
+
+    return run
+
+
 SHAPE_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("=@=", 2): _is_variant,
         ("\\=@=", 2): lambda machine, args: not _is_variant(machine, args),
         ("subsumes_term", 2): _subsumes,
-        ("numbervars", 1): _number_variables,
         ("numbervars", 3): _number_variables,
         ("compound_name_arity", 3): _name_and_arity,
         ("compound_name_arguments", 3): _name_and_arguments,
-        ("divmod", 4): _divide,
         ("nth_integer_root_and_remainder", 4): _root,
         ("rational", 1): _check(_TYPES["rational"]),
-        ("rational", 3): _rational_parts,
         ("string", 1): _check(_is_text),
         ("must_be", 2): _must_be,
+        ("$type_error", 2): _raise(type_error),
+        ("$domain_error", 2): _raise(domain_error),
     }
 )

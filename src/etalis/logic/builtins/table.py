@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from etalis.logic.builtins.assoc import ASSOC_CODES, ASSOC_TESTS
 from etalis.logic.builtins.characters import CHARACTER_CODES
 from etalis.logic.builtins.inspection import INSPECTION_CODES, INSPECTION_TESTS
 from etalis.logic.builtins.lists import LIST_CODES, LIST_TESTS
-from etalis.logic.builtins.ordsets import ORDERED_TESTS
 from etalis.logic.builtins.output import OUTPUT_CODES, OUTPUT_TESTS
 from etalis.logic.builtins.reading import READING_TESTS
-from etalis.logic.builtins.sets import SET_TESTS
 from etalis.logic.builtins.shape import SHAPE_TESTS
 from etalis.logic.builtins.solutions import SOLUTION_CODES
 from etalis.logic.builtins.state import STATE_TESTS
@@ -54,14 +51,10 @@ _ADDED_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         **SHAPE_TESTS,
         **READING_TESTS,
-        **ORDERED_TESTS,
-        **ASSOC_TESTS,
         **INSPECTION_TESTS,
     }
 )
-_ADDED_CODES: Mapping[Key, Code] = MappingProxyType(
-    {**OUTPUT_CODES, **ASSOC_CODES, **CHARACTER_CODES, **INSPECTION_CODES}
-)
+_ADDED_CODES: Mapping[Key, Code] = MappingProxyType({**OUTPUT_CODES, **CHARACTER_CODES, **INSPECTION_CODES})
 TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("true", 0): _hold,
@@ -74,7 +67,6 @@ TESTS: Mapping[Key, Test] = MappingProxyType(
         **TEXT_TESTS,
         **UPDATE_TESTS,
         **OUTPUT_TESTS,
-        **SET_TESTS,
         **STATE_TESTS,
         **TIME_TESTS,
         **_ADDED_TESTS,
@@ -100,7 +92,6 @@ _REPLACEABLE = frozenset(
         *LIST_CODES,
         *TEXT_CODES,
         *OUTPUT_TESTS,
-        *SET_TESTS,
         *STATE_TESTS,
         *TIME_TESTS,
         ("name", 2),

@@ -37,8 +37,8 @@ class Compiler:
 class Database:
     """Predicates by name and arity; what is not here is looked for in `base`, the library.
 
-    `memory` holds the counters, flags and global values of goals, by kind and name; `reader` is how goals read a term
-    from a text, lent by the language.
+    `unread` says how to read the predicates of a library that nobody has called yet. `memory` holds the counters, flags
+    and global values of goals, by kind and name; `reader` is how goals read a term from a text, lent by the language.
     """
 
     def __init__(self, compiler: Compiler, base: Database | None = None) -> None:
@@ -51,6 +51,7 @@ class Database:
         self.versions: Versions | None = None
         self._links: dict[frozenset[Edge], Links] = {}
         self._predicates: dict[Key, Predicate] = {}
+        self.unread: dict[Key, Callable[[], None]] = {}
 
     def keep_versions(self, horizon: int, clock: Callable[[], int]) -> None:
         """Keep old versions for a time (0: none) before what the clock, which never goes back, shows."""
@@ -76,14 +77,18 @@ class Database:
 
     def predicate(self, name: str, arity: int) -> Predicate:
         """Return the predicate to call: the program's own, else the library's, else a new undefined one."""
-        own = self._predicates.get((name, arity))
+        own = self._find((name, arity))
         if own is not None and own.defined:
             return own
-        if self.base is not None:
-            shared = self.base._predicates.get((name, arity))
-            if shared is not None:
-                return shared
-        return self.own(name, arity)
+        shared = None if self.base is None else self.base._find((name, arity))
+        return shared or self.own(name, arity)
+
+    def _find(self, key: Key) -> Predicate | None:
+        """Return a predicate that is here, read if it was not yet."""
+        read = self.unread.get(key)
+        if read is not None:
+            read()
+        return self._predicates.get(key)
 
     def overrides(self, name: str, arity: int) -> bool:
         """Tell whether the program defines a predicate itself, perhaps in place of a built-in one."""
@@ -97,7 +102,10 @@ class Database:
     def provides(self, name: str, arity: int) -> bool:
         """Tell whether a predicate is built in or of the library."""
         key = (name, arity)
-        return key in self.compiler.codes or (self.base is not None and key in self.base._predicates)
+        return key in self.compiler.codes or (self.base is not None and self.base._has(key))
+
+    def _has(self, key: Key) -> bool:
+        return key in self._predicates or key in self.unread
 
     def _is_given(self, name: str, arity: int) -> bool:
         return self.provides(name, arity) and not self.overrides(name, arity)
@@ -125,7 +133,8 @@ class Database:
     def known(self) -> list[Key]:
         """Return name and arity of all that can be called."""
         mine = [(predicate.name, predicate.arity) for predicate in self.defined()]
-        return [*mine, *(self.base.known() if self.base is not None else ()), *self.compiler.codes]
+        codes = [key for key in self.compiler.codes if not key[0].startswith("$")]
+        return [*mine, *self.unread, *(self.base.known() if self.base is not None else ()), *codes]
 
     def declare(self, name: str, arity: int) -> None:
         """Define a predicate that may have no clauses (`dynamic`)."""
