@@ -20,7 +20,20 @@ settings.load_profile("dev")
 gc.set_threshold(10_000)  # tests make engines by the thousand, and the collector would walk each of them several times
 
 
+def usual_tier(path: Path) -> str:
+    return FOLDERS.get(path.relative_to(HERE).parts[0], "fast")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Pass over a file that has no test of the chosen tiers: to import all of them takes ten seconds."""
+    chosen = config.option.markexpr.split(" or ")
+    if collection_path.suffix != ".py" or not {*chosen} <= {"fast", *TIERS}:
+        return None
+    usual, text = usual_tier(collection_path), collection_path.read_text()
+    return None if any(tier == usual or f"mark.{tier}" in text for tier in chosen) else True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if not any(item.get_closest_marker(tier) for tier in TIERS):
-            item.add_marker(FOLDERS.get(item.path.relative_to(HERE).parts[0], "fast"))
+            item.add_marker(usual_tier(item.path))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from cases import Case
+from cases import Case, all_cases
 from etalis.cases.outcomes import find_differences
-from test_cases import RUNS
-from treatments import restored_everywhere
+from test_cases import is_taken
+from treatments import TREATMENTS, restored_everywhere
 
 pytestmark = pytest.mark.nightly
 
-CASES = [case for case, treatment in RUNS if treatment.name == "restored"]
+CASES = [case for case in all_cases() if is_taken(case, TREATMENTS["restored"])]
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.id for case in CASES])
