@@ -19,6 +19,8 @@ import time
 import venv
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -58,7 +60,7 @@ CHECKS = (
     pytest_step("property", *TWO, "--hypothesis-profile=test"),
     pytest_step("docs", selection="docs or jit"),
 )
-SPARK_CHECK = pytest_step("spark")
+SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
 NIGHTLY = (
     pytest_step("property", *TWO, "--hypothesis-profile=nightly"),
     pytest_step("nightly", *TWO, "--hypothesis-profile=nightly"),
@@ -141,18 +143,21 @@ def prepare(*locks: str, folder: Path = VENV) -> None:
     RESULTS.mkdir(exist_ok=True)
 
 
-def run(command: Sequence[str], folder: Path = VENV) -> int:
-    """Run a venv's Python in the project's folder, with Spark told to stay on this machine."""
+def run(command: Sequence[str], folder: Path = VENV, output: Path | None = None) -> int:
+    """Run a venv's Python in the project's folder, with Spark that stays on this machine; keep its output."""
     python = str(python_of(folder))
     environment = os.environ | {"PYSPARK_PYTHON": python, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONHASHSEED": "0"}
-    return subprocess.run([python, *command], cwd=ROOT, env=environment, check=False).returncode
+    with nullcontext() if output is None else output.open("w") as file:
+        kept = {} if file is None else {"stdout": file, "stderr": subprocess.STDOUT}
+        return subprocess.run([python, *command], cwd=ROOT, env=environment, check=False, **kept).returncode
 
 
-def run_step(step: Step) -> tuple[bool, str, float]:
+def run_step(step: Step, output: Path | None = None) -> tuple[bool, str, float]:
     """Run one step; return whether it passed, what to say of it, and its seconds."""
-    say(f"\n== {step.name}")
+    if output is None:
+        say(f"\n== {step.name}")
     started = time.monotonic()
-    code = run(step.command, step.folder)
+    code = run(step.command, step.folder, output)
     seconds = time.monotonic() - started
     if not step.tier:
         return code == 0, "ok" if code == 0 else "failed", seconds
@@ -170,13 +175,19 @@ def count_tests(report: Path) -> tuple[int, int]:
     return sum(int(s.get("tests", 0)) for s in suites), sum(int(s.get("skipped", 0)) for s in suites)
 
 
-def run_steps(steps: Sequence[Step]) -> bool:
-    """Run all steps, whatever fails, and print one line for each."""
-    results = [(step.name, *run_step(step)) for step in steps]
+def run_steps(steps: Sequence[Step], beside: Sequence[Step] = ()) -> bool:
+    """Run all steps, whatever fails, and print one line for each; some run beside the others and print at the end."""
+    started = time.monotonic()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = [(step, pool.submit(run_step, step, RESULTS / f"{step.name}.txt")) for step in beside]
+        results = [(step.name, *run_step(step)) for step in steps]
+        for step, result in waiting:
+            results.append((step.name, *result.result()))
+            say(f"\n== {step.name}, beside the others\n{(RESULTS / f'{step.name}.txt').read_text()}")
     say("")
     for name, _, verdict, seconds in results:
         say(f"{name:<10} {seconds:7.1f} s  {verdict}")
-    say(f"{'total':<10} {sum(r[3] for r in results):7.1f} s")
+    say(f"{'total':<10} {time.monotonic() - started:7.1f} s")
     return all(passed for _, passed, _, _ in results)
 
 
@@ -195,7 +206,7 @@ def demo() -> bool:
 def test() -> bool:
     java, reason = find_java()
     prepare("test", *(["spark", "kafka"] if java else []))
-    passed = run_steps(CHECKS + ((SPARK_CHECK,) if java else ()))
+    passed = run_steps(CHECKS, beside=(SPARK_CHECK,) if java else ())
     if java is None:
         say(f"The Spark tests did not run: {reason}.")
     return passed

@@ -76,10 +76,24 @@ def test_a_tier_runs_something_and_skips_nothing(
     verdict: tuple[bool, str],
 ) -> None:
     monkeypatch.setattr(run, "RESULTS", tmp_path)
-    monkeypatch.setattr(run, "run", lambda command, folder: code)
+    monkeypatch.setattr(run, "run", lambda command, folder, output: code)
     report = f'<testsuites><testsuite tests="{tests}" skipped="{skipped}"/></testsuites>'
     (tmp_path / "spark.xml").write_text(report)
     assert run.run_step(run.Step("spark", (), tier=True))[:2] == verdict
+
+
+def test_steps_beside_others_are_shown_and_counted(
+    run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    monkeypatch.setattr(run, "python_of", lambda folder: sys.executable)
+    good, bad = run.Step("good", ("-c", "print('one')")), run.Step("bad", ("-c", "print('two'); raise SystemExit(1)"))
+    assert run.run_steps([good], beside=[good])
+    assert not run.run_steps([bad], beside=[good])
+    capfd.readouterr()
+    assert not run.run_steps([good], beside=[bad])
+    shown = capfd.readouterr().out
+    assert shown.index("one") < shown.index("== bad, beside the others\ntwo") < shown.index("failed")
 
 
 def test_the_locks_pin_exact_versions_and_name_no_index() -> None:
