@@ -19,7 +19,7 @@ from ratio import WrongAnswerError
 
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
 
 NREV = """
@@ -99,7 +99,7 @@ def run_ours(program: Program) -> float:
     database = load_clauses(parse(program.text))
     if program.rows:
         database.add_rows(program.relation, 2, program.rows)
-    solver = Solver(database, Limits(steps=1_000_000_000, depth=10_000_000))
+    solver = Solver(database, GoalLimits(steps=1_000_000_000, depth=10_000_000))
     goal = to_logic(parse_term(program.goal))
     gc.collect()
     began = time.process_time()

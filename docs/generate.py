@@ -11,11 +11,11 @@ from functools import reduce
 from itertools import groupby
 from pathlib import Path
 
+from etalis.data.values import format_value
 from etalis.language.check.goals import BUILTINS
 from etalis.language.operators import PATTERN_OPERATORS
-from etalis.logic.terms.term import format_value
 from etalis.plan.explain.wording import policy_afterwards, policy_matches, relation_interval, relation_test
-from etalis.temporal.aggregate import FOLDS, Fold
+from etalis.temporal.aggregate import FOLDS, AggregateFunction
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
 from etalis.temporal.relation import RELATIONS, WEAK_RELATIONS, Relation
 
@@ -76,7 +76,7 @@ def aggregates() -> str:
     return rows(("aggregate", "at its opener", f"of {shown}", "takes"), *(_aggregate(row) for row in FOLDS.values()))
 
 
-def _aggregate(row: Fold) -> tuple[str, ...]:
+def _aggregate(row: AggregateFunction) -> tuple[str, ...]:
     value = format_value(row.result(reduce(row.step, SAMPLE, row.zero)))
     start = format_value(row.result(row.zero)) if row.at_opener else "no value yet"
     takes = "numbers" if row.numeric else "anything"

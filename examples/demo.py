@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 import etalis
+from etalis.data.values import to_value
 from etalis.formats import Reading, Row, feed, read
 from etalis.formats.row import parse_time
-from etalis.logic.terms.term import to_value
 from etalis.temporal.event import Event, sort_key
 from etalis.timeline import draw_timeline
 

@@ -13,16 +13,16 @@ import time
 from collections import Counter
 from itertools import islice
 
+from etalis.data.values import Rational, real
 from etalis.language.lower import load_clauses
 from etalis.language.read.parser import parse
 from etalis.logic.arithmetic.functions import BINARY, UNARY
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine.clauses import Database, Key
 from etalis.logic.machine.control import FORMS
-from etalis.logic.machine.lookup import Goal
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.database import Database, Key
+from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import Rational, real
 from etalis.logic.terms.unify import LIST, Term, Variable, make_list
 from etalis.logic.terms.write import INFIX, format_term
 
@@ -181,7 +181,7 @@ class Maker:
 def attempt(database: Database, goal: Term) -> str:
     """Run a goal; return how it ended, or raise what should not happen."""
     variables: dict[str, Variable] = {}
-    solver = Solver(database, Limits(steps=STEPS, depth=50_000, size=200_000), clock=lambda: 0.0)
+    solver = Solver(database, GoalLimits(steps=STEPS, depth=50_000, size=200_000), clock=lambda: 0.0)
     try:
         count = len(list(islice(solver.solve(Goal(goal, variables)), ANSWERS)))
     except LogicLimitError as error:

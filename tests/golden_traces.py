@@ -16,9 +16,9 @@ from typing import Any
 
 import etalis
 from cases import read_value
+from etalis.data.values import Struct
 from etalis.errors import EtalisError, Problem
 from etalis.language.rules import events_in
-from etalis.logic.terms.term import Struct
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import etalis
-from etalis.logic.terms.term import to_value
+from etalis.data.values import to_value
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
 

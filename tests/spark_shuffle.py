@@ -14,8 +14,8 @@ import pyarrow as pa
 
 import etalis
 from cases import attribute_columns
+from etalis.data.values import order_key, to_value
 from etalis.language.rules import knowledge_changes
-from etalis.logic.terms.term import order_key, to_value
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch.shard import run_shard

@@ -8,8 +8,8 @@ import pytest
 
 from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
 from etalis.cases.atoms import write_event
+from etalis.data.values import Real, Struct
 from etalis.errors import InputError
-from etalis.logic.terms.term import Real, Struct
 from etalis.temporal.event import Event
 
 WHOLE = """% a name: and a reason

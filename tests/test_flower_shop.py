@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 import etalis
+from etalis.data.values import Struct, format_value
 from etalis.errors import EtalisError
 from etalis.formats import Row
 from etalis.logic.knowledge.loaders import load_rows
-from etalis.logic.terms.term import Struct, format_value
 from etalis.logic.terms.unify import to_value
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event

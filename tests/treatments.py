@@ -113,8 +113,7 @@ def reverse_rules(program: str) -> str:
     """Return a program with its rules in reverse order; what is no rule stays in its place."""
     from etalis.language.printer import print_program
     from etalis.language.read.parser import parse
-    from etalis.language.syntax import Program as Tree
-    from etalis.language.syntax import Rule
+    from etalis.language.syntax import Rule, Tree
 
     items = parse(program).items
     rules = iter([item for item in reversed(items) if isinstance(item, Rule)])

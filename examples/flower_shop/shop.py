@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 import etalis
+from etalis.data.values import Struct
 from etalis.formats import Item, Reading, Row, feed, read
-from etalis.logic.terms.term import Struct
 from etalis.temporal.event import Event
 from etalis.timeline import ROWS, draw_timeline
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from etalis.lazy import import_lazily
 
 if TYPE_CHECKING:
+    from etalis.data.values import Struct
     from etalis.engine import Engine
     from etalis.errors import (
         ConditionError,
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
         ReportWarning,
         SnapshotError,
     )
-    from etalis.logic.terms.term import Struct
     from etalis.program import Program, compile, compile_file  # noqa: A004
     from etalis.runtime.comparison import Difference
     from etalis.runtime.lateness.watermark import DeadLetter, Stamp
@@ -43,7 +43,7 @@ else:  # for a type checker every name would be one that `__getattr__` knows
                 "ReportWarning",
                 "SnapshotError",
             ),
-            "etalis.logic.terms.term": ("Struct",),
+            "etalis.data.values": ("Struct",),
             "etalis.program": ("Program", "compile", "compile_file"),
             "etalis.runtime.comparison": ("Difference",),
             "etalis.runtime.lateness.watermark": ("DeadLetter", "Stamp"),

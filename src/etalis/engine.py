@@ -9,13 +9,13 @@ from collections.abc import Callable, Hashable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
+from etalis.data.values import to_value
 from etalis.errors import InputError, Problem
+from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
-from etalis.language.values import ground
 from etalis.logic.knowledge.loaders import Rows, load_rows
 from etalis.logic.rdf.load import RdfOptions
-from etalis.logic.terms.term import to_value
 from etalis.logic.terms.unify import from_value
 from etalis.runtime.changes import Change
 from etalis.runtime.core import EngineOptions

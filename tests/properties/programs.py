@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from etalis.data.values import Struct, Value, real
 from etalis.language import syntax as s
-from etalis.language.check.bindings import bindings, left_of
+from etalis.language.check.bound_variables import bindings, left_of
 from etalis.language.rules import knowledge_changes, lift
 from etalis.language.traversal import postorder, rewrite
-from etalis.logic.terms.term import Struct, Value, real
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
@@ -284,14 +284,14 @@ CHOICES: Mapping[s.Term, str] = {
 
 
 @st.composite
-def programs(draw: Draw, shape: Shape = WHOLE) -> s.Program:
+def programs(draw: Draw, shape: Shape = WHOLE) -> s.Tree:
     """Programs of a shape, as trees; print them to run them."""
     names = st.sampled_from(HEADS if shape.alarms else HEADS[:3])
     heads = draw(st.one_of(names.map(lambda name: [name]), st.lists(names, min_size=1, max_size=shape.rules)))
     rules = [_rule(draw, shape, heads, number) for number in range(len(heads))]
     mode = draw(st.sampled_from(("strict", "strict", "weak")))
     flags = () if mode == "strict" else (s.SetFlag("interval_relations", s.Const(mode)),)
-    return s.Program((*flags, *KNOWLEDGE, *rules))
+    return s.Tree((*flags, *KNOWLEDGE, *rules))
 
 
 def _rule(draw: Draw, shape: Shape, heads: Sequence[str], number: int) -> s.Rule:
@@ -369,7 +369,7 @@ def attribute_names(arity: int) -> tuple[str, ...]:
     return tuple(f"p{place}" for place in range(arity))
 
 
-def by_name(tree: s.Program) -> s.Program:
+def by_name(tree: s.Tree) -> s.Tree:
     """The same program with its attributes by name, from last to first; events that have an order are declared."""
     rules = [rule for item in tree.items if isinstance(item, s.Rule) for rule in lift(item)]
     ordered = {rule.head.name: len(rule.head.args) for rule in rules} | dict(knowledge_changes(tree).keys())
@@ -379,7 +379,7 @@ def by_name(tree: s.Program) -> s.Program:
         if arity
     ]
     items = [_rule_by_name(item) if isinstance(item, s.Rule) else item for item in tree.items]
-    return s.Program((*declared, *items))
+    return s.Tree((*declared, *items))
 
 
 def _rule_by_name(rule: s.Rule) -> s.Rule:

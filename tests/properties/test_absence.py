@@ -26,7 +26,7 @@ pytestmark = pytest.mark.property
 WAITING = (s.NotWithin, s.TimePoint)
 
 
-def waits(tree: s.Program) -> bool:
+def waits(tree: s.Tree) -> bool:
     """Tell whether a program has a deadline, an alarm or a time point."""
     rules = [item for item in tree.items if isinstance(item, s.Rule)]
     return any(rule.alarm is not None or any(isinstance(x, WAITING) for x in postorder(rule.pattern)) for rule in rules)
@@ -45,7 +45,7 @@ def settled(text: str, stream: list[Event], policy: str, until: int) -> list[Eve
 @settings(max_examples=settings.default.max_examples // 10)
 @given(programs().filter(waits), streams().filter(bool), policies(), st.randoms(use_true_random=False))
 def test_at_every_watermark_what_is_settled_is_reported(
-    tree: s.Program, stream: list[Event], policy: str, random: Random
+    tree: s.Tree, stream: list[Event], policy: str, random: Random
 ) -> None:
     """Shows definition 19.7."""
     text = print_program(tree)

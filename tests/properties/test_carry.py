@@ -67,19 +67,19 @@ def fail(engine: Engine, stream: list[Event], types: Any) -> None:
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(), streams(), policies(), st.data())
-def test_batches_and_pushes_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_batches_and_pushes_alternate(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check(print_program(tree), stream, policy, data, {})
 
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(KEPT), streams(KEPT), policies(), st.data())
-def test_integers_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_integers_alternate(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check(print_program(tree), stream, policy, data, {})
 
 
 @settings(max_examples=settings.default.max_examples // 8)
 @given(programs(REPEATED), streams(REPEATED), policies(), st.data())
-def test_repetitions_alternate(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_repetitions_alternate(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check(print_program(tree), stream, policy, data, {})
 
 
@@ -93,7 +93,7 @@ def test_recursion_alternates(shape: Shape, data: st.DataObject) -> None:
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(KEPT), streams(KEPT), policies(), st.data())
-def test_late_rows_are_held_by_either(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_late_rows_are_held_by_either(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     bound = data.draw(st.sampled_from((1, 2, 5, -1)))
     shuffled = data.draw(st.permutations(stream)) if data.draw(st.booleans()) else stream
     check(print_program(tree), shuffled, policy, data, {"out_of_order": "on", "ooo_window": bound})
@@ -154,7 +154,7 @@ def check_held(found: Engine, expected: Engine) -> None:
             since = None if keep is None else found.core.state.now - keep
             a, b = (Counter((k, x) for k, group in s.items() for x in held(group)) for s in (mine, wanted))
             assert not [x for _, x in a - b if since is None or x[-1] >= since]  # the others have expired
-            if not any(isinstance(test, p.Goal) for test in entry.node.tests):  # else some match nothing
+            if not any(isinstance(test, p.GoalTest) for test in entry.node.tests):  # else some match nothing
                 at = -2 if isinstance(p.children(entry.node)[place], p.Repetition) else -1  # by its start, or its end
                 assert not [x for _, x in b - a if since is None or x[at] >= since]
             if keep is not None and keep >= 0:

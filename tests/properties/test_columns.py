@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
+from etalis.data.values import real
 from etalis.errors import EventError, LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.logic.terms.term import real
 from etalis.temporal.event import Event
 from properties.programs import WHOLE, Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning
@@ -47,26 +47,26 @@ TEXTS = replace(RECURSIVE, values=("x", "x", "null", "zu", "ä", "B"))
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(), streams(), policies(), st.data())
-def test_columns_give_the_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_columns_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     """Shows definition 22.1."""
     check_meaning(tree, stream, policy, data)
 
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(FLAT), streams(FLAT), policies(), st.data())
-def test_columns_of_integers(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_columns_of_integers(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(programs(REPEATED), streams(REPEATED), policies(), st.data())
-def test_columns_of_repetitions(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_columns_of_repetitions(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
 @settings(max_examples=settings.default.max_examples // 8)
 @given(programs(REALS), streams(REALS), policies(), st.data())
-def test_columns_of_floats(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def test_columns_of_floats(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
@@ -78,7 +78,7 @@ def test_recursion_over_columns(shape: Shape, data: st.DataObject) -> None:
     check_meaning(tree, stream, policy, data)
 
 
-def check_meaning(tree: s.Program, stream: list[Event], policy: str, data: st.DataObject) -> None:
+def check_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataObject) -> None:
     """Run a stream in batches cut anywhere, and compare."""
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")

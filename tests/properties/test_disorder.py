@@ -49,7 +49,7 @@ def short_histories() -> Iterator[None]:
         yield
 
 
-def late_engine(tree: s.Program, policy: str, bound: int, reporting: str) -> etalis.Engine:
+def late_engine(tree: s.Tree, policy: str, bound: int, reporting: str) -> etalis.Engine:
     flags = {"out_of_order": "on", "ooo_window": (bound + 1) / 1_000_000, "reporting": reporting}
     return etalis.compile(print_program(tree), max_derivations=MOST, **flags).engine(policy=policy)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, note
 
 import etalis
+from etalis.data.values import Value
 from etalis.engine import Engine
 from etalis.errors import LimitError
 from etalis.language import syntax as s
@@ -18,7 +19,6 @@ from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
-from etalis.logic.terms.term import Value
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.programs import attribute_names, by_name, policies, programs, streams
@@ -39,7 +39,7 @@ def moment(event: Event) -> Any:
     return event.end if event.start == event.end else (event.start, event.end)
 
 
-def started(tree: s.Program, policy: str, changes: Sequence[Change], *, parts: bool = False) -> Engine:
+def started(tree: s.Tree, policy: str, changes: Sequence[Change], *, parts: bool = False) -> Engine:
     """An engine that has been told what will change."""
     engine = compiled(print_program(tree)).engine(policy=policy, parts=parts)
     for at, name, known, args in changes:
@@ -47,38 +47,38 @@ def started(tree: s.Program, policy: str, changes: Sequence[Change], *, parts: b
     return engine
 
 
-def pushed(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+def pushed(tree: s.Tree, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The engine, event by event."""
     engine = started(tree, policy, changes)
     found = [e for x in stream for e in engine.push(x.name, *x.args, at=moment(x))]
     return [*found, *engine.close()]
 
 
-def as_rows(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+def as_rows(tree: s.Tree, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The engine, the whole stream as one iterable."""
     engine = started(tree, policy, changes)
     return [*engine.run((x.name, *x.args, moment(x)) for x in stream), *engine.close()]
 
 
-def with_parts(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+def with_parts(tree: s.Tree, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The engine, keeping which inputs a match is made of, which decides nothing."""
     engine = started(tree, policy, changes, parts=True)
     return [*engine.run((x.name, *x.args, moment(x)) for x in stream), *engine.close()]
 
 
-def unshared(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+def unshared(tree: s.Tree, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """No two rules sharing a part."""
-    return pushed(s.Program((s.SetFlag("rule_sharing", s.Const("off")), *tree.items)), stream, policy, changes)
+    return pushed(s.Tree((s.SetFlag("rule_sharing", s.Const("off")), *tree.items)), stream, policy, changes)
 
 
-def reversed_rules(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+def reversed_rules(tree: s.Tree, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The rules from last to first; knowledge keeps its order."""
     rules = iter([item for item in tree.items[::-1] if isinstance(item, s.Rule)])
     items = tuple(next(rules) if isinstance(item, s.Rule) else item for item in tree.items)
-    return pushed(s.Program(items), stream, policy, changes)
+    return pushed(s.Tree(items), stream, policy, changes)
 
 
-def named(tree: s.Program, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
+def named(tree: s.Tree, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event]:
     """The attributes by name, in the rules and in the stream; what no rule names is left out."""
     engine = started(by_name(tree), policy, changes)
     return [*engine.run(dict_row(x) for x in stream if is_named(engine, x)), *engine.close()]
@@ -93,7 +93,7 @@ def dict_row(event: Event) -> dict[str, Any]:
     return {"event": event.name, "at": moment(event), **dict(fields)}
 
 
-TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str, Sequence[Change]], list[Event]]] = {
+TREATMENTS: Mapping[str, Callable[[s.Tree, list[Event], str, Sequence[Change]], list[Event]]] = {
     "pushed": pushed,
     "as rows": as_rows,
     "with parts": with_parts,
@@ -103,19 +103,19 @@ TREATMENTS: Mapping[str, Callable[[s.Program, list[Event], str, Sequence[Change]
 }
 
 
-def is_free_of_order(tree: s.Program) -> bool:
+def is_free_of_order(tree: s.Tree) -> bool:
     """Tell whether no two rules have a time point at one moment: those are ordered by the text (definition 6.12)."""
     moments = [{p.time for p in postorder(r.pattern) if isinstance(p, s.TimePoint)} for r in event_rules(tree)]
     return sum(map(len, moments)) == len(set().union(*moments))
 
 
-def has_one_arity(tree: s.Program) -> bool:
+def has_one_arity(tree: s.Tree) -> bool:
     """Tell whether events of one name have one number of attributes, as those have that are named."""
     kinds = known_events(tree)
     return len({name for name, _ in kinds}) == len(kinds)
 
 
-NEEDS: Mapping[str, Callable[[s.Program], bool]] = {"reversed": is_free_of_order, "named": has_one_arity}
+NEEDS: Mapping[str, Callable[[s.Tree], bool]] = {"reversed": is_free_of_order, "named": has_one_arity}
 
 
 def meaning(text: str, stream: list[Event], policy: str, changes: Sequence[Change] = ()) -> list[Event] | None:
@@ -127,11 +127,11 @@ def meaning(text: str, stream: list[Event], policy: str, changes: Sequence[Chang
 
 
 @given(programs(), streams(), policies())
-def test_engine_gives_the_meaning(tree: s.Program, stream: list[Event], policy: str) -> None:
+def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 
-def agree(tree: s.Program, stream: list[Event], policy: str, changed: Sequence[Change]) -> None:
+def agree(tree: s.Tree, stream: list[Event], policy: str, changed: Sequence[Change]) -> None:
     """Run a program every way, and compare with what it means."""
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}\n{changed}")

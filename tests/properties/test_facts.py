@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
+from etalis.data.values import Value, real
 from etalis.engine import Engine
 from etalis.errors import ConditionError, EventError
-from etalis.logic.terms.term import Value, real
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import etalis
+from etalis.data.values import Struct
 from etalis.errors import EtalisError
-from etalis.logic.terms.term import Struct
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_time

@@ -10,11 +10,11 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
+from etalis.data.values import Value, real
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.language.traversal import rewrite
-from etalis.logic.terms.term import Value, real
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event, sort_key
@@ -29,7 +29,7 @@ MOST = 40
 
 
 @st.composite
-def keyed_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Program:
+def keyed_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Tree:
     """Programs whose events all carry a key K; once in a while one carries something else, or it is left out."""
     tree = draw(programs(PARTABLE))
     odd = st.sampled_from((s.Var("K"),) * 30 + (s.Var("X"), s.Const(1), s.Var("_#9"), None))
@@ -44,7 +44,7 @@ def keyed_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Program:
         head = key(item.head, draw(odd) or s.Const(0))
         return s.Rule(head, rewrite(item.pattern, with_key), item.label, item.properties, item.alarm)
 
-    return s.Program(tuple(rule(item) if isinstance(item, s.Rule) else item for item in tree.items))
+    return s.Tree(tuple(rule(item) if isinstance(item, s.Rule) else item for item in tree.items))
 
 
 @st.composite
@@ -71,7 +71,7 @@ def run(program: etalis.Program, events: list[Event], policy: str) -> list[tuple
 
 @by_day(2)
 @given(keyed_programs(), keyed_streams(), policies(), st.integers(1, 3))
-def test_parts_give_the_whole(tree: s.Program, stream: list[Event], policy: str, shards: int) -> None:
+def test_parts_give_the_whole(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
     try:
@@ -99,7 +99,7 @@ def test_most_random_programs_can_be_parted() -> None:
 
     @settings(max_examples=500)  # enough to tell a share
     @given(keyed_programs())
-    def collect(tree: s.Program) -> None:
+    def collect(tree: s.Tree) -> None:
         try:
             program = etalis.compile(print_program(tree))
         except etalis.ProgramError:

@@ -61,7 +61,7 @@ PLAIN = tuple(r for r in RULES if r[0] not in "kmji" and "aggregate" not in r)  
 
 
 @st.composite
-def programs(draw: st.DrawFn, rules: tuple[str, ...] = RULES) -> s.Program:
+def programs(draw: st.DrawFn, rules: tuple[str, ...] = RULES) -> s.Tree:
     chosen = draw(st.lists(st.sampled_from(rules), min_size=1, max_size=5, unique=True))
     goals = [draw(st.sampled_from(BINDING if "event_multiply" in rule else GOALS)) for rule in chosen]
     return parse(KNOWLEDGE + "\n".join(rule.format(goal) for rule, goal in zip(chosen, goals, strict=True)))
@@ -101,12 +101,12 @@ def changes(draw: st.DrawFn) -> list[Change]:
 
 @by_day(2)
 @given(programs(), streams(), changes(), policies())
-def test_engine_gives_the_meaning(tree: s.Program, stream: list[Event], changed: list[Change], policy: str) -> None:
+def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], changed: list[Change], policy: str) -> None:
     agree(tree, stream, policy, changed)
 
 
 @by_day(2)
 @given(programs(PLAIN), spaced_streams())
-def test_a_condition_asked_later_sees_what_was_known_then(tree: s.Program, stream: list[Event]) -> None:
+def test_a_condition_asked_later_sees_what_was_known_then(tree: s.Tree, stream: list[Event]) -> None:
     """The least model asks all conditions again at every moment, as of the ends of their matches."""
     assert set(semantics.run(tree, stream, policy="unrestricted")) == semantics.least_model(tree, stream)

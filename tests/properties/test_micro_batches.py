@@ -78,7 +78,7 @@ def in_time(stream: Sequence[Event], late: Counter[Any]) -> list[Event]:
     return kept
 
 
-def check(tree: s.Program, stream: list[Event], policy: str, random: Random, **options: Any) -> None:
+def check(tree: s.Tree, stream: list[Event], policy: str, random: Random, **options: Any) -> None:
     text = print_program(tree)
     stream = sorted(stream, key=sort_key)  # rows have no other order
     note(f"{policy} {options}\n{text}\n{stream}")

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import assume, given, note
 from hypothesis import strategies as st
 
+from etalis.data.values import real
 from etalis.errors import LimitError
 from etalis.language import syntax as s
-from etalis.language.check.bindings import mentioned
+from etalis.language.check.bound_variables import mentioned
 from etalis.language.check.checks import check
 from etalis.language.check.outline import Outline
 from etalis.language.lint.extent import either
@@ -18,7 +19,6 @@ from etalis.language.lint.satisfiability import Occurrence, kind_of
 from etalis.language.printer import print_program
 from etalis.language.read.parser import parse
 from etalis.language.traversal import postorder, rewrite
-from etalis.logic.terms.term import real
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from properties.examples import by_day
@@ -30,15 +30,15 @@ MOST = 40
 RECEIVED_TOO = s.EventDeclaration("b", (("x", "any"),))  # the random programs make and receive it
 
 
-def read_again(tree: s.Program, policy: str) -> s.Program:
+def read_again(tree: s.Tree, policy: str) -> s.Tree:
     """The program as text gives it, with places, under a policy."""
     flag = s.SetFlag("event_consumption_policy", s.Const(policy))
-    text = print_program(s.Program((RECEIVED_TOO, flag, *tree.items)))
+    text = print_program(s.Tree((RECEIVED_TOO, flag, *tree.items)))
     note(text)
     return parse(text)
 
 
-def meaning(program: s.Program, stream: list[Event]) -> list[Event]:
+def meaning(program: s.Tree, stream: list[Event]) -> list[Event]:
     try:
         return semantics.run(program, stream, max_derivations=MOST)
     except LimitError:
@@ -48,7 +48,7 @@ def meaning(program: s.Program, stream: list[Event]) -> list[Event]:
 
 @by_day(4)
 @given(programs(), streams(), policies())
-def test_what_occurs_lies_within_its_extent(tree: s.Program, stream: list[Event], policy: str) -> None:
+def test_what_occurs_lies_within_its_extent(tree: s.Tree, stream: list[Event], policy: str) -> None:
     program = read_again(tree, policy)
     occurrence = Occurrence(Outline(program))
     extents = {kind: either(occurrence.made[id(rule)] for rule in rules) for kind, rules in occurrence.makers.items()}
@@ -64,7 +64,7 @@ def test_what_occurs_lies_within_its_extent(tree: s.Program, stream: list[Event]
 
 @by_day(4)
 @given(programs(), streams(), policies())
-def test_a_rule_that_never_fires_is_not_missed(tree: s.Program, stream: list[Event], policy: str) -> None:
+def test_a_rule_that_never_fires_is_not_missed(tree: s.Tree, stream: list[Event], policy: str) -> None:
     """Rules without an extent can be left out."""
     program = read_again(tree, policy)
     occurrence = Occurrence(Outline(program))
@@ -74,7 +74,7 @@ def test_a_rule_that_never_fires_is_not_missed(tree: s.Program, stream: list[Eve
     ):
         return  # iso looks at every kind that the program names
     kept = [item for item in program.items if not (isinstance(item, s.Rule) and id(item.pattern) in dead)]
-    without = s.Program(tuple(kept))
+    without = s.Tree(tuple(kept))
     known = {kind_of(rule.head) for rule in Outline(without).rules}
     of_rest = [e for e in meaning(program, stream) if (e.name, len(e.args)) in known]
     assert sorted(map(repr, of_rest)) == sorted(map(repr, meaning(without, stream)))
@@ -82,7 +82,7 @@ def test_a_rule_that_never_fires_is_not_missed(tree: s.Program, stream: list[Eve
 
 @by_day(4)
 @given(programs(), streams(), policies())
-def test_what_changes_nothing_can_be_left_out(tree: s.Program, stream: list[Event], policy: str) -> None:
+def test_what_changes_nothing_can_be_left_out(tree: s.Tree, stream: list[Event], policy: str) -> None:
     program = read_again(tree, policy)
     vain = {problem.span for problem in check(program) if problem.code in ("W229", "W232")}
     if not vain:
@@ -105,7 +105,7 @@ def test_what_changes_nothing_can_be_left_out(tree: s.Program, stream: list[Even
         replace(item, pattern=rewrite(item.pattern, without)) if isinstance(item, s.Rule) else item
         for item in program.items
     ]
-    assert meaning(program, instants) == meaning(s.Program(tuple(items)), instants)
+    assert meaning(program, instants) == meaning(s.Tree(tuple(items)), instants)
 
 
 TERMS = st.sampled_from(["X", "X", "Y", "0", "1", "2", "1.0", "0.5", '"x"', '"1"', "true"])

@@ -16,7 +16,7 @@ from etalis.cli import app
 from etalis.formats import Row
 from etalis.formats.json_lines import read_json_lines
 from etalis.formats.row import Reading, reading_of
-from etalis.temporal.event import Kind, new_event
+from etalis.temporal.event import EventKind, new_event
 from etalis.temporal.interval import EARLIEST, LATEST
 
 NAMES = st.sampled_from(
@@ -61,7 +61,7 @@ def events(draw: st.DrawFn) -> Event:
     values = draw(st.lists(VALUES, max_size=4))
     plain = Event(draw(st.sampled_from(["a", "b c", "é"])), *values, at=0)
     names = draw(st.just(()) | st.lists(NAMES, min_size=len(values), max_size=len(values), unique=True).map(tuple))
-    kind = Kind(plain.name, len(values), draw(st.sampled_from([None, "1", "r"])), names)
+    kind = EventKind(plain.name, len(values), draw(st.sampled_from([None, "1", "r"])), names)
     event = new_event(Event, (end, start, kind, *plain.args))
     return draw(st.sampled_from([event, event, Retraction.of(event)]))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from etalis.language import syntax as s
-from etalis.language.check.bindings import bindings
+from etalis.language.check.bound_variables import bindings
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.relation import RELATIONS
@@ -125,11 +125,11 @@ def alarm(draw: Draw) -> s.Rule:
 
 
 @st.composite
-def programs(draw: Draw) -> s.Program:
+def programs(draw: Draw) -> s.Tree:
     mode = s.SetFlag("interval_relations", s.Const(draw(st.sampled_from(("strict", "weak")))))
     rules = [rule(draw) for _ in range(draw(st.integers(1, 3)))]
     alarms = [alarm(draw) for _ in range(draw(st.integers(0, 1)))]
-    return s.Program((mode, *rules, *alarms))
+    return s.Tree((mode, *rules, *alarms))
 
 
 @st.composite
@@ -144,7 +144,7 @@ def streams(draw: Draw) -> list[Event]:
 
 @by_day(2)
 @given(programs(), streams())
-def test_steps_give_the_least_model(program: s.Program, stream: list[Event]) -> None:
+def test_steps_give_the_least_model(program: s.Tree, stream: list[Event]) -> None:
     made = semantics.run(program, stream, policy="unrestricted")
     assert len(made) == len(set(made)), "a derived event is made once"
     assert set(made) == semantics.least_model(program, stream)

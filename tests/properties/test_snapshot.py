@@ -123,10 +123,10 @@ def test_a_restored_engine_goes_on_as_the_original(tree, stream, policy, way, pa
 def test_fewer_rules_go_on_as_if_one_had_been_deleted(tree, stream, policy, data) -> None:
     rules = [item for item in tree.items if isinstance(item, s.Rule)]
     gone = data.draw(st.sampled_from(rules))
-    rest = s.Program(tuple(x for x in tree.items if not isinstance(x, s.Rule) or not fits(x, x.label or "", gone)))
+    rest = s.Tree(tuple(x for x in tree.items if not isinstance(x, s.Rule) or not fits(x, x.label or "", gone)))
     point = data.draw(st.integers(0, len(stream)))
     note(f"{policy}\n{print_program(tree)}\nwithout {gone}\n{stream} {point}")
-    within = len(event_rules(s.Program((gone,)))) > 1 or any(fits(x, x.label or "", gone) for x in event_rules(rest))
+    within = len(event_rules(s.Tree((gone,)))) > 1 or any(fits(x, x.label or "", gone) for x in event_rules(rest))
     if not event_rules(rest) or within:  # of rules within rules, those at run time stand apart
         return
     todo = list(steps(stream, list(range(len(stream))), {}))

@@ -10,11 +10,11 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
+from etalis.data.values import Value, order_key, real
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.language.traversal import rewrite
-from etalis.logic.terms.term import Value, order_key, real
 from etalis.plan.rules import plan_rules
 from etalis.plan.stages import Stage, Stages, find_stages
 from etalis.runtime.core import EngineOptions
@@ -33,7 +33,7 @@ MOST = 40
 
 
 @st.composite
-def staged_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Program:
+def staged_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Tree:
     """Programs whose events carry two more attributes; each rule joins by the first, by the second, or by neither."""
     tree = draw(programs(PARTABLE))
 
@@ -53,7 +53,7 @@ def staged_programs(draw: Callable[[st.SearchStrategy[Any]], Any]) -> s.Program:
         head = s.EventPattern(item.head.name, (*item.head.args, *keys))
         return s.Rule(head, pattern, item.label, item.properties, item.alarm)
 
-    return s.Program(tuple(rule(item) if isinstance(item, s.Rule) else item for item in tree.items))
+    return s.Tree(tuple(rule(item) if isinstance(item, s.Rule) else item for item in tree.items))
 
 
 @st.composite
@@ -114,7 +114,7 @@ def run_stages(
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(staged_programs(), keyed_streams(), policies(), st.sampled_from((1, 2, 7)))
-def test_stages_give_the_whole(tree: s.Program, stream: list[Event], policy: str, shards: int) -> None:
+def test_stages_give_the_whole(tree: s.Tree, stream: list[Event], policy: str, shards: int) -> None:
     """Shows definition 22.1."""
     text = print_program(tree)
     note(f"{policy}\n{text}\n{stream}")
@@ -142,7 +142,7 @@ def test_many_random_programs_have_stages() -> None:
 
     @settings(max_examples=500)  # enough to tell a share
     @given(staged_programs())
-    def collect(tree: s.Program) -> None:
+    def collect(tree: s.Tree) -> None:
         try:
             program = etalis.compile(print_program(tree))
         except etalis.ProgramError:

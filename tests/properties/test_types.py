@@ -10,10 +10,10 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 import etalis
+from etalis.data.values import Struct, Value, real
 from etalis.errors import LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
-from etalis.logic.terms.term import Struct, Value, real
 from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import infer_types
@@ -63,7 +63,7 @@ def typed_streams(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tuple[dict[s
 @by_day(2)
 @given(programs(), typed_streams(), policies())
 def test_values_are_of_the_inferred_types(
-    tree: s.Program, typed: tuple[dict[str, tuple[str, ...]], list[Event]], policy: str
+    tree: s.Tree, typed: tuple[dict[str, tuple[str, ...]], list[Event]], policy: str
 ) -> None:
     types, stream = typed
     text = print_program(tree)

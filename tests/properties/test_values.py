@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import etalis
 from etalis import Event, Struct
 from etalis.data.scalars import show
+from etalis.data.values import Value, format_value, order_key, to_value
 from etalis.errors import EtalisError
-from etalis.logic.terms.term import Value, format_value, order_key, to_value
 from etalis.temporal.interval import EARLIEST, LATEST, to_time
 from properties.examples import by_day
 

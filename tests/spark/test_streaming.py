@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import etalis
+from etalis.data.values import to_value
 from etalis.errors import InputError
-from etalis.logic.terms.term import to_value
 from etalis.spark.spark_versions import repartition_by_number
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TypeAlias
 
-from etalis.logic.terms.term import Struct, Value, real
-from etalis.temporal.event import Event, Kind, new_event
+from etalis.data.values import Struct, Value, real
+from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS, to_time
 
 _TOKEN = re.compile(
@@ -131,7 +131,7 @@ def read_event(line: str) -> Event:
         return Event.make(name, args, start, end)
     if len(names) < len(args):
         raise ValueError(f"of the attributes of {name} some have names and some have none")
-    kind = Kind(name, len(args), None, names)
+    kind = EventKind(name, len(args), None, names)
     return new_event(Event, (end, start, kind, *(arg.args[1] for arg in args)))
 
 

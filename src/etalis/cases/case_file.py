@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 from etalis.cases.atoms import read_event, read_time, read_value
+from etalis.data.values import Value
 from etalis.errors import InputError, Problem, Source, Span
 from etalis.language.check.spelling import nearest, suggest
 from etalis.language.read.imports import Reader, read_below, read_file
-from etalis.logic.terms.term import Value
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from etalis.cases.atoms import write_event, write_time
 from etalis.cases.case_file import Case
+from etalis.data.values import format_value
 from etalis.errors import EtalisError
 from etalis.language.check.spelling import nearest
-from etalis.logic.terms.term import format_value
 from etalis.temporal.event import Event
 
 SHOWN = 20  # missing events, and as many unexpected ones; how many more there are is told

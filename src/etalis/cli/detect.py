@@ -30,9 +30,9 @@ from etalis.cli.dead_letters import Letters
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Strict, show_failures, show_findings
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
+from etalis.data.values import format_value, to_value
 from etalis.engine import Engine
 from etalis.errors import InputError, Problem
-from etalis.logic.terms.term import format_value, to_value
 from etalis.program import Program
 from etalis.runtime.reporting.report import Report
 from etalis.temporal.json_values import to_text

@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from etalis.cli.common import Output, count
+from etalis.data.values import format_value
 from etalis.errors import InputError, Problem
 from etalis.formats import Item, Row, write
 from etalis.formats.written import TimeForm, json_of, moment_of, text_of
-from etalis.logic.terms.term import format_value
 from etalis.temporal.event import Event
 from etalis.timeline import draw_timeline
 

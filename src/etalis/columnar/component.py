@@ -20,10 +20,10 @@ from etalis.columnar.kernels.buffers import KeyIndex, merge
 from etalis.columnar.operators.base import Batch, Rows, Turns
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
 from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
+from etalis.data.values import Value
 from etalis.errors import EventError, Problem
+from etalis.language.ground_terms import variables
 from etalis.language.syntax import Alarm, Var
-from etalis.language.values import variables
-from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions

@@ -17,9 +17,9 @@ from etalis.columnar.operators.totals import KERNELS
 from etalis.columnar.repetition.counted import find_obstacles, is_followed
 from etalis.columnar.schedule import LONGEST, MOST_DELAYS, alarm_delay, depths, find_makers, find_sums, is_told
 from etalis.language.check.goals import calls
+from etalis.language.ground_terms import variables
 from etalis.language.printer import print_term
 from etalis.language.syntax import Const, Term, Var
-from etalis.language.values import variables
 from etalis.logic.tabling.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
@@ -184,7 +184,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
                 continue
         for name in sorted(name for name, kinds in several.items() if len(kinds) > 1):
             yield f"it is recursive, and {name} has values of several types"
-        if any(isinstance(test, p.Goal) and test.kind == "event_multiply" for test in p.tests(node)):
+        if any(isinstance(test, p.GoalTest) and test.kind == "event_multiply" for test in p.tests(node)):
             yield "it is recursive, and recursion has no kernel for event_multiply"
         if isinstance(node, p.Union) and any(find_doubles(node)):
             yield "it is recursive, and one event may match two alternatives"
@@ -197,7 +197,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
         if isinstance(node, p.Join) and node.policy.keep == "newest" and meet(node.left, node.right):
             yield "it is recursive, and one event comes to both sides of an operator that keeps the newest only"
         known = types.variables(node)
-        asked = [v for test in p.tests(node) if isinstance(test, p.Goal) for v in test.inputs]
+        asked = [v for test in p.tests(node) if isinstance(test, p.GoalTest) for v in test.inputs]
         asked += [v for test in p.tests(node) if isinstance(test, p.Absent) for v in test.joined]
         named = [v for v in node.exports if v[0] != "$"]
         coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
@@ -250,7 +250,7 @@ def _loose(head: p.Head) -> set[str]:
     for node in p.walk(head.body):
         for test in p.tests(node):
             match test:
-                case p.Goal(inputs=inputs, outputs=outputs):
+                case p.GoalTest(inputs=inputs, outputs=outputs):
                     read.update(inputs, outputs)
                 case p.Absent(joined=names) | p.Action(inputs=names):
                     read.update(names)
@@ -279,7 +279,7 @@ def _vague(node: p.Node, types: Typing, loose: set[str]) -> list[str]:
     stages = types.sure_by_test(node)
     vague = [v for v in node.exports if v[0] != "$" and v not in stages[-1] | loose]
     for test, firm in zip(p.tests(node), stages, strict=False):
-        if isinstance(test, p.Goal):
+        if isinstance(test, p.GoalTest):
             vague += [v for v in test.inputs if v not in firm | loose]
     return vague
 
@@ -332,7 +332,7 @@ _MATCHINGS = frozenset(
 
 def _coarse(name: str, node: p.Node, types: Typing) -> str:
     """Say that a variable has no flat type, and why, if facts are to blame."""
-    goals = [test.goal for test in p.tests(node) if isinstance(test, p.Goal) and name in test.outputs]
+    goals = [test.goal for test in p.tests(node) if isinstance(test, p.GoalTest) and name in test.outputs]
     which = f", which {print_term(goals[0])} binds," if goals else ""
     mixed = [call.indicator for goal in goals for call in calls(goal) if types.answers.is_mixed(call.indicator)]
     why = f": facts of {show(mixed[0])} have values of several types, or beyond 64 bits" if mixed else ""

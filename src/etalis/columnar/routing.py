@@ -11,7 +11,7 @@ from etalis.columnar.operators.isolation import isolate
 from etalis.columnar.row_rules import readers_of
 from etalis.columnar.schedule import MOST_ROUNDS
 from etalis.language.rules import declarations, knowledge_changes
-from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.database import Database
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.types import Types, Typing, infer_types

@@ -34,8 +34,7 @@ from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.ruleset import RuleSet, Tick
 from etalis.runtime.run_loop import too_many
 from etalis.runtime.state import NEVER, Reported
-from etalis.temporal.event import Event, new_event
-from etalis.temporal.event import Kind as EventKind
+from etalis.temporal.event import Event, EventKind, new_event
 
 KindKey: TypeAlias = Kind
 Placed: TypeAlias = tuple[tuple[Any, ...], Event]  # where an event stands among those of its batch, and the event

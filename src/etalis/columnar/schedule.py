@@ -19,8 +19,8 @@ import numpy as np
 from etalis.columnar.data.batches import Input, cut
 from etalis.columnar.data.columns import Integers
 from etalis.errors import EventError, Problem
+from etalis.language.ground_terms import ground
 from etalis.language.syntax import Alarm
-from etalis.language.values import ground
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import to_moment
 

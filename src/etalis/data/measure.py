@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from etalis.logic.terms.term import MAX_DEPTH, Struct, Value
+from etalis.data.values import MAX_DEPTH, Struct, Value
 
 CELLS = 16  # what a derived event may hold before it counts as more than one
 _LONG = 1 << 512

@@ -17,6 +17,7 @@ from types import MappingProxyType
 from typing import IO, TYPE_CHECKING, Any, assert_never
 
 from etalis.data.files import FORMATS, STANDARD_INPUT, File, find_files, format_of, reading_file
+from etalis.data.values import format_value
 from etalis.errors import EventError, InputError, Problem
 from etalis.formats.comma_separated import read_csv
 from etalis.formats.event_files import read_event_file
@@ -24,7 +25,6 @@ from etalis.formats.json_lines import read_json_lines
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, Schema
 from etalis.formats.table import column_names
 from etalis.formats.written import SECONDS, TimeForm, clause_of, json_of, moment_of
-from etalis.logic.terms.term import format_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 

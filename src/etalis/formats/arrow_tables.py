@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from etalis.data.files import File
+from etalis.data.values import Value, format_value, to_value
 from etalis.errors import EtalisError, EventError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, read_row
 from etalis.formats.table import Attribute, column_names, open_table
@@ -20,7 +21,6 @@ from etalis.formats.terms import read_cell_term
 from etalis.formats.written import SECONDS, TimeForm
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import to_objects
-from etalis.logic.terms.term import Value, format_value, to_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, to_seconds
 

@@ -14,12 +14,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from etalis.data.values import Value, to_value
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.formats.row import Bad, Place, Reading, Row, parse_time, read_row
 from etalis.formats.table import Attribute, Table, open_table
 from etalis.formats.terms import read_cell_term
 from etalis.logic.knowledge.cell_values import parse_cell, parse_digits
-from etalis.logic.terms.term import Value, to_value
 from etalis.temporal.interval import to_seconds
 
 _TRUTHS = MappingProxyType({"true": True, "false": False, "yes": True, "no": False, "1": True, "0": False})

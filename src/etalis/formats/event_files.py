@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from etalis.data.values import Struct, Value, format_value
 from etalis.errors import EventError, InputError, Problem, Source
 from etalis.formats.row import Bad, Item, Pause, Place, Reading, Row, interval_of, parse_time
 from etalis.formats.terms import to_ground
 from etalis.language.attributes import arrange_terms, refuse_order
+from etalis.language.ground_terms import variables
 from etalis.language.read.parser import read_clauses
 from etalis.language.read.units import exact
 from etalis.language.syntax import Clause, Compound, Const, ListTerm, Term, Var
 from etalis.language.traversal import rewrite_term
-from etalis.language.values import variables
-from etalis.logic.terms.term import Struct, Value, format_value
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds

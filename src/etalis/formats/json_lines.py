@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, TypeAlias
 
+from etalis.data.values import Value
 from etalis.errors import EtalisError
 from etalis.formats.roles import UnboundError, bind_one_of, find_event, find_fields, find_times, without_added
 from etalis.formats.row import ARRIVAL, Bad, Place, Reading, Row, interval_of, parse_time, read_row, time_of
 from etalis.formats.table import check_event
 from etalis.language.attributes import convert, convert_one, declaration_text, find_surplus, place_event, refuse_order
 from etalis.language.check.spelling import suggest
-from etalis.logic.terms.term import Value
 from etalis.temporal.attribute_names import END, RULE, START
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import to_seconds

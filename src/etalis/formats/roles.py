@@ -12,9 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from etalis.data.values import format_atom
 from etalis.language.check.spelling import suggest
 from etalis.language.rules import attribute_variables, declarations, event_rules, knowledge_changes
-from etalis.logic.terms.term import format_atom
 from etalis.temporal.attribute_names import END, RULE, START, name_columns
 from etalis.temporal.record import ADDED
 

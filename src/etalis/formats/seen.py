@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from etalis.logic.terms.term import Real, Value, format_atom
+from etalis.data.values import Real, Value, format_atom
 
 _NOUNS = {int: "integers", float: "floats", Real: "floats", str: "text", tuple: "lists"}
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from etalis.data.values import Value
 from etalis.errors import InputError, Problem
 from etalis.formats.roles import Signature, UnboundError, bind_one_of, find_roles, without_added
 from etalis.formats.row import ARRIVAL, Place, Reading, interval_of, time_of
 from etalis.language.check.spelling import suggest
-from etalis.logic.terms.term import Value
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.event import Event
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from etalis.data.values import Value
 from etalis.errors import InputError, Problem, ProgramError
+from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_term
 from etalis.language.syntax import Term
-from etalis.language.values import ground
-from etalis.logic.terms.term import Value
 
 _COMPOUND = frozenset("([")
 

@@ -13,9 +13,9 @@ from typing import Any
 from uuid import UUID
 
 from etalis.data.scalars import is_numpy_time, show, to_python
+from etalis.data.values import MAX_DIGITS, Real, Struct, Value, format_atom, format_value, real, to_value
 from etalis.errors import EventError, Problem
 from etalis.language.check.spelling import nearest, suggest
-from etalis.logic.terms.term import MAX_DIGITS, Real, Struct, Value, format_atom, format_value, real, to_value
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS, TimeRangeError, to_time
 
@@ -116,7 +116,7 @@ def arrange(name: str, signature: Signature, args: Sequence[Any], named: Mapping
 def arrange_terms(name: str, signature: Signature, args: Sequence[Value]) -> tuple[Value, ...]:
     """Put attributes that are written as terms `attribute: value` into their places; leave others where they are.
 
-    >>> from etalis.logic.terms.term import Struct
+    >>> from etalis.data.values import Struct
     >>> arrange_terms(
     ...     "w", (("card", "any"), ("amount", "any")), [Struct(":", ["amount", 5]), Struct(":", ["card", "c"])]
     ... )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
+from etalis.data.values import Value
 from etalis.errors import EtalisError
 from etalis.language.attributes import arrange_terms, convert, refuse_order
 from etalis.language.check.checks import check_rules
@@ -19,30 +20,29 @@ from etalis.language.named_attributes import place_in_rule
 from etalis.language.printer import print_term
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import declarations
-from etalis.language.steps import Assign, Delete, Host, Insert, Occur, Reset, Spy, Step, Withdraw
-from etalis.language.syntax import EventDeclaration, Program, Property, Rule
+from etalis.language.steps import Assign, DeleteRule, InsertRule, Occur, ProgramHost, Reset, Spy, Step, Withdraw
+from etalis.language.syntax import EventDeclaration, Property, Rule, Tree
 from etalis.logic.builtins.time import counted, seconds_since_1970
 from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.foreign import install
-from etalis.logic.machine.clauses import Database, Key, is_callable
+from etalis.logic.machine.database import Database, Key, is_callable
 from etalis.logic.machine.machine import Code, Frame, Machine
 from etalis.logic.terms.arguments import bound
 from etalis.logic.terms.iso_errors import domain_error, instantiation_error, representation_error, show, type_error
-from etalis.logic.terms.term import Value
 from etalis.logic.terms.unify import Term, deref, from_value, split_list, to_value, variables
 from etalis.temporal.interval import to_seconds, to_time
 
 Args = tuple[Term, ...]
 
 
-def install_goals(database: Database, host: Host, program: Program) -> None:
+def install_goals(database: Database, host: ProgramHost, program: Tree) -> None:
     """Make the goals part of a database; a program's own predicate of such a name goes before them."""
     declared = {name: item for (name, _), item in declarations(program).items()}
     found: dict[Key, Callable[[Machine, Args], Step]] = {
         ("event", 1): lambda machine, args: _occurrence(machine, args, host.reached(), declared),
         ("event", 2): lambda machine, args: _occurrence(machine, args, host.reached(), declared),
-        ("ins_event_rule", 1): lambda machine, args: Insert(_checked_rule(machine, args[0], program)),
-        ("del_event_rule", 1): lambda machine, args: Delete(_rule_or_label(machine, args[0])),
+        ("ins_event_rule", 1): lambda machine, args: InsertRule(_checked_rule(machine, args[0], program)),
+        ("del_event_rule", 1): lambda machine, args: DeleteRule(_rule_or_label(machine, args[0])),
         ("ins", 1): lambda machine, args: _assignment(machine, args[0], program),
         ("del", 1): lambda machine, args: _withdrawal(machine, args[0]),
         ("reset_db", 0): lambda _machine, _args: Reset(),
@@ -60,7 +60,7 @@ def _install(database: Database, key: Key, code: Code) -> None:
         install(database, *key, code)
 
 
-def _stepping(host: Host, read: Callable[[Machine, Args], Step]) -> Code:
+def _stepping(host: ProgramHost, read: Callable[[Machine, Args], Step]) -> Code:
     def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
         if machine.view is not None:
             raise _refuse("change", "past", "E507", "what was cannot be changed", "ask as of now", "time")
@@ -79,7 +79,7 @@ def _refusing(key: Key, sentence: str) -> Code:
     return run
 
 
-def _checked_rule(machine: Machine, term: Term, program: Program) -> Rule:
+def _checked_rule(machine: Machine, term: Term, program: Tree) -> Rule:
     """Read a rule, given as a term or as text, and check it against the program."""
     found = _rule_or_label(machine, term)
     try:
@@ -132,7 +132,7 @@ def _property(machine: Machine, term: Term) -> tuple[str, str, Value | None]:
     return str(label), name, to_value(term[3], machine.limits.size)
 
 
-def _assignment(machine: Machine, term: Term, program: Program) -> Assign:
+def _assignment(machine: Machine, term: Term, program: Tree) -> Assign:
     label, name, value = _property(machine, term)
     if value is None:
         raise instantiation_error()

@@ -14,12 +14,12 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import TypeVar
 
+from etalis.data.values import Value, to_value
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import listing, written
 from etalis.language.read.units import seconds_of
-from etalis.language.syntax import Const, LabelProperty, Program, Property, Rule, SetFlag, Term
-from etalis.logic.terms.term import Value, to_value
+from etalis.language.syntax import Const, LabelProperty, Property, Rule, SetFlag, Term, Tree
 from etalis.temporal.duration import DurationError
 from etalis.temporal.interval import to_microseconds, to_seconds
 from etalis.temporal.policy import DEFAULT_POLICY, POLICIES
@@ -171,7 +171,7 @@ class Settings:
         return self.revision or (self.lateness is not None and self.reporting == "on_arrival")
 
 
-def settings(program: Program, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
+def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
     """Return what the flags of a program come to; `given` sets flags from outside and goes before the text.
 
     >>> settings(Program((SetFlag("rule_sharing", Const("off")),))).sharing
@@ -251,13 +251,13 @@ def _duration(seconds: Value) -> int | None:
     return None if seconds == -1 else to_microseconds(seconds)
 
 
-def _longest(program: Program, values: Mapping[str, Value], name: str, without: T) -> int | T:
+def _longest(program: Tree, values: Mapping[str, Value], name: str, without: T) -> int | T:
     """Return the longest duration that the flag and the rules' properties of a name give."""
     given = [values[name], *(seconds_of(p.value) for p in _properties(program) if p.name == name)]
     return max((to_microseconds(seconds) for seconds in given if seconds != -1), default=without)
 
 
-def _properties(program: Program) -> Iterator[Property]:
+def _properties(program: Tree) -> Iterator[Property]:
     for item in program.items:
         match item:
             case Rule(properties=properties):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from etalis.language.flags import Settings
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 
 _BLOCK = 80  # bytes of a block of the interpreter, on average
 
 
-def goal_limits(settings: Settings) -> Limits:
+def goal_limits(settings: Settings) -> GoalLimits:
     """Return the limits of a condition or action.
 
     >>> goal_limits(Settings(max_goal_steps=1000)).steps
     1000
     """
     memory = 1 << 60 if settings.max_goal_memory is None else settings.max_goal_memory * 1_000_000 // _BLOCK
-    return Limits(steps=settings.max_goal_steps, memory=memory, time=settings.max_goal_time)
+    return GoalLimits(steps=settings.max_goal_steps, memory=memory, time=settings.max_goal_time)

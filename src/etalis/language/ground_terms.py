@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from etalis.data.values import Struct, Value
 from etalis.language import traversal
 from etalis.language.syntax import Compound, Const, ListTerm, Pattern, Rule, Term, Var
-from etalis.logic.terms.term import Struct, Value
 
 
 def ground(term: Term) -> Value | None:

@@ -20,15 +20,15 @@ from etalis.language.syntax import (
     Initially,
     KnowledgeDeclaration,
     ListTerm,
-    Program,
     Term,
+    Tree,
     Var,
 )
 from etalis.logic.errors import LogicError
-from etalis.logic.machine.clauses import Database
-from etalis.logic.machine.compile import COMPILER
+from etalis.logic.machine.compiler import COMPILER
+from etalis.logic.machine.database import Database
+from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.machine.library import library
-from etalis.logic.machine.lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.terms import unify
 from etalis.logic.terms.iso_errors import syntax_error
@@ -103,7 +103,7 @@ def _read_clauses(text: str) -> Iterator[unify.Term]:
     return (_clause_term(item) for item in parse(text).items if isinstance(item, Clause))
 
 
-def load_clauses(program: Program, database: Database | None = None) -> Database:
+def load_clauses(program: Tree, database: Database | None = None) -> Database:
     """Return the program's background knowledge: its clauses and facts in their written order."""
     knowledge = new_database() if database is None else database
     knowledge.reader = read_term
@@ -128,7 +128,7 @@ def load_clauses(program: Program, database: Database | None = None) -> Database
     return knowledge
 
 
-def run_directives(program: Program, solver: Solver) -> Iterator[ConditionError]:
+def run_directives(program: Tree, solver: Solver) -> Iterator[ConditionError]:
     """Run the goals of `:- Goal`, in order; yield what went wrong, a goal that fails included."""
     for item in program.items:
         if isinstance(item, Initially) and indicator(item.goal) != ("op", 3):

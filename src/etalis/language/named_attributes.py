@@ -25,10 +25,10 @@ from etalis.language.syntax import (
     Item,
     KnowledgeDeclaration,
     Pattern,
-    Program,
     Rule,
     SubRule,
     Term,
+    Tree,
     Trigger,
     Var,
 )
@@ -37,7 +37,7 @@ from etalis.language.traversal import rewrite
 Declared = Mapping[str, EventDeclaration]
 
 
-def place_attributes(program: Program) -> tuple[Program, list[Problem]]:
+def place_attributes(program: Tree) -> tuple[Tree, list[Problem]]:
     """Return a program whose attributes are all in their places, and what is wrong with their names.
 
     >>> from etalis.language.read.parser import parse
@@ -59,10 +59,10 @@ def place_attributes(program: Program) -> tuple[Program, list[Problem]]:
     return replace(program, items=(*implied, *placed)), placing.problems
 
 
-def place_in_rule(program: Program, rule: Rule) -> Rule:
+def place_in_rule(program: Tree, rule: Rule) -> Rule:
     """Return a rule that joins a program at run time with its attributes in their places, or raise what is wrong."""
     placing = _Placing(_declared(program), [])
-    uses = _find_uses(Program((rule,))).values()
+    uses = _find_uses(Tree((rule,))).values()
     placing.problems += [use.refusal() for use in uses if use.named and use.name not in placing.declared]
     found = placing.item(rule)
     if found is None:
@@ -71,7 +71,7 @@ def place_in_rule(program: Program, rule: Rule) -> Rule:
     return found
 
 
-def _declared(program: Program) -> dict[str, EventDeclaration]:
+def _declared(program: Tree) -> dict[str, EventDeclaration]:
     return {item.name: item for item in program.items if isinstance(item, EventDeclaration)}
 
 
@@ -126,7 +126,7 @@ def _attribute_name(variable: Var) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", variable.name).lower()
 
 
-def _find_uses(program: Program) -> dict[str, _Use]:
+def _find_uses(program: Tree) -> dict[str, _Use]:
     uses: dict[str, _Use] = {}
 
     def use(pattern: EventPattern) -> _Use:

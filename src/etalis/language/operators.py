@@ -20,7 +20,7 @@ PATTERN = 1123  # the loosest pattern that stands between commas: all but `do`
 CLAUSE = 1200
 
 
-class Operator(NamedTuple):
+class TermOperator(NamedTuple):
     """A goal operator: its own priority and the loosest its sides may be (left is 0 for a prefix operator)."""
 
     priority: int
@@ -98,16 +98,16 @@ class GoalOperators:
     __slots__ = ("infix", "postfix", "prefix")
 
     def __init__(self) -> None:
-        self.prefix: dict[str, Operator] = {}
-        self.infix: dict[str, Operator] = {}
-        self.postfix: dict[str, Operator] = {}
+        self.prefix: dict[str, TermOperator] = {}
+        self.infix: dict[str, TermOperator] = {}
+        self.postfix: dict[str, TermOperator] = {}
         for priority, (kind, names) in _PREFIX.items():
             self._define_all(priority, kind, names)
         for priority, kind, names in _INFIX:
             self._define_all(priority, kind, names)
         for row in _BY_WORD.values():
             table = self.postfix if row.kind == "star_times" else self.infix
-            table[row.name] = Operator(row.priority, row.left, row.right)
+            table[row.name] = TermOperator(row.priority, row.left, row.right)
 
     def _define_all(self, priority: int, kind: str, names: str) -> None:
         for name in names.split():
@@ -118,11 +118,11 @@ class GoalOperators:
         left = priority if kind[0] == "y" else priority - 1
         right = priority if kind[-1] == "y" else priority - 1
         if len(kind) == 3:
-            table, row = self.infix, Operator(priority, left, right)
+            table, row = self.infix, TermOperator(priority, left, right)
         elif kind[0] == "f":
-            table, row = self.prefix, Operator(priority, 0, right)
+            table, row = self.prefix, TermOperator(priority, 0, right)
         else:
-            table, row = self.postfix, Operator(priority, left, 0)
+            table, row = self.postfix, TermOperator(priority, left, 0)
         table.pop(name, None)
         if priority:
             table[name] = row

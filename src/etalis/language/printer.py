@@ -11,6 +11,7 @@ from functools import partial
 from itertools import starmap
 from typing import assert_never
 
+from etalis.data.values import format_atom, format_value
 from etalis.language.operators import (
     ARGUMENT,
     ARROWS,
@@ -50,23 +51,22 @@ from etalis.language.syntax import (
     NotWithin,
     Or,
     Pattern,
-    Program,
     Repeat,
     Rule,
     SetFlag,
     SubRule,
     Term,
     TimePoint,
+    Tree,
     Trigger,
     Var,
     Within,
 )
-from etalis.logic.terms.term import format_atom, format_value
 
 _MICROSECONDS = 1_000_000
 
 
-def print_program(program: Program) -> str:
+def print_program(program: Tree) -> str:
     """Write a program, one clause per line."""
     printer = Printer(GoalOperators())
     return "".join(f"{line}\n" for line in map(printer.item, program.items))

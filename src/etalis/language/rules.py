@@ -27,10 +27,10 @@ from etalis.language.syntax import (
     LabelProperty,
     Or,
     Pattern,
-    Program,
     Property,
     Rule,
     SubRule,
+    Tree,
     Var,
 )
 from etalis.language.traversal import postorder, rewrite
@@ -39,12 +39,12 @@ Indicator = tuple[str, int]
 CHECK_PROPERTY = ("check_property", 5)
 
 
-def event_rules(program: Program) -> tuple[Rule, ...]:
+def event_rules(program: Tree) -> tuple[Rule, ...]:
     """Return all event rules in plain form, a sub-rule after the rule it stands in."""
     return tuple(replace(rule, pattern=rewrite(rule.pattern, expand_any)) for rule in labelled_rules(program))
 
 
-def labelled_rules(program: Program) -> tuple[Rule, ...]:
+def labelled_rules(program: Tree) -> tuple[Rule, ...]:
     """Return all event rules with sub-rules lifted out and the properties of their labels, patterns as written."""
     apart = label_properties(program)
     found = [lifted for rule in program.items if isinstance(rule, Rule) for lifted in lift(rule)]
@@ -72,7 +72,7 @@ def _checked(pattern: Pattern, own: list[Property], head: EventPattern) -> Patte
     return pattern
 
 
-def label_properties(program: Program) -> Mapping[str, tuple[Property, ...]]:
+def label_properties(program: Tree) -> Mapping[str, tuple[Property, ...]]:
     """Return the properties given apart from the rules, by label."""
     found: defaultdict[str, list[Property]] = defaultdict(list)
     for item in program.items:
@@ -113,12 +113,12 @@ def expand_any(node: Pattern) -> Pattern:
     return reduce(lambda a, b: Or(a, b, node.span), choices)
 
 
-def declarations(program: Program) -> Mapping[Indicator, EventDeclaration]:
+def declarations(program: Tree) -> Mapping[Indicator, EventDeclaration]:
     """Return the declared events by name and arity."""
     return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, EventDeclaration)}
 
 
-def knowledge_changes(program: Program) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
+def knowledge_changes(program: Tree) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
     """Return by kind of event which facts one of its attributes goes (False) or comes (True); the former first.
 
     >>> knowledge_changes(Program((KnowledgeDeclaration((("on", 1, "off"), ("off", 1, "on"))),)))[("on", 1)]
@@ -134,7 +134,7 @@ def knowledge_changes(program: Program) -> Mapping[Indicator, tuple[tuple[str, b
     return {kind: tuple(changes) for kind, changes in found.items()}
 
 
-def known_events(program: Program) -> tuple[Indicator, ...]:
+def known_events(program: Tree) -> tuple[Indicator, ...]:
     """Return every kind of event that the program names (declared, derived or used), in order of appearance."""
     found = dict.fromkeys((*declarations(program), *knowledge_changes(program)))
     for rule in labelled_rules(program):
@@ -148,7 +148,7 @@ def events_in(pattern: Pattern) -> tuple[EventPattern, ...]:
     return tuple(node for node in postorder(pattern) if isinstance(node, EventPattern))
 
 
-def attribute_variables(program: Program) -> Mapping[Indicator, tuple[frozenset[str], ...]]:
+def attribute_variables(program: Tree) -> Mapping[Indicator, tuple[frozenset[str], ...]]:
     """Return by kind of event that patterns read, and by place, the names of the variables that occur there.
 
     >>> from etalis.language.read.parser import parse

@@ -9,7 +9,7 @@ from etalis.errors import Source
 from etalis.language.printer import print_program
 from etalis.language.read.tokens import Tokenizer
 from etalis.language.rules import event_rules
-from etalis.language.syntax import Program, Rule, Var
+from etalis.language.syntax import Rule, Tree, Var
 
 
 def is_same_rule(a: Rule, b: Rule) -> bool:
@@ -54,12 +54,12 @@ def _is_instance(one: object, of: object, values: dict[str, object]) -> bool:
 
 
 def _plain(rule: Rule) -> Rule:
-    return event_rules(Program((replace(rule, label=None, properties=()),)))[0]
+    return event_rules(Tree((replace(rule, label=None, properties=()),)))[0]
 
 
 def _shape(rule: Rule) -> list[tuple[str, object]]:
     """Return the tokens of a rule, each variable as a number; one that occurs once has none."""
-    source = Source("<rule>", print_program(Program((_plain(rule),))))
+    source = Source("<rule>", print_program(Tree((_plain(rule),))))
     tokens = [token[:2] for clause in Tokenizer(source).clauses() for token in clause]
     times = Counter(value for kind, value in tokens if kind == "var")
     numbers: dict[object, int] = {}

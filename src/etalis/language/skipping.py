@@ -14,7 +14,7 @@ from etalis.language.check.goals import Indicator
 from etalis.language.read.imports import Reader
 from etalis.language.read.modules import resolve
 from etalis.language.read.parser import parse_collect
-from etalis.language.syntax import Clause, Item, LabelProperty, Program, Rule, Trigger
+from etalis.language.syntax import Clause, Item, LabelProperty, Rule, Tree, Trigger
 
 _TOO_MANY = "E119"  # the rest of the text was not read
 _NOUNS = {Rule: "rule", Clause: "clause", Trigger: "trigger", LabelProperty: "property"}
@@ -24,7 +24,7 @@ _NOUNS = {Rule: "rule", Clause: "clause", Trigger: "trigger", LabelProperty: "pr
 class Sound:
     """A program that can run, its warnings, and the errors of the clauses that were left out."""
 
-    program: Program
+    program: Tree
     problems: list[Problem] = field(default_factory=list)
     skipped: list[Problem] = field(default_factory=list)
 
@@ -45,9 +45,7 @@ def skip_broken(
             sound.problems = in_order([*sound.problems, *found, *warnings])
             sound.skipped = in_order(sound.skipped)
             return sound
-        sound.program = Program(
-            tuple(item for item in sound.program.items if id(item) not in broken), sound.program.span
-        )
+        sound.program = Tree(tuple(item for item in sound.program.items if id(item) not in broken), sound.program.span)
         sound.skipped += [problem for _, problem in broken.values()]
         warnings += [_say(_NOUNS[type(item)], problem, item.span) for item, problem in broken.values()]
 
@@ -57,7 +55,7 @@ def _is_left_out(problem: Problem) -> bool:
     return problem.code == "E233" or (problem.code.startswith("E1") and problem.code != _TOO_MANY)
 
 
-def _place(problem: Problem, program: Program) -> Item | None:
+def _place(problem: Problem, program: Tree) -> Item | None:
     """Return the clause that an error lies in, None if it is an error of the whole."""
     return next((item for item in program.items if type(item) in _NOUNS and _holds(item.span, problem.span)), None)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from etalis.data.values import Value
 from etalis.language.syntax import Property, Rule
-from etalis.logic.terms.term import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +20,14 @@ class Occur:
 
 
 @dataclass(frozen=True, slots=True)
-class Insert:
+class InsertRule:
     """A rule joins the others."""
 
     rule: Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Delete:
+class DeleteRule:
     """The rules of a label, or those equal to a rule, leave."""
 
     rule: Rule | str
@@ -63,11 +63,11 @@ class Spy:
     on: bool
 
 
-RuleStep: TypeAlias = Insert | Delete | Assign | Withdraw | Reset
+RuleStep: TypeAlias = InsertRule | DeleteRule | Assign | Withdraw | Reset
 Step: TypeAlias = Occur | RuleStep | Spy
 
 
-class Host(Protocol):
+class ProgramHost(Protocol):
     """Who runs the program: knows the time that an event being processed has reached, and takes steps."""
 
     def reached(self) -> int | None: ...

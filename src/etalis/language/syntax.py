@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from etalis.data.values import Value
 from etalis.errors import Span
-from etalis.logic.terms.term import Value
 
 
 def place() -> Span | None:
@@ -347,7 +347,7 @@ Item: TypeAlias = Rule | LabelProperty | Clause | Trigger | Directive
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class Tree:
     """A whole program: its clauses in their written order."""
 
     items: tuple[Item, ...]

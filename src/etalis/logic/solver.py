@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 
+from etalis.data.values import Real, Value
 from etalis.logic.host import Clock, Host
 from etalis.logic.knowledge.as_of import View
-from etalis.logic.machine.clauses import Database, Key
-from etalis.logic.machine.compile import Query, compile_query
-from etalis.logic.machine.lookup import Goal, Prepared, find_fact
-from etalis.logic.machine.machine import DONE, Limits, Machine
-from etalis.logic.terms.term import Real, Value
+from etalis.logic.machine.compiler import Query, compile_query
+from etalis.logic.machine.database import Database, Key
+from etalis.logic.machine.fact_lookup import Goal, Prepared, find_fact
+from etalis.logic.machine.machine import DONE, GoalLimits, Machine
 from etalis.logic.terms.unify import Term, Variable, from_value, to_value
 
 PreparedAll = Callable[..., list[tuple[Value | None, ...]]]
@@ -39,18 +39,18 @@ class Solver:
     def __init__(
         self,
         database: Database,
-        limits: Limits | None = None,
+        limits: GoalLimits | None = None,
         *,
         output: Callable[[str], object] | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.database = database
-        self.limits = limits or Limits()
+        self.limits = limits or GoalLimits()
         self.written: deque[str] = deque(maxlen=_KEPT_PIECES)
         self.host = Host(output or self.written.append, clock)
         self.view: View | None = None
 
-    def within(self, limits: Limits) -> Solver:
+    def within(self, limits: GoalLimits) -> Solver:
         """Return a solver over the same database whose goals have other limits."""
         other = copy(self)
         other.limits = limits

@@ -12,12 +12,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from etalis.data.values import to_value
 from etalis.errors import EtalisError, Problem, ProgramError, Source, Span
 from etalis.language.flags import FLAGS, flag_problems
 from etalis.language.read.imports import read_below
 from etalis.language.syntax import Const, SetFlag
 from etalis.logic.knowledge.loaders import load_rows
-from etalis.logic.terms.term import to_value
 from etalis.pipeline.spec import Pipeline
 from etalis.runtime.compiled import CompiledProgram, compile_text
 

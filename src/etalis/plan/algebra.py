@@ -26,7 +26,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class GoalTest:
     """A condition over background knowledge; kind is `where`, `check` or `event_multiply`."""
 
     kind: str
@@ -60,7 +60,7 @@ class Action:
     inputs: tuple[str, ...]
 
 
-Test: TypeAlias = Window | Goal | Absent | Alone | Action
+Test: TypeAlias = Window | GoalTest | Absent | Alone | Action
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,14 @@ from functools import reduce
 from typing import TypeAlias
 
 from etalis.language.check.goals import TIMES
-from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, split_list
 from etalis.plan.lattice import (
     ANY_VALUE,
     ANYTHING,
     TERM,
-    Bound,
+    TypeBound,
     narrow,
     one_of,
     type_of_column,
@@ -27,12 +27,12 @@ from etalis.plan.lattice import (
 )
 from etalis.plan.numbers import number_type
 
-Known: TypeAlias = Mapping[Variable, Bound]  # a variable that is not there has no value yet
-Places: TypeAlias = tuple[Bound, ...]
+Known: TypeAlias = Mapping[Variable, TypeBound]  # a variable that is not there has no value yet
+Places: TypeAlias = tuple[TypeBound, ...]
 
 _MOST = 2_000  # questions; what is asked beyond is not followed
 _DEEPEST = 200  # goals within goals
-_INT, _TEXT = Bound("int", True), Bound("string", True)
+_INT, _TEXT = TypeBound("int", True), TypeBound("string", True)
 _APART = frozenset({"int", "float", "string"})  # no value but null is of two of these
 _PASSING = frozenset({"once", "call", "prolog", "query", "db"})
 _ALL_OF_FIRST = ((0,), (ANY_VALUE, ANY_VALUE))
@@ -70,7 +70,7 @@ class Answers:
         self._database = database
         self.changing = changing
         self.tables = columns or {}
-        self.moment = Bound(moments, True)
+        self.moment = TypeBound(moments, True)
         self._found: dict[tuple[Key, Places], Places | None] = {}  # None: no solution so far
         self._fresh: list[tuple[Key, Places]] = []
         self._columns: dict[Key, Places] = {}
@@ -131,7 +131,7 @@ class Answers:
             case ("catch", inner, _, otherwise):
                 return _way_of(self._run(inner, known, depth), self._run(otherwise, known, depth))
             case ("is", result, expression):
-                return match_bound(result, Bound(number_type(expression, known), True), known)
+                return match_bound(result, TypeBound(number_type(expression, known), True), known)
             case ("=", one, other):
                 return unify(one, other, known)
             case (str() as name, *args) if args:
@@ -164,10 +164,10 @@ class Answers:
                 return match_bound(result, _INT, known)
             case ("sum", each):
                 total = "int" if inside is None else number_type(each, inside) or "int"
-                return match_bound(result, Bound("int" if total == "int" else TERM, True), known)
+                return match_bound(result, TypeBound("int" if total == "int" else TERM, True), known)
             case ("max" | "min", each):
                 found = None if inside is None else number_type(each, inside)
-                return None if inside is None else match_bound(result, Bound(found, True), known)
+                return None if inside is None else match_bound(result, TypeBound(found, True), known)
             case _:
                 return known
 
@@ -221,7 +221,7 @@ class Answers:
             columns = list(zip(*(row for row, _ in predicate.live()), strict=True)) or [()] * key[1]
             known = self.tables.get(key, (None,) * key[1])
             types = (type_of_column(column, table) for column, table in zip(columns, known, strict=True))
-            self._columns[key] = tuple(Bound(found, True) for found in types)
+            self._columns[key] = tuple(TypeBound(found, True) for found in types)
         return self._columns[key]
 
     def is_mixed(self, key: Key) -> bool:
@@ -245,7 +245,7 @@ def _way_of(a: Known | None, b: Known | None) -> Known | None:
     return {variable: one_of(a[variable], b[variable]) for variable in a if variable in b}
 
 
-def bound_of(term: Term, known: Known) -> Bound:
+def bound_of(term: Term, known: Known) -> TypeBound:
     """Return what is known of a term's value."""
     match deref(term):
         case Variable() as variable:
@@ -253,10 +253,10 @@ def bound_of(term: Term, known: Known) -> Bound:
         case (_, *args) as compound if args:
             return ANY_VALUE if all(known.get(v, ANYTHING).sure for v in _variables(compound)) else ANYTHING
         case value:
-            return Bound(type_of_value(value), True)
+            return TypeBound(type_of_value(value), True)
 
 
-def match_bound(term: Term, bound: Bound, known: Known) -> Known | None:
+def match_bound(term: Term, bound: TypeBound, known: Known) -> Known | None:
     """Return what is known once a term equals a value of which something is known; None if it cannot."""
     match deref(term):
         case Variable() as variable:

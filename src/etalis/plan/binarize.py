@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from etalis.language import syntax as s
-from etalis.language.check.bindings import mentioned
+from etalis.language.check.bound_variables import mentioned
 from etalis.language.check.goals import bound_by
 from etalis.language.traversal import variables
 from etalis.plan import algebra as p
@@ -281,7 +281,7 @@ def _finish_tests(draft: Draft, need: frozenset[str], c: Context) -> tuple[tuple
                 names = term_variables(goal)
                 inputs = tuple(v for v in names if v in binds)
                 made.append(
-                    p.Goal(kind, goal, inputs, tuple(v for v in names if v not in binds and not v.startswith("_#")))
+                    p.GoalTest(kind, goal, inputs, tuple(v for v in names if v not in binds and not v.startswith("_#")))
                 )
                 below.update(inputs)
             case ("absent", kind, negative):

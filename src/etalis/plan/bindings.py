@@ -39,7 +39,7 @@ def sure(node: p.Node) -> frozenset[str]:
             assert_never(node)
 
 
-class Signature:
+class NodeShape:
     """The shape of a node with variables numbered in order of first occurrence."""
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Signature:
         match test:
             case p.Window(duration=duration):
                 return ("window", duration)
-            case p.Goal(kind=kind, goal=goal):
+            case p.GoalTest(kind=kind, goal=goal):
                 return (kind, self.term(goal))
             case p.Absent(kind=kind, node=node, joined=joined, window=window):
                 return ("absent", kind, self.node(node), self.names(joined), window)

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from etalis.language.check.effects import find_effects, find_lessons
-from etalis.language.syntax import Const, Term, Var
-from etalis.language.syntax import Program as Tree
+from etalis.language.syntax import Const, Term, Tree, Var
 from etalis.plan import algebra as p
 
 Kind: TypeAlias = tuple[str, int]

@@ -19,16 +19,16 @@ _WORD = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class TypeBound:
     """What is known of a variable: the type of its values, and whether it is sure to have one."""
 
     type: Type
     sure: bool
 
 
-ANYTHING = Bound(TERM, False)
-ANY_VALUE = Bound(TERM, True)
-NULL = Bound(None, True)
+ANYTHING = TypeBound(TERM, False)
+ANY_VALUE = TypeBound(TERM, True)
+NULL = TypeBound(None, True)
 
 
 def either(a: Type, b: Type) -> Type:
@@ -44,15 +44,15 @@ def both(a: Type, b: Type) -> Type:
     return a
 
 
-def one_of(a: Bound, b: Bound) -> Bound:
+def one_of(a: TypeBound, b: TypeBound) -> TypeBound:
     """Return what is known of a value that comes one way or the other; what may be missing may be anything."""
-    return Bound(either(a.type, b.type), True) if a.sure and b.sure else ANYTHING
+    return TypeBound(either(a.type, b.type), True) if a.sure and b.sure else ANYTHING
 
 
-def narrow(known: Bound, more: Bound) -> Bound:
+def narrow(known: TypeBound, more: TypeBound) -> TypeBound:
     """Return what is known of a value of which two things are; what may be missing may be anything."""
     if known.sure and more.sure:
-        return Bound(both(known.type, more.type), True)
+        return TypeBound(both(known.type, more.type), True)
     return known if known.sure else more if more.sure else ANYTHING
 
 

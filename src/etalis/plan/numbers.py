@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from etalis.logic.terms.unify import Term, Variable, deref
-from etalis.plan.lattice import ANYTHING, NUMBER, TERM, Bound, Type
+from etalis.plan.lattice import ANYTHING, NUMBER, TERM, Type, TypeBound
 
 _WHOLE = frozenset({"//", "div", "mod", "rem", "gcd", ">>", "<<", "/\\", "\\/", "xor"})
 _WHOLE_OF_ONE = frozenset({"\\", "msb", "succ", "floor", "ceiling", "round", "integer", "truncate"})
@@ -20,7 +20,7 @@ _NUMBERS = frozenset({"int", "float", NUMBER})
 _CONSTANTS = frozenset({"pi", "e", "epsilon"})
 
 
-def number_type(expression: Term, known: Mapping[Variable, Bound]) -> Type:
+def number_type(expression: Term, known: Mapping[Variable, TypeBound]) -> Type:
     """Return the type of an expression's value; None where an operand has had no value yet: then neither has it."""
     match deref(expression):
         case Variable() as variable:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etalis.plan import algebra as p
-from etalis.plan.bindings import Signature
+from etalis.plan.bindings import NodeShape
 
 Listened: TypeAlias = dict[tuple[str, int], int]
 
@@ -54,7 +54,7 @@ def shape_of(node: p.Node, listened: Listened) -> Shape | None:
     """
     if isinstance(node, p.Source | p.Tick) or "$token" in node.exports or not may_share(node, listened):
         return None
-    signature = Signature()
+    signature = NodeShape()
     key = signature.node(node)
     return Shape(key, tuple(signature.numbers))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from etalis.language.syntax import Program as Tree
+from etalis.language.syntax import Tree
 from etalis.logic.tabling.components import number_components
 from etalis.plan import algebra as p
 from etalis.plan.keys import Group, Kind, Reason, find_groups, find_partitioning

@@ -18,14 +18,14 @@ from etalis.language.traversal import variables
 from etalis.plan import algebra as p
 from etalis.plan.answers import Answers
 from etalis.plan.bindings import sure
-from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Bound, Type, both, either, type_of_value
+from etalis.plan.lattice import ANY_VALUE, ANYTHING, NULL, NUMBER, TERM, Type, TypeBound, both, either, type_of_value
 from etalis.temporal.aggregate import FOLDS
 
 Kind: TypeAlias = tuple[str, int]
 Types: TypeAlias = Mapping[Kind, tuple[str, ...]]
 _Found: TypeAlias = Mapping[Kind, tuple[Type, ...]]
 ANY = "any"  # what an attribute is declared that may hold whatever comes
-_Known: TypeAlias = dict[str, Bound]
+_Known: TypeAlias = dict[str, TypeBound]
 
 
 class Typing(Types):
@@ -140,11 +140,11 @@ def _join(a: _Known, b: _Known) -> _Known:
         if mine is None:
             joined[name] = other
         elif mine.sure and other.sure:
-            joined[name] = Bound(both(mine.type, other.type), True)
+            joined[name] = TypeBound(both(mine.type, other.type), True)
         elif mine.sure or other.sure:
             joined[name] = mine if mine.sure else other
         else:
-            joined[name] = Bound(either(mine.type, other.type), False)
+            joined[name] = TypeBound(either(mine.type, other.type), False)
     return joined
 
 
@@ -164,7 +164,7 @@ class _Flow:
         found = [self._bound(node)]
         for test in p.tests(node):
             known = found[-1]
-            found.append({**known, **self._goal(test, known)} if isinstance(test, p.Goal) else known)
+            found.append({**known, **self._goal(test, known)} if isinstance(test, p.GoalTest) else known)
         return found
 
     def _bound(self, node: p.Node) -> _Known:
@@ -172,7 +172,7 @@ class _Flow:
             case p.Source(name=name, args=args):
                 types = self.found.get((name, len(args)), (TERM,) * len(args))
                 inner = {v.name: ANY_VALUE for a in args if not isinstance(a, Var) for v in variables(a)}
-                single = [{a.name: Bound(t, True)} for a, t in zip(args, types, strict=True) if isinstance(a, Var)]
+                single = [{a.name: TypeBound(t, True)} for a, t in zip(args, types, strict=True) if isinstance(a, Var)]
                 return reduce(_join, single, inner)
             case p.Tick():
                 return {}
@@ -187,7 +187,7 @@ class _Flow:
                 nothing: _Known = {}
                 return reduce(_join, map(self.known, p.children(node)), nothing)
 
-    def _goal(self, test: p.Goal, known: _Known) -> _Known:
+    def _goal(self, test: p.GoalTest, known: _Known) -> _Known:
         """Return what is known of the variables that a condition binds, or may bind where they have no value yet."""
         goal = to_logic(test.goal)
         given = {name: known.get(name, ANYTHING) for name in test.inputs}
@@ -205,7 +205,7 @@ def _union(parts: Sequence[_Known]) -> _Known:
     for name in names:
         several = [part[name] for part in parts if name in part]
         sure = len(several) == len(parts) and all(each.sure for each in several)
-        total[name] = Bound(reduce(either, [each.type for each in several]), sure)
+        total[name] = TypeBound(reduce(either, [each.type for each in several]), sure)
     return total
 
 
@@ -217,10 +217,10 @@ def _fold(node: p.Fold, inside: _Known, opener: _Known) -> _Known:
     """Return what is known after an aggregate; at its opener, the variables of elements have no value yet."""
     groups = _only(inside, node.groups)
     if node.opener is not None:
-        groups = {name: Bound(each.type, False) for name, each in groups.items()}
+        groups = {name: TypeBound(each.type, False) for name, each in groups.items()}
     known = _join(opener, groups)
     if isinstance(node.result, Var):
-        return _join(known, {node.result.name: Bound(_fold_type(node, inside), True)})
+        return _join(known, {node.result.name: TypeBound(_fold_type(node, inside), True)})
     return _join({v.name: ANY_VALUE for v in variables(node.result)}, known)
 
 

@@ -15,7 +15,7 @@ from etalis.errors import ConditionError, EtalisError, EventError, Problem
 from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.facts import forget, learn
 from etalis.logic.knowledge.loaders import Rows
-from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.database import Database, Key
 from etalis.runtime.knowledge import unfit
 from etalis.runtime.state import NEVER, State
 from etalis.temporal.interval import to_seconds

@@ -17,14 +17,13 @@ from etalis.language.flags import Settings, settings
 from etalis.language.read.imports import Reader
 from etalis.language.rules import declarations, event_rules
 from etalis.language.skipping import skip_broken as skip_broken_clauses
-from etalis.language.syntax import Program as Tree
-from etalis.language.syntax import Rule, Trigger
+from etalis.language.syntax import Rule, Tree, Trigger
 from etalis.logic.host import Clock
 from etalis.logic.knowledge.foreign import read_register
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
-from etalis.plan.attribute_names import name_attributes
 from etalis.plan.explain.text import Explanation, explain_rules
+from etalis.plan.named_attributes import name_attributes
 from etalis.plan.rules import plan_rules
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.knowledge import Knowledge

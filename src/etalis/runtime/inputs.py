@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from etalis.data.scalars import show
+from etalis.data.values import to_value
 from etalis.errors import EtalisError, EventError, InputError, Problem
 from etalis.language.attributes import Notes, Signature, arrange, convert, find_surplus, place_event, refuse_order
-from etalis.logic.terms.term import to_value
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.temporal.event import Event, Retraction, Shown
 from etalis.temporal.json_values import from_plain

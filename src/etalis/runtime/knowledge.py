@@ -7,21 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
+from etalis.data.values import real
 from etalis.errors import EventError, InputError, Problem, ProgramError
 from etalis.language.check.checks import findings
 from etalis.language.check.goals import indicator, strip_wrappers
 from etalis.language.lower import load_clauses, new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.language.rules import knowledge_changes
-from etalis.language.syntax import Clause
-from etalis.language.syntax import Program as Tree
+from etalis.language.syntax import Clause, Tree
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.knowledge.foreign import Function, install
 from etalis.logic.knowledge.loaders import Rows
-from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import real
 from etalis.logic.terms.unify import Term, deref, from_value, make_list
 from etalis.runtime.state import show_time
 from etalis.temporal.event import Event

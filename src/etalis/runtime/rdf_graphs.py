@@ -8,7 +8,7 @@ from typing import Any
 from etalis.errors import InputError
 from etalis.language.lower import new_database
 from etalis.logic.knowledge.loaders import Rows
-from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.database import Database, Key
 from etalis.logic.rdf.load import RdfFacts, RdfOptions, load_graph
 from etalis.runtime.changes import Change
 from etalis.runtime.knowledge import Knowledge, unfit

@@ -12,23 +12,22 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
+from etalis.data.values import Value
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language.check.effects import acts_on_run, find_effects, reads_clock, refuse_effects
 from etalis.language.check.outline import Outline
 from etalis.language.check.recursion import growing_events
 from etalis.language.flags import PROPERTIES
 from etalis.language.goal_limits import goal_limits
+from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import event_rules, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
-from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Spy, Withdraw
-from etalis.language.syntax import LabelProperty, Property, Rule, Var
-from etalis.language.syntax import Program as Tree
-from etalis.language.values import ground
+from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
+from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
 from etalis.logic.knowledge.facts import change_facts
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
@@ -349,9 +348,9 @@ class RuleSet:
     def perform(self, step: RuleStep | Spy) -> None:
         """Do what a goal asked for."""
         match step:
-            case Insert(rule=rule):
+            case InsertRule(rule=rule):
                 self.insert(rule)
-            case Delete(rule=wanted):
+            case DeleteRule(rule=wanted):
                 self.delete(wanted)
             case Assign(label=label, property=given):
                 self.set_property(label, given)

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from heapq import heappop
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.measure import weigh
 from etalis.errors import LimitError, Problem
 from etalis.language.steps import Occur, RuleStep, Spy, Step
-from etalis.logic.terms.measure import weigh
 from etalis.runtime.changes import Changes
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
-from etalis.temporal.event import Event, Kind, brief, new_event
+from etalis.temporal.event import Event, EventKind, brief, new_event
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
@@ -164,7 +164,7 @@ class Course:
         if more:
             self.count(more, raw)
 
-    def number(self, raw: Raw, kind: Kind) -> None:
+    def number(self, raw: Raw, kind: EventKind) -> None:
         """Give a derived event its number, where someone reads it."""
         state = self.state
         state.current += 1
@@ -203,7 +203,7 @@ class Course:
 
     def _raise(self, step: Occur, out: list[Raw]) -> None:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
-        kind = Kind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
+        kind = EventKind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
         kind.shown = self.rules.heads.shown
         raw = (step.end, step.start, kind, *step.args)
         self.count(1, raw)

@@ -15,7 +15,7 @@ from typing import Any
 from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
 from etalis.runtime.step_keys import due_key, is_due, read_due, time_of
-from etalis.temporal.event import Kind
+from etalis.temporal.event import EventKind
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Relay:
         self._course = engine.core.run_loop
         self._state = engine.core.run_loop.state
         self._rules = engine.core.run_loop.rules
-        self._made: dict[Kind, Made] = {}
+        self._made: dict[EventKind, Made] = {}
         self._due: tuple[int, int | None, int] = (NEVER, None, 0)  # what fell due last: time, absences since, number
 
     def take(self, step: Step) -> list[Derived]:
@@ -159,14 +159,14 @@ class Relay:
 
     def _is_new(self, raw: Raw) -> bool:
         """Tell whether no other shard has made an event of this moment that is equal."""
-        kind: Kind = raw[2]
+        kind: EventKind = raw[2]
         return self._made.setdefault(kind, Made()).note(raw, kind.arity)
 
     def _pass_on(self, batch: list[Raw], own: set[int], step: Step, number: int, out: list[Derived]) -> None:
         """Offer the events of a round to the own rules, and hand on those that the own rules made."""
         rules = self._rules
         for raw in batch:
-            kind: Kind = raw[2]
+            kind: EventKind = raw[2]
             feeds = rules.processors.get((kind.name, kind.arity))
             if id(raw) in own:
                 assert isinstance(kind, HeadKind)

@@ -10,7 +10,7 @@ from types import CellType
 from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
-from etalis.temporal.event import Event, Kind, new_event, sort_key
+from etalis.temporal.event import Event, EventKind, new_event, sort_key
 from etalis.temporal.interval import EARLIEST, MICROSECONDS, show_moment
 
 NEVER = 1 << 200
@@ -233,7 +233,7 @@ class Made:
 Reported = bool | Callable[..., bool]  # of every event of a kind, or of those whose arguments pass a test
 
 
-class HeadKind(Kind):
+class HeadKind(EventKind):
     """The kind of a rule's events, with what the engine does with them."""
 
     __slots__ = ("alive", "feeds", "grows", "live", "made", "reported")

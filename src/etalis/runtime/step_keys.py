@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from etalis.logic.terms.term import Value
+from etalis.data.values import Value
 
 _SIGN = 1 << 63
 _INPUT, _DUE = b"\0", b"\1"

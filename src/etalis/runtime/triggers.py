@@ -100,7 +100,7 @@ def _conditional(
     mentioned = {v.name for v in variables(goal)}
     asked = tuple(v for v in inputs if v in mentioned)
     places = [inputs.index(v) for v in asked]
-    holds = conditions.prepare(p.Goal("where", goal, asked, ()), (), trigger.kind)
+    holds = conditions.prepare(p.GoalTest("where", goal, asked, ()), (), trigger.kind)
     return lambda *values: holds(*(values[i] for i in places)) is not None
 
 

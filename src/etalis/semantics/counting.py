@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from etalis.data.values import Value
 from etalis.language import syntax as s
-from etalis.logic.terms.term import Value
 from etalis.semantics.matches import (
     Bindings,
     Instance,

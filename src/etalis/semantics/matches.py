@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol, TypeAlias, assert_never
 
+from etalis.data.values import Struct, Value, real
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language import syntax as s
 from etalis.language.steps import Step
 from etalis.logic.builtins.time import no_clock
-from etalis.logic.terms.term import Struct, Value, real
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds, to_seconds

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from etalis.data.values import Value
 from etalis.errors import ConditionError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.flags import rule_settings, settings
 from etalis.language.rules import expand_any, labelled_rules, with_checks
 from etalis.language.traversal import postorder
-from etalis.logic.terms.term import Value
 from etalis.semantics.matches import Bindings, Solve, alarm_time, ground, join, match_all, solutions
 from etalis.temporal.event import Event
 from etalis.temporal.relation import Relation, relations
@@ -34,7 +34,7 @@ class Match(NamedTuple):
     bindings: frozenset[tuple[str, Value]]
 
 
-def least_model(program: s.Program, stream: Iterable[Event], solve: Callable[[int], Solve]) -> set[Event]:
+def least_model(program: s.Tree, stream: Iterable[Event], solve: Callable[[int], Solve]) -> set[Event]:
     """Return the set of events that a program derives from a finite stream under `unrestricted`.
 
     `solve` gives by the end of a match how its conditions are solved.

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from etalis.data.values import format_value
 from etalis.errors import ConditionError
 from etalis.language import syntax as s
-from etalis.language.check.bindings import bindings, mentioned
+from etalis.language.check.bound_variables import bindings, mentioned
 from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
 from etalis.language.traversal import variables
-from etalis.logic.terms.term import format_value
 from etalis.semantics.counting import Anchored, Folding, Opened, Runs, Sliding
 from etalis.semantics.matches import (
     Instance,

@@ -17,10 +17,10 @@ from etalis.language.named_attributes import place_in_rule
 from etalis.language.read.parser import parse_rule
 from etalis.language.rules import known_events, label_properties, labelled_rules, with_checks
 from etalis.language.same_rule import fits
-from etalis.language.steps import Assign, Delete, Insert, Reset, RuleStep, Withdraw
+from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Withdraw
 from etalis.semantics.matches import Instance, Offered, Receiver, Scope, Standing, World, ground
 from etalis.semantics.patterns import acting, build, named
-from etalis.temporal.event import Kind
+from etalis.temporal.event import EventKind
 from etalis.temporal.policy import POLICIES
 
 Conclude: TypeAlias = Callable[[s.Rule, Instance, Scope], None]
@@ -42,7 +42,7 @@ class Built:
 class Rules:
     """All rules of a run, in program order."""
 
-    program: s.Program
+    program: s.Tree
     settings: Settings
     world: World
     conclude: Conclude
@@ -57,18 +57,18 @@ class Rules:
         for rule in labelled_rules(self.program):
             self._add(rule)
 
-    def may_grow(self, kind: Kind) -> bool:
+    def may_grow(self, kind: EventKind) -> bool:
         """Tell whether the attributes of an event may become larger without end."""
         return (kind.name, kind.arity) in self.growing
 
     def perform(self, step: RuleStep) -> None:
         """Do what a goal asked for."""
         match step:
-            case Insert(rule=rule):
+            case InsertRule(rule=rule):
                 apart = [s.LabelProperty(label, p) for label, several in self.apart.items() for p in several]
-                for lifted in labelled_rules(s.Program((rule, *apart))):
+                for lifted in labelled_rules(s.Tree((rule, *apart))):
                     self._add(lifted)
-            case Delete(rule=wanted):
+            case DeleteRule(rule=wanted):
                 found = parse_rule(wanted) if isinstance(wanted, str) and "<-" in wanted else wanted
                 self._delete(found if isinstance(found, str) else place_in_rule(self.program, found))
             case Assign(label=label, property=given):
@@ -130,7 +130,7 @@ class Rules:
         self.world.points = [point for made in self.built for point in made.points]
         self.growing = growing_events(made.rule for made in self.built)
         others = (item for item in self.program.items if not isinstance(item, s.Rule))
-        self.world.kinds = frozenset(known_events(s.Program((*others, *(made.rule for made in self.built)))))
+        self.world.kinds = frozenset(known_events(s.Tree((*others, *(made.rule for made in self.built)))))
 
 
 def _meaning(given: s.Property) -> str:

@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from etalis.data.measure import TOO_DEEP, is_too_deep, weigh
+from etalis.data.values import Struct, Value, format_value
 from etalis.errors import EtalisError, LimitError, Problem, ProgramError
 from etalis.language import syntax as s
 from etalis.language.event_goals import install_goals
@@ -20,10 +22,8 @@ from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import knowledge_changes, known_events, labelled_rules
 from etalis.language.steps import Occur, Reset, Spy, Step
 from etalis.logic.knowledge.facts import change_facts
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
-from etalis.logic.terms.measure import TOO_DEEP, is_too_deep, weigh
-from etalis.logic.terms.term import Struct, Value, format_value
 from etalis.semantics import model as semantics_model
 from etalis.semantics.matches import (
     Bindings,
@@ -46,7 +46,7 @@ _EVER = 1 << 200
 
 
 def run(
-    program: s.Program,
+    program: s.Tree,
     stream: Iterable[Event],
     *,
     policy: str | None = None,
@@ -89,7 +89,7 @@ def _near(stream: Iterable[Event], bound: int | None) -> Iterator[Event]:
             yield event
 
 
-def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
+def least_model(program: s.Tree, stream: Iterable[Event]) -> set[Event]:
     """Return the events that a program derives under `unrestricted`, by a naive fixpoint without steps and stores.
 
     Conditions see the knowledge as of their match's end, all changes of that moment included. So it is what `run`
@@ -103,7 +103,7 @@ def least_model(program: s.Program, stream: Iterable[Event]) -> set[Event]:
     return semantics_model.least_model(program, events, lambda _: solve)
 
 
-def _remember(program: s.Program, solver: Solver, events: Iterable[Event]) -> None:
+def _remember(program: s.Tree, solver: Solver, events: Iterable[Event]) -> None:
     """Make all changes of a stream, and keep every version."""
     changing = knowledge_changes(program)
     for head in (rule.head for rule in labelled_rules(program)):
@@ -125,7 +125,7 @@ def _solve_as_of(solver: Solver, end: int, solve: Solve) -> Solve:
     return solve_then
 
 
-def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError], limits: Limits) -> Solve:
+def knowledge(program: s.Tree, solver: Solver, errors: list[EtalisError], limits: GoalLimits) -> Solve:
     """Return how goals are solved over a program's background knowledge, once its directives have run."""
 
     def solve(goal: s.Term, bindings: Bindings, times: Mapping[tuple[str, int], Value]) -> Iterator[Bindings]:
@@ -136,7 +136,7 @@ def knowledge(program: s.Program, solver: Solver, errors: list[EtalisError], lim
     return solve
 
 
-def _learner(program: s.Program, solver: Solver) -> Callable[[Event], None]:
+def _learner(program: s.Tree, solver: Solver) -> Callable[[Event], None]:
     """Return what an event does to the facts before any pattern is offered it."""
     changes = knowledge_changes(program)
     return lambda event: change_facts(solver.database, changes.get((event.name, len(event.args)), ()), event.args)
@@ -149,7 +149,7 @@ def _change(solver: Solver, waiting: list[tuple[int, str, bool, tuple[Value, ...
         change_facts(solver.database, ((name, known),), args)
 
 
-def reported(program: s.Program, events: Iterable[Event]) -> list[Event]:
+def reported(program: s.Tree, events: Iterable[Event]) -> list[Event]:
     """Return those of the events that the program's triggers name; without any, those that rules made.
 
     >>> reported(s.Program((s.Trigger("print_trigger", s.Const("all_events")),)), [Event.make("a", (), 1, 1)])

@@ -22,10 +22,10 @@ from pyarrow import parquet
 
 from etalis.cases.case_file import Case
 from etalis.cases.outcomes import Outcome, find_differences
+from etalis.data.values import Real, to_value
 from etalis.errors import InputError, Problem, ProgramError
 from etalis.formats.roles import signatures_read
 from etalis.formats.row import parse_time
-from etalis.logic.terms.term import Real, to_value
 from etalis.plan.keys import Kind, show
 from etalis.runtime.compiled import compile_text
 from etalis.runtime.inputs import Intake

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from etalis.language.check.effects import changes_facts
 from etalis.language.rules import knowledge_changes
 from etalis.logic.knowledge.loaders import Rows, load_rows
-from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.database import Database
 from etalis.plan.answers import Answers
 from etalis.plan.lattice import NUMBER
 from etalis.runtime.reporting.unknown_names import check_facts

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from etalis.logic.terms.term import Value, order_key, real
+from etalis.data.values import Value, order_key, real
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class AggregateFunction:
     """One row of the table; accumulators are immutable values.
 
     `at_opener`: an opener has a value before any element. `numeric`: values must be numbers. `has_value`: it is taken
@@ -69,7 +69,7 @@ def divide(total: Value, count: int) -> Value:
         return math.nan
 
 
-def has_no_value(fold: Fold, result: Value) -> bool:
+def has_no_value(fold: AggregateFunction, result: Value) -> bool:
     """Tell whether an aggregate has come to what is no number."""
     return fold.numeric and isinstance(result, float) and math.isnan(result)
 
@@ -99,25 +99,27 @@ def _type_of_sum(type_: str | None) -> str:
     return {"int": "int", "float": "float", "time": "number", "number": "number"}.get(type_ or "", "term")
 
 
-_COUNT = Fold(
+_COUNT = AggregateFunction(
     "count", 0, lambda n, _: n + 1, _same, _always("int"), "count", at_opener=True, has_value=False, counts=True
 )
-_AVG = Fold(
+_AVG = AggregateFunction(
     "avg", (0, 0), lambda s, x: (add(s[0], x), s[1] + 1), lambda s: divide(*s), _always("float"), "mean", numeric=True
 )
-FOLDS: Mapping[str, Fold] = MappingProxyType(
+FOLDS: Mapping[str, AggregateFunction] = MappingProxyType(
     {
         row.name: row
         for row in (
             _COUNT,
-            Fold("sum", 0, add, _same, _type_of_sum, "sum", at_opener=True, numeric=True),
-            Fold("min", None, _smaller, _same, _same, "least"),
-            Fold("max", None, _larger, _same, _same, "greatest"),
+            AggregateFunction("sum", 0, add, _same, _type_of_sum, "sum", at_opener=True, numeric=True),
+            AggregateFunction("min", None, _smaller, _same, _same, "least"),
+            AggregateFunction("max", None, _larger, _same, _same, "greatest"),
             _AVG,
-            Fold("distinct", frozenset(), lambda s, x: s | {x}, len, _always("int"), "distinct", counts=True),
-            Fold("first", (), lambda s, x: s or (x,), lambda s: s[0], _same, "first"),
-            Fold("last", None, lambda _, x: x, _same, _same, "last"),
-            Fold("list", (), lambda s, x: (*s, x), _same, _always("term"), "list"),
+            AggregateFunction(
+                "distinct", frozenset(), lambda s, x: s | {x}, len, _always("int"), "distinct", counts=True
+            ),
+            AggregateFunction("first", (), lambda s, x: s or (x,), lambda s: s[0], _same, "first"),
+            AggregateFunction("last", None, lambda _, x: x, _same, _same, "last"),
+            AggregateFunction("list", (), lambda s, x: (*s, x), _same, _always("term"), "list"),
         )
     }
 )

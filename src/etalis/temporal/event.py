@@ -13,10 +13,10 @@ from datetime import datetime
 from difflib import get_close_matches
 from typing import Any, Self
 
+from etalis.data.measure import count_cells
 from etalis.data.scalars import show
+from etalis.data.values import Value, format_atom, format_value, order_key, to_value
 from etalis.errors import EventError, Problem
-from etalis.logic.terms.measure import count_cells
-from etalis.logic.terms.term import Value, format_atom, format_value, order_key, to_value
 from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
 from etalis.temporal.json_values import from_plain, to_plain, to_text
@@ -40,7 +40,7 @@ class Shown:
 AS_SECONDS, AS_DATES = Shown(), Shown(dates=True)
 
 
-class Kind:
+class EventKind:
     """What the events of one head, or of one input name and arity, have in common."""
 
     __slots__ = ("arity", "attributes", "name", "rule", "shown")
@@ -58,12 +58,12 @@ class Kind:
         return name_columns(self.attributes, self.arity)
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Kind) and self.arity == other.arity and self.name == other.name)
+        return self is other or (isinstance(other, EventKind) and self.arity == other.arity and self.name == other.name)
 
     def __hash__(self) -> int:
         return hash((self.arity, self.name))
 
-    def __lt__(self, other: Kind) -> bool:
+    def __lt__(self, other: EventKind) -> bool:
         return (self.arity, self.name) < (other.arity, other.name)
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Event(tuple[Any, ...]):
         time = _one_time(name, at, start, end)
         begin, stop = to_interval(time)
         values = [to_value(given) for given in args or named.values()]
-        kind = Kind(str.__str__(name), len(values), None, tuple(named))
+        kind = EventKind(str.__str__(name), len(values), None, tuple(named))
         if are_dates(time):
             kind.shown = AS_DATES
         return new_event(cls, (stop, begin, kind, *values))
@@ -108,7 +108,7 @@ class Event(tuple[Any, ...]):
         parts: tuple[int, ...] = (),
     ) -> Event:
         """Build an event from microseconds."""
-        return new_event(Event, (end, start, Kind(name, len(args), rule), *args, *((parts,) if parts else ())))
+        return new_event(Event, (end, start, EventKind(name, len(args), rule), *args, *((parts,) if parts else ())))
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Event:
@@ -121,11 +121,11 @@ class Event(tuple[Any, ...]):
         found = open_record(record)
         start, end = to_interval(found.at)
         values = [to_value(from_plain(given)) for given in found.values]
-        kind = Kind(found.name, len(values), found.rule, found.names)
+        kind = EventKind(found.name, len(values), found.rule, found.names)
         return new_event(Event if found.sign > 0 else Retraction, (end, start, kind, *values))
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EventKind:
         return _item(self, 2)  # type: ignore[no-any-return]
 
     @property
@@ -250,7 +250,7 @@ class Event(tuple[Any, ...]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         kind = self.kind
-        plain = Kind(kind.name, kind.arity, kind.rule, kind.attributes)  # without what an engine keeps with it
+        plain = EventKind(kind.name, kind.arity, kind.rule, kind.attributes)  # without what an engine keeps with it
         return new_event, (type(self), (self.end_time, self.start_time, plain, *_item(self, slice(3, None))))
 
     def __copy__(self) -> Self:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from etalis.logic.terms.term import Real, Struct, Value, decimal_text, to_value
+from etalis.data.values import Real, Struct, Value, decimal_text, to_value
 
 _WRITABLE = 14_000  # bits of an integer that Python writes
 _SURROGATE = re.compile("[\ud800-\udfff]")

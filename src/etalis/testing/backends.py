@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, TypeAlias
 from etalis.cases.case_file import Advance, Case, Change, Delete, Files, Insert, Step, reader_of
 from etalis.cases.outcomes import Outcome
 from etalis.errors import EtalisError, InputError, Problem, ProgramWarning
-from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS
 
 if TYPE_CHECKING:
+    from etalis.data.values import Value
     from etalis.engine import Engine
-    from etalis.language.syntax import Program as Tree
-    from etalis.logic.terms.term import Value
+    from etalis.language.syntax import Tree
     from etalis.program import Program
     from etalis.runtime.reporting.report import Refused, Silent, Unread
 
@@ -106,7 +106,7 @@ def _placed(step: Step, declared: dict[str, list[str]]) -> Step:
     if not isinstance(step, Event) or sorted(step.kind.attributes) != sorted(declared.get(step.name, [""])):
         return step
     names = tuple(declared[step.name])
-    kind = Kind(step.name, len(names), None, names)
+    kind = EventKind(step.name, len(names), None, names)
     return new_event(Event, (step.end_time, step.start_time, kind, *(step[name] for name in names)))
 
 

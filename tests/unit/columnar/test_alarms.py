@@ -9,8 +9,8 @@ import pytest
 import etalis
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
+from etalis.data.values import Value, real
 from etalis.errors import EventError
-from etalis.logic.terms.term import Value, real
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check
 

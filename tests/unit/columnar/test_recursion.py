@@ -11,8 +11,8 @@ from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.recursion import opcodes as tape
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.run import ColumnRun, run_on
+from etalis.data.values import Value, real
 from etalis.errors import EventError, LimitError
-from etalis.logic.terms.term import Value, real
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
 from unit.columnar.agreement import check_carried

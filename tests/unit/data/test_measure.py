@@ -10,8 +10,8 @@ import pytest
 
 import etalis
 from etalis import Struct
-from etalis.logic.terms.measure import count_cells, is_too_deep
-from etalis.logic.terms.term import MAX_DEPTH, format_value, order_key, to_value
+from etalis.data.measure import count_cells, is_too_deep
+from etalis.data.values import MAX_DEPTH, format_value, order_key, to_value
 from etalis.logic.terms.unify import from_value
 from etalis.logic.terms.unify import to_value as leave
 

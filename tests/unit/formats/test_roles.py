@@ -36,7 +36,9 @@ def test_all_readers_agree(
     types = {name: "bigint" if name in (*roles.times, "n", roles.order) else "string" for name in columns}
     (frame,) = read_frames([Given(types)], signatures_read(program.compiled), Options(time, event, order))
     assert (frame.event, frame.times, frame.order) == (roles.event, roles.times, roles.order)
-    table = open_table(columns, reading_of(program.compiled, time=time, event=event), "rows", lambda cell, *_: str(cell))
+    table = open_table(
+        columns, reading_of(program.compiled, time=time, event=event), "rows", lambda cell, *_: str(cell)
+    )
     assert (named(columns, [table.event_column]), named(columns, table.time_columns)) == ([roles.event], [*roles.times])
     if order is None:
         (declared,) = declarations_of([dict.fromkeys(columns, "w")], time=time, event=event)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import etalis
+from etalis.data.values import Struct
 from etalis.formats import feed, read, write
 from etalis.formats.row import reading_of
-from etalis.logic.terms.term import Struct
 
 MADE = etalis.compile("d(T, S, N) <- a(T, S, N).")
 AGAIN = etalis.compile(":- event(d(t: term, s: string, n: int)). e(T, S, N) <- d(T, S, N).")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from etalis.data.values import Struct, to_value
 from etalis.errors import EventError
 from etalis.formats import Row, read, write
 from etalis.formats.arrow_tables import to_table
-from etalis.logic.terms.term import Struct, to_value
 from etalis.temporal.event import Event
 
 EVENTS = [

@@ -11,11 +11,11 @@ import pyarrow.parquet
 import pytest
 
 import etalis
+from etalis.data.values import Struct
 from etalis.errors import InputError
 from etalis.formats import Bad, Pause, Reading, Row, feed, in_order, raise_bad, read
 from etalis.formats.comma_separated import MOST_LINES
 from etalis.formats.row import reading_of
-from etalis.logic.terms.term import Struct
 from etalis.temporal.event import Event
 
 SCHEMA = {

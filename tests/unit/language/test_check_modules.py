@@ -10,11 +10,11 @@ from etalis.errors import ProgramError
 from etalis.language.read.modules import load
 from etalis.language.read.parser import parse_collect
 from etalis.language.rules import known_events
-from etalis.language.syntax import Clause, EventPattern, Program, Rule
+from etalis.language.syntax import Clause, EventPattern, Rule, Tree
 from findings import findings
 
 
-def parse(text: str) -> Program:
+def parse(text: str) -> Tree:
     program, problems = parse_collect(text, "expected")
     assert problems == []
     return program
@@ -167,4 +167,4 @@ def test_missing_main_file() -> None:
 
 def test_without_imports_nothing_changes() -> None:
     program = load("d <- a.", read=lambda _: None)
-    assert program == Program((Rule(EventPattern("d", ()), EventPattern("a", ())),))
+    assert program == Tree((Rule(EventPattern("d", ()), EventPattern("a", ())),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from etalis.language.check.checks import check
-from etalis.language.syntax import Aggregate, AnyOf, Const, EventPattern, Program, Repeat, Rule, Var
+from etalis.language.syntax import Aggregate, AnyOf, Const, EventPattern, Repeat, Rule, Tree, Var
 from findings import brief, finding
 
 
@@ -72,7 +72,7 @@ P = EventPattern("p", (Var("X"),))
 
 def test_trees_that_no_parser_made() -> None:
     def say(pattern: Aggregate | AnyOf | Repeat) -> list[str]:
-        found = check(Program((Rule(EventPattern("d", ()), pattern),)))
+        found = check(Tree((Rule(EventPattern("d", ()), pattern),)))
         return [f"{p.code} {p.message}" for p in found if p.is_error]
 
     assert say(Aggregate("median", Var("X"), P, Var("M"))) == ["E215 unknown aggregate median"]

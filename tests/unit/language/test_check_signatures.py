@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from etalis.language.check.checks import check
-from etalis.language.syntax import Clause, Const, EventDeclaration, Program
+from etalis.language.syntax import Clause, Const, EventDeclaration, Tree
 from findings import brief, finding
 
 
@@ -97,7 +97,7 @@ def test_where_types_meet(rule: str, clash: bool) -> None:
 
 
 def test_declarations() -> None:
-    (found,) = check(Program((EventDeclaration("a", (("x", "integer"),)), Clause(Const("p")))))
+    (found,) = check(Tree((EventDeclaration("a", (("x", "integer"),)), Clause(Const("p")))))
     assert str(found) == "error E224: unknown type integer of the attribute x\n  hint: did you mean int?"
     assert brief(":- event(a(x: int, x: int)). p.") == ["E225 a has two attributes named x"]
     assert brief(":- event(a(x: int)). :- event(a(x: float)). p.") == [

@@ -16,8 +16,8 @@ from etalis.language.syntax import (
     EventPattern,
     Negation,
     Pattern,
-    Program,
     Rule,
+    Tree,
     Var,
     Within,
 )
@@ -73,5 +73,5 @@ def test_deep_programs(around: str) -> None:
             case _:
                 pattern = Within(pattern, 5)
     began = process_time()
-    check(Program((Rule(EventPattern("d", ()), pattern),)))
+    check(Tree((Rule(EventPattern("d", ()), pattern),)))
     assert process_time() - began < 20

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from etalis.language.printer import print_pattern, print_program, print_term
 from etalis.language.read.parser import parse, parse_rule, parse_term
-from etalis.language.syntax import EventPattern, Pattern, Program, Rule, Term
+from etalis.language.syntax import EventPattern, Pattern, Rule, Term, Tree
 from unit.language import trees
 
 EXAMPLES = settings(max_examples=300, deadline=None, derandomize=True)
@@ -26,7 +26,7 @@ def test_a_pattern_reads_back(pattern: Pattern) -> None:
 
 @EXAMPLES
 @given(trees.programs)
-def test_a_program_reads_back(program: Program) -> None:
+def test_a_program_reads_back(program: Tree) -> None:
     assert parse(print_program(program)) == program
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from etalis.data.values import real
 from etalis.errors import ProgramError
 from etalis.language.read.parser import parse, parse_term
 from etalis.language.read.reader import MAX_DEPTH
 from etalis.language.syntax import Compound, Const, Initially, ListTerm, Term, Var
-from etalis.logic.terms.term import real
 
 
 def c(name: str, *args: Term | str | int | float) -> Compound:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from etalis.data.values import Struct
+from etalis.language.ground_terms import ground, variables
 from etalis.language.read.parser import parse_rule, parse_term
-from etalis.language.values import ground, variables
-from etalis.logic.terms.term import Struct
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from etalis.data.values import real
 from etalis.language.attributes import TYPES
 from etalis.language.operators import PATTERN_WORDS
 from etalis.language.syntax import (
@@ -31,7 +32,6 @@ from etalis.language.syntax import (
     NotWithin,
     Or,
     Pattern,
-    Program,
     Property,
     Repeat,
     Rule,
@@ -39,11 +39,11 @@ from etalis.language.syntax import (
     SubRule,
     Term,
     TimePoint,
+    Tree,
     Trigger,
     Var,
     Within,
 )
-from etalis.logic.terms.term import real
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.relation import RELATIONS
 
@@ -250,4 +250,4 @@ items = st.one_of(
     st.builds(KnowledgeDeclaration, st.lists(fact_kinds, max_size=2).map(tuple)),
     st.builds(Initially, goals),
 )
-programs = st.lists(items, max_size=4).map(lambda several: Program(tuple(several)))
+programs = st.lists(items, max_size=4).map(lambda several: Tree(tuple(several)))

@@ -15,8 +15,8 @@ from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import COMPARISONS
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.machine.control_forms import check_partial_list
-from etalis.logic.machine.lookup import Goal
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
 from etalis.logic.terms.order import compare
 from etalis.logic.terms.unify import Trail, Variable, copy, deref, make_list, to_value, undo, unify, variables
@@ -192,7 +192,7 @@ def compiled(goal: Any, how: str) -> list[Any]:
         goal = head
     elif how == "call":
         goal = ("call", goal)
-    solver = Solver(knowledge, Limits(steps=20_000, size=SIZE))
+    solver = Solver(knowledge, GoalLimits(steps=20_000, size=SIZE))
     return collect(solver.solve(Goal(goal, SHARED), {}))
 
 

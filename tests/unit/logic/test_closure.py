@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from etalis.data.values import Value
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import Value
 
 RIGHT = "p(X, Y) :- e(X, Y). p(X, Z) :- e(X, Y), p(Y, Z). "
 CYCLE = "e(a, b). e(b, c). e(c, a). e(c, d). "
@@ -40,7 +40,7 @@ OTHERS = {
 
 
 def solver(text: str, **limits: int) -> Solver:
-    return Solver(load_clauses(parse(text)), Limits(**limits))
+    return Solver(load_clauses(parse(text)), GoalLimits(**limits))
 
 
 def holds(kb: Solver, goal: str) -> bool:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from etalis.data.values import Struct, real
 from etalis.language.lower import new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicError
 from etalis.logic.inline.inline import HELPERS, InlineTest, inline
-from etalis.logic.machine.lookup import Goal
+from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import Struct, real
 from etalis.logic.terms.unify import Variable
 from properties.examples import by_day
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from etalis.data.values import Struct, order_key, real, to_value
 from etalis.logic.terms.order import compare, sort_key
-from etalis.logic.terms.term import Struct, order_key, real, to_value
 from etalis.logic.terms.unify import Trail, Variable, copy, deref, from_value, undo, unify, variables
 from etalis.logic.terms.unify import to_value as term_to_value
 from etalis.logic.terms.write import decimal_text, format_term

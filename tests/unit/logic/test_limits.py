@@ -11,7 +11,7 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
 
 KNOWLEDGE = parse(
@@ -33,7 +33,7 @@ KNOWLEDGE = parse(
     thrower(N) :- M is N - 1, thrower(M), true.
     """
 )
-SMALL = Limits(steps=200_000, depth=50_000, size=100_000, memory=300_000)
+SMALL = GoalLimits(steps=200_000, depth=50_000, size=100_000, memory=300_000)
 ENDLESS = [
     ("loop", "steps"),
     ("catch(loop, _, true)", "steps"),
@@ -99,7 +99,7 @@ def test_what_takes_long_is_worth_many_steps(goal: str) -> None:
 
 
 def test_memory_is_limited_where_steps_are_not() -> None:
-    solver = Solver(load_clauses(KNOWLEDGE), Limits(steps=1 << 40, memory=300_000))
+    solver = Solver(load_clauses(KNOWLEDGE), GoalLimits(steps=1 << 40, memory=300_000))
     with pytest.raises(LogicLimitError, match="limit of memory blocks: 300000") as caught:
         next(solver.solve(to_logic(parse_term("grow([])"))), None)
     assert "raise the flag max_goal_memory" in str(caught.value)
@@ -108,7 +108,7 @@ def test_memory_is_limited_where_steps_are_not() -> None:
 @pytest.mark.parametrize("goal", ["loop", "hoard([])"])
 def test_time_is_limited_by_the_clock_given(goal: str) -> None:
     clock = iter(range(1_000))
-    solver = Solver(load_clauses(KNOWLEDGE), Limits(steps=1 << 40, time=3, clock=lambda: next(clock)))
+    solver = Solver(load_clauses(KNOWLEDGE), GoalLimits(steps=1 << 40, time=3, clock=lambda: next(clock)))
     with pytest.raises(LogicLimitError, match="limit of seconds: 3") as caught:
         next(solver.solve(to_logic(parse_term(goal))), None)
     assert "raise the flag max_goal_time" in str(caught.value)
@@ -116,7 +116,7 @@ def test_time_is_limited_by_the_clock_given(goal: str) -> None:
 
 
 def test_a_test_in_place_starts_its_meter_anew() -> None:
-    solver = Solver(load_clauses(KNOWLEDGE), Limits(steps=120_000))
+    solver = Solver(load_clauses(KNOWLEDGE), GoalLimits(steps=120_000))
     goal = to_logic(parse_term("ground(L)"))
     holds = solver.prepare(goal, ["L"], [])
     assert [holds(tuple(range(100_000))) for _ in range(5)] == [()] * 5

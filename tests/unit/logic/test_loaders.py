@@ -15,10 +15,10 @@ from uuid import UUID
 
 import pytest
 
+from etalis.data.values import Real, Struct
 from etalis.errors import InputError
 from etalis.language.lower import new_database
 from etalis.logic.knowledge.loaders import Columns, load_rows
-from etalis.logic.terms.term import Real, Struct
 from etalis.logic.terms.unify import to_value
 
 ROWS = [("a", 1, Real(2.0)), ("b c", -3, 0.5)]

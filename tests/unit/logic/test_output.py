@@ -12,8 +12,8 @@ from etalis.language.check.goals import SIDE_EFFECTS
 from etalis.language.lower import new_database, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.language.syntax import Clause
+from etalis.logic.builtins.memory import STATE_TESTS
 from etalis.logic.builtins.output import OUTPUT_TESTS
-from etalis.logic.builtins.state import STATE_TESTS
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.library import sections
 from etalis.logic.solver import Solver

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import etalis
 from etalis import EtalisError, InputError
+from etalis.data.values import Real
 from etalis.logic.rdf.load import RdfFacts, load_graph
-from etalis.logic.terms.term import Real
 
 SHOP = "http://shop.example/"
 PREFIXES = f"@prefix : <{SHOP}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"

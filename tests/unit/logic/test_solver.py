@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
+from etalis.data.values import Struct, real
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine.clauses import Database
-from etalis.logic.machine.lookup import Goal
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.database import Database
+from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import Struct, real
 
 
 def solver(text: str = "", **limits: int) -> Solver:
-    return Solver(load_clauses(parse(text)), Limits(**limits))
+    return Solver(load_clauses(parse(text)), GoalLimits(**limits))
 
 
 def goal(text: str) -> Goal:
@@ -214,7 +214,7 @@ def test_solvers_over_copies_change_apart() -> None:
 def test_many_facts_are_indexed_on_whatever_is_bound() -> None:
     database: Database = load_clauses(parse(""))
     database.add_rows("link", 2, ((i, i + 1) for i in range(20_000)))
-    kb = Solver(database, Limits(steps=1000))
+    kb = Solver(database, GoalLimits(steps=1000))
     assert kb.prepare(goal("link(X, Y), link(Y, Z)"), ("X",), ("Z",))(5) == (7,)
     assert kb.prepare(goal("link(X, Y), link(W, X)"), ("Y",), ("W",))(500) == (498,)
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from etalis.data.values import Value
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.errors import LogicError, LogicLimitError
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
-from etalis.logic.terms.term import Value
 
 WORKLOADS = Path(__file__).parents[3] / "bench" / "workloads.py"
 RECURSIONS = {
@@ -29,7 +29,7 @@ CYCLE = "edge(a, b). edge(b, c). edge(c, a). edge(c, d). "
 
 
 def solver(text: str, **limits: int) -> Solver:
-    return Solver(load_clauses(parse(text)), Limits(**limits))
+    return Solver(load_clauses(parse(text)), GoalLimits(**limits))
 
 
 def solutions(kb: Solver, goal: str) -> list[dict[str, Value]]:

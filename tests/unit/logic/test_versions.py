@@ -13,7 +13,7 @@ from etalis.errors import ConditionError
 from etalis.language.lower import load_clauses, to_logic
 from etalis.language.read.parser import parse, parse_term
 from etalis.logic.knowledge.facts import forget, learn
-from etalis.logic.machine.relation import Relation
+from etalis.logic.machine.fact_relation import FactRelation
 from etalis.logic.solver import Solver
 from properties.examples import by_day
 
@@ -196,7 +196,7 @@ def test_old_versions_go(horizon: int) -> None:
     predicate = timed.database.predicate("p", 2)
     gc.collect()
     mine = [predicate.relation, *(old.relation for _, old in predicate.past)]
-    assert all(isinstance(relation, Relation) for relation in mine)
+    assert all(isinstance(relation, FactRelation) for relation in mine)
     assert sum(len(relation.rows) + len(relation._births) for relation in mine if relation is not None) < 200
     assert [r["X"] for r in timed.all("p(X, _)")] == list(range(19_995, 20_000))
 

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.plan.explain.layout import Layout, Size, arrange, fit
+from etalis.plan.explain.layout import PlanLayout, Size, arrange, fit
 
 GRAPHS = st.integers(1, 12).flatmap(
     lambda n: st.tuples(
@@ -41,7 +41,7 @@ def test_links_pass_no_box(graph: tuple[list[Size], list[tuple[int, int]]]) -> N
             assert not any(inside(layout, sizes, box, point) for box in range(len(sizes)) for point in passed)
 
 
-def inside(layout: Layout, sizes: list[Size], box: int, point: tuple[float, float]) -> bool:
+def inside(layout: PlanLayout, sizes: list[Size], box: int, point: tuple[float, float]) -> bool:
     (x, y), size = layout.corners[box], sizes[box]
     return x < point[0] < x + size.width and y < point[1] < y + size.height
 

@@ -52,7 +52,7 @@ def test_whatever_text_is_shown_as_text(text: str) -> None:
     texts(Retraction.of(event)._repr_html_())
     if text == "\ud800":  # no program can hold it
         return
-    quoted = etalis.logic.terms.term.format_atom(text)
+    quoted = etalis.data.values.format_atom(text)
     program = etalis.compile(f"d({quoted}) <- (a(X) seq b(X)) within 10 where X = {quoted}.")
     texts(program._repr_html_())
 

@@ -20,7 +20,7 @@ import pytest
 
 import etalis
 from etalis import DeadLetter, Event, EventError, Struct
-from etalis.logic.terms.term import Real, to_value
+from etalis.data.values import Real, to_value
 
 RULE = "d(X) <- a(X) seq b(X)."
 HELD = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 3). "

@@ -16,7 +16,7 @@ from etalis import ConditionError, EtalisError, InputError, ProgramError, Struct
 from etalis.language.lower import to_logic
 from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.machine.machine import Limits
+from etalis.logic.machine.machine import GoalLimits
 from etalis.logic.solver import Solver
 
 WORKLOADS = Path(__file__).parents[3] / "bench" / "workloads.py"
@@ -120,7 +120,7 @@ def test_what_a_function_must_not_do(goal: str, words: str) -> None:
 
 def test_solutions_without_end_reach_the_limit_of_steps() -> None:
     program = etalis.compile("d <- a.", register={"count/1": itertools.count})
-    solver = Solver(program.compiled.knowledge.database(), Limits(steps=1_000))
+    solver = Solver(program.compiled.knowledge.database(), GoalLimits(steps=1_000))
     with pytest.raises(LogicLimitError):
         list(solver.solve(to_logic(parse_term("count(-1)"))))
 

@@ -10,7 +10,7 @@ import pytest
 
 import etalis
 from etalis import SnapshotError, Stamp, Struct
-from etalis.logic.terms.term import Rational, Real
+from etalis.data.values import Rational, Real
 from etalis.runtime.operators.store import Token
 from etalis.runtime.snapshot.cells import read_column, write_column
 

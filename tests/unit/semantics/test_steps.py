@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from etalis.data.values import Struct
 from etalis.errors import EtalisError, LimitError, ProgramError
+from etalis.language.ground_terms import ground as value_of
 from etalis.language.read.parser import parse, parse_event, parse_term
-from etalis.language.values import ground as value_of
-from etalis.logic.terms.term import Struct
 from etalis.semantics import steps as semantics
 from etalis.semantics.matches import ground, match
 from etalis.temporal.event import Event

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import etalis
+from etalis.data.values import format_value
 from etalis.errors import EtalisError
-from etalis.logic.terms.term import format_value
 from etalis.spark import execution_mode as way
 from etalis.spark.batch.shard import load, run_shard
 from etalis.spark.describe import describe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import etalis
-from etalis.logic.terms.term import real
+from etalis.data.values import real
 from etalis.spark.knowledge.shipped import pack
 from etalis.tables.knowledge import with_facts
 

@@ -11,7 +11,7 @@ import etalis
 from etalis.cli.run import read_ahead
 from etalis.errors import ProgramError
 from etalis.language.flags import settings
-from etalis.language.syntax import Program
+from etalis.language.syntax import Tree
 from etalis.spark.durations import to_duration as option
 from etalis.temporal.duration import UNITS, DurationError, parse_duration, show_duration, to_duration
 
@@ -33,9 +33,7 @@ def test_every_door_takes_every_notation(given: Any) -> None:
     program = etalis.compile("d <- a.", max_ahead=given)
     assert program.compiled.settings.max_ahead == 5_400_000_000
     assert program.engine(ahead=given).run([("a", 0), ("a", 5400)])
-    assert (
-        settings(Program(()), {"revision_window": given, "knowledge_horizon": given}).revision_window == 5_400_000_000
-    )
+    assert settings(Tree(()), {"revision_window": given, "knowledge_horizon": given}).revision_window == 5_400_000_000
     if isinstance(given, str):
         assert read_ahead(given) == 5400
 

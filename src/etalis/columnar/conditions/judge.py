@@ -17,7 +17,7 @@ from etalis.columnar.data.arrays import InexactError, truth
 from etalis.columnar.data.columns import Column, Flags, Integers, from_values, key_rows
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import KeyIndex
-from etalis.logic.terms.term import Value
+from etalis.data.values import Value
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
 
@@ -29,7 +29,7 @@ class Judge:
     """
 
     def __init__(
-        self, test: p.Goal, types: Mapping[str, str], conditions: Conditions, rule: str,
+        self, test: p.GoalTest, types: Mapping[str, str], conditions: Conditions, rule: str,
         vague: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.test = test

@@ -16,15 +16,15 @@ import numpy as np
 from etalis.columnar.data.arrays import InexactError, truth, values
 from etalis.columnar.data.columns import FLAT, Column, Integers, from_values, key_rows
 from etalis.columnar.kernels.buffers import KeyIndex
+from etalis.data.values import real
 from etalis.language.check.goals import conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.language.traversal import names, variables
-from etalis.logic.inline import source as n
+from etalis.logic.inline import python_source as n
 from etalis.logic.inline.inline import inline
-from etalis.logic.machine.clauses import Database
-from etalis.logic.machine.relation import Relation
-from etalis.logic.terms.term import real
+from etalis.logic.machine.database import Database
+from etalis.logic.machine.fact_relation import FactRelation
 from etalis.plan import algebra as p
 from etalis.plan.lattice import type_of_values
 from etalis.temporal.interval import MICROSECONDS, to_seconds
@@ -41,7 +41,7 @@ Columns: TypeAlias = dict[str, Column]
 class LookUp:
     """Facts that have given values in some places; `makes` are the variables of others, by place, with their types."""
 
-    relation: Relation
+    relation: FactRelation
     places: tuple[int, ...]
     given: tuple[str | Const, ...]
     makes: Mapping[int, tuple[str, str]]
@@ -140,7 +140,7 @@ def follow(steps: Sequence[Step], columns: Columns, count: int, needed: Sequence
     return rows, {**columns, **times}
 
 
-def find_steps(test: p.Goal, types: Mapping[str, str], database: Database) -> tuple[Step, ...] | None:
+def find_steps(test: p.GoalTest, types: Mapping[str, str], database: Database) -> tuple[Step, ...] | None:
     """Return a condition as steps; None if it is none."""
     known = {name: types[name] for name in test.inputs}
     steps: list[Step] = []

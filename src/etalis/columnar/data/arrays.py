@@ -14,7 +14,7 @@ import numpy as np
 
 from etalis.columnar.data.columns import Column, Flags, constant, unify
 from etalis.columnar.data.flat import type_of
-from etalis.logic.inline import source as n
+from etalis.logic.inline import python_source as n
 
 _EXACT = 1 << 53  # floats hold every integer up to here
 _SAFE = float(1 << 62)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.columnar.data.columns import Column, Integers, from_arrow, from_values
-from etalis.logic.terms.term import Real
+from etalis.data.values import Real
 
 _PLAIN: dict[str, Collection[type]] = {"int": {int}, "float": {float, Real}, "string": {str}}
 

@@ -16,8 +16,8 @@ import pyarrow.compute
 
 from etalis.columnar.data.flat import WORD, type_of
 from etalis.columnar.kernels import rows as r
+from etalis.data.values import Value, format_value, order_key, real
 from etalis.errors import EventError, Problem
-from etalis.logic.terms.term import Value, format_value, order_key, real
 
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool

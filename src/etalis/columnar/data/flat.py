@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from etalis.logic.terms.term import Value
+from etalis.data.values import Value
 
 WORD = 1 << 63
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from etalis.columnar.data.columns import Flags, Integers
-from etalis.logic.terms.term import Value
+from etalis.data.values import Value
 
 Add = Callable[[Any, Any], Any]
 

@@ -211,7 +211,7 @@ def needed_columns(node: p.Fold) -> tuple[str, ...]:
     read = {*node.exports, *term_variables(node.result)}
     for test in node.tests:
         match test:
-            case p.Goal(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
+            case p.GoalTest(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
                 read.update(names)
             case _:
                 pass

@@ -338,7 +338,7 @@ def find_doubles(node: p.Union) -> list[bool]:
 
 def _multiplies(node: p.Node) -> bool:
     """Tell whether a single event may give several matches."""
-    if any(isinstance(test, p.Goal) and test.kind == "event_multiply" for test in p.tests(node)):
+    if any(isinstance(test, p.GoalTest) and test.kind == "event_multiply" for test in p.tests(node)):
         return True
     return isinstance(node, p.Filter | p.Union) and any(map(_multiplies, p.children(node)))
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from etalis.columnar.data.columns import Column, Integers, constant, from_values
 from etalis.columnar.data.instances import Instances
+from etalis.data.values import Value
+from etalis.language.ground_terms import variables
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
-from etalis.language.values import variables
-from etalis.logic.terms.term import Value
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build, fits
 

@@ -21,8 +21,8 @@ from etalis.columnar.data.columns import FLAT, Column, Integers, from_values, ke
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import aggregate as k
 from etalis.columnar.kernels.buffers import KeyIndex
-from etalis.logic.terms.term import Value
-from etalis.temporal.aggregate import Fold, add, divide
+from etalis.data.values import Value
+from etalis.temporal.aggregate import AggregateFunction, add, divide
 
 _SAFE = float(1 << 62)
 _EXACT = 1 << 53  # floats hold every integer up to here
@@ -98,7 +98,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 class Aggregate:
     """One aggregate by the kernel that its row names, over values of one `type`; None if it has no values."""
 
-    def __init__(self, row: Fold, type_: str) -> None:
+    def __init__(self, row: AggregateFunction, type_: str) -> None:
         assert row.kernel is not None, "refused before"
         self.row = row
         self.kernel = KERNELS[row.kernel]

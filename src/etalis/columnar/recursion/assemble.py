@@ -12,7 +12,7 @@ from etalis.columnar.data.flat import type_of
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.encoding import Texts
 from etalis.language.lower import to_logic
-from etalis.logic.inline import source as n
+from etalis.logic.inline import python_source as n
 from etalis.logic.inline.inline import inline
 from etalis.plan import algebra as p
 
@@ -30,7 +30,7 @@ class _NoCodeError(Exception):
     """The machine has no code for this."""
 
 
-def encode(test: p.Goal, types: Mapping[str, str], slots: Mapping[str, int], texts: Texts) -> list[int] | None:
+def encode(test: p.GoalTest, types: Mapping[str, str], slots: Mapping[str, int], texts: Texts) -> list[int] | None:
     """Return the code of a condition over an instance's slots, None if it has none; jumps count from where they stand.
 
     `types` has those of its variables, of what it binds too.

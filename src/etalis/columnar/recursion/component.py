@@ -26,8 +26,7 @@ from etalis.plan import algebra as p
 from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.run_loop import too_many
-from etalis.temporal.event import Event, new_event
-from etalis.temporal.event import Kind as EventKind
+from etalis.temporal.event import Event, EventKind, new_event
 
 Kind: TypeAlias = tuple[str, int]
 _FIRST = 1 << 10

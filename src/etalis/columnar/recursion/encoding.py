@@ -14,8 +14,8 @@ import pyarrow as pa
 from etalis.columnar.data.columns import Column, Integers, shrink
 from etalis.columnar.data.flat import type_of
 from etalis.columnar.recursion import opcodes as t
+from etalis.data.values import Value, real
 from etalis.errors import EventError, Problem
-from etalis.logic.terms.term import Value, real
 
 TYPES = {"int": t.WHOLE, "float": t.REAL, "string": t.TEXT}
 _NOT_A_NUMBER = 0x7FF8000000000000

@@ -240,7 +240,7 @@ class Anchored(Operator):
         self.chains = Chains(node, types) if counts else None
         self.bounds = Bounds(node, fail)
         self.origins = Origins(inputs[0])
-        self.ends = Ends(inputs[1], self.chains, self.bounds, any(isinstance(test, p.Goal) for test in node.tests))
+        self.ends = Ends(inputs[1], self.chains, self.bounds, any(isinstance(test, p.GoalTest) for test in node.tests))
         self.join = _pairing(node, (self.origins, self.ends), counts, types)
         self.outcome = Filtering((), tests)
 

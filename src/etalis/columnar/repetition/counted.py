@@ -71,7 +71,7 @@ def _obstacles(node: p.Repetition, follower: p.Join | None) -> Iterator[str]:
         yield "one event comes to both sides of an operator that keeps the newest only"
     if not set(node.shared) <= sure(node.element) or not set(node.shared) & set(base.exports) <= sure(base):
         yield "a repetition is grouped by what may be unbound"
-    goals = [test for test in node.tests if isinstance(test, p.Goal)]
+    goals = [test for test in node.tests if isinstance(test, p.GoalTest)]
     if node.left is not None and node.policy.select == "together" and any(test.kind != "where" for test in goals):
         yield "check and event_multiply on a repetition have no kernel yet under the policy cumulative"
     if follower is not None and any(set(test.outputs) & set(node.exports) for test in goals):

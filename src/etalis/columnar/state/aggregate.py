@@ -20,7 +20,7 @@ from etalis.columnar.data.instances import Instances, nothing
 from etalis.columnar.operators.aggregate import OPENER, Folder, Slider
 from etalis.columnar.operators.totals import VALUE, WEIGHT, Aggregate, Running
 from etalis.columnar.state.links import Undo, by_end
-from etalis.logic.terms.term import Value, real
+from etalis.data.values import Value, real
 from etalis.runtime.operators.aggregate import Folder as TheirFolder
 from etalis.runtime.operators.aggregate import Opener
 from etalis.runtime.operators.aggregate import Slider as TheirSlider

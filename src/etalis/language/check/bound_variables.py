@@ -10,7 +10,7 @@ from collections import Counter
 from functools import reduce
 from typing import assert_never
 
-from etalis.language.check.goals import NOTHING, Bound, Names, bound_by
+from etalis.language.check.goals import NOTHING, BoundVariables, Names, bound_by
 from etalis.language.syntax import (
     Aggregate,
     AnyOf,
@@ -32,16 +32,16 @@ from etalis.language.syntax import (
 from etalis.language.traversal import children, fold, names, terms, variables
 
 
-def bindings(pattern: Pattern) -> dict[int, Bound]:
+def bindings(pattern: Pattern) -> dict[int, BoundVariables]:
     """Return what every node of a pattern binds, by the id of the node."""
     return fold(pattern, _combine)
 
 
-def _combine(node: Pattern, parts: tuple[Bound, ...]) -> Bound:
+def _combine(node: Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables:
     match node:
         case EventPattern() | SubRule():
             found = names(variables(*terms(node)))
-            return Bound(found, found)
+            return BoundVariables(found, found)
         case TimePoint():
             return NOTHING
         case Binary():
@@ -55,18 +55,18 @@ def _combine(node: Pattern, parts: tuple[Bound, ...]) -> Bound:
         case Aggregate(value=value, result=result):
             aggregated = frozenset() if value is None else names(variables(value))
             found = names(variables(result))
-            return Bound((parts[0].always - aggregated) | found, (parts[0].perhaps - aggregated) | found)
+            return BoundVariables((parts[0].always - aggregated) | found, (parts[0].perhaps - aggregated) | found)
         case Negation() | NotWithin() | Within() | Last() | Do() | Repeat() | Isolated():
             return parts[0]
         case _:
             assert_never(node)
 
 
-def _some_of(parts: tuple[Bound, ...], count: int) -> Bound:
+def _some_of(parts: tuple[BoundVariables, ...], count: int) -> BoundVariables:
     """A variable is bound for sure if too few parts leave it out to fill a choice of `count`."""
     times = Counter(name for part in parts for name in part.always)
     sure = frozenset(name for name, n in times.items() if len(parts) - n < count)
-    return Bound(sure, reduce(frozenset.union, (part.perhaps for part in parts), frozenset()))
+    return BoundVariables(sure, reduce(frozenset.union, (part.perhaps for part in parts), frozenset()))
 
 
 def mentioned(pattern: Pattern) -> Names:

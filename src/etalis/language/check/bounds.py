@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from etalis.errors import Problem
-from etalis.language.check.bindings import bindings
-from etalis.language.check.goals import Bound
+from etalis.language.check.bound_variables import bindings
+from etalis.language.check.goals import BoundVariables
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, source_text
 from etalis.language.flags import Settings, rule_settings
@@ -79,7 +79,7 @@ def check_rule(rule: Rule, default: Settings) -> Problem | None:
 
 
 def _check_rule(
-    rule: Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, Bound]
+    rule: Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, BoundVariables]
 ) -> Problem | None:
     bounded = window is not None or default.garbage_window is not None
     keepers = list(dict.fromkeys(_keepers(rule, policy, bound, bounded=bounded)))
@@ -107,7 +107,7 @@ def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
     return Problem("W209", message, rule.span or rule.head.span, hint)
 
 
-def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, Bound], *, bounded: bool) -> Iterator[Keeper]:
+def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, BoundVariables], *, bounded: bool) -> Iterator[Keeper]:
     anchored: set[int] = set()
     waiting: list[tuple[Pattern, Policy, bool, bool]] = [(rule.pattern, policy, bounded, False)]
     while waiting:
@@ -129,7 +129,7 @@ def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, Bound], *, bounded:
 
 
 def _kept_by(
-    node: Pattern, policy: Policy, bound: Mapping[int, Bound], anchored: set[int], rule: Rule
+    node: Pattern, policy: Policy, bound: Mapping[int, BoundVariables], anchored: set[int], rule: Rule
 ) -> Iterator[Keeper]:
     match node:
         case Binary():
@@ -155,7 +155,7 @@ def _kept_by(
                 yield Keeper("any", _every(part), policy.consume)
 
 
-def _kept_by_groups(node: Last, rule: Rule, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
+def _kept_by_groups(node: Last, rule: Rule, bound: Mapping[int, BoundVariables]) -> Iterator[Keeper]:
     """Yield what an aggregate over the last elements keeps: so many for every group there ever was."""
     fold = core_of(node)
     keys = _keys(fold, rule, bound) if isinstance(fold, Aggregate) else []
@@ -163,7 +163,7 @@ def _kept_by_groups(node: Last, rule: Rule, bound: Mapping[int, Bound]) -> Itera
         yield Keeper("aggregate", f"the last {node.count} {_text(fold.pattern)} per {listing(keys)}", False)
 
 
-def _keys(node: Aggregate | Repeat, rule: Rule, bound: Mapping[int, Bound]) -> list[str]:
+def _keys(node: Aggregate | Repeat, rule: Rule, bound: Mapping[int, BoundVariables]) -> list[str]:
     """Return the variables of the elements that are used elsewhere too, so that each value is counted apart."""
     inside = Counter(v.name for v in pattern_variables(node.pattern))
     everywhere = Counter(v.name for v in rule_variables(rule))
@@ -181,7 +181,7 @@ def _has_window(pattern: Pattern) -> bool:
     return False
 
 
-def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, Bound]) -> Iterator[Keeper]:
+def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, BoundVariables]) -> Iterator[Keeper]:
     if isinstance(node.right, Aggregate) and RELATIONS[node.operator].sequential:
         yield Keeper("aggregate", f"a value for every {_text(node.left)}", False)
         return

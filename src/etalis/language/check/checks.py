@@ -37,9 +37,9 @@ from etalis.language.syntax import (
     EventDeclaration,
     KnowledgeDeclaration,
     LabelProperty,
-    Program,
     Rule,
     SetFlag,
+    Tree,
 )
 
 CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
@@ -77,7 +77,7 @@ def check_text(
     read: Reader = read_nothing,
     folder: str | None = None,
     given: frozenset[Indicator] = frozenset(),
-) -> tuple[Program, list[Problem]]:
+) -> tuple[Tree, list[Problem]]:
     """Return the program of a text with all that it imports, and all its problems, of syntax and beyond.
 
     The files come from `read`, looked up from `folder`, or else from that of the name; `given` are predicates that come
@@ -93,13 +93,13 @@ def check_text(
     return whole, in_order(problems)
 
 
-def check(program: Program, *, read: Reader = read_nothing) -> list[Problem]:
+def check(program: Tree, *, read: Reader = read_nothing) -> list[Problem]:
     """Return all problems of a program, sorted by place; `read` supplies the files that it imports."""
     whole, missing = resolve(program, read)
     return in_order([*missing, *findings(whole)])
 
 
-def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
+def check_rules(program: Tree, rules: Iterable[Rule]) -> list[Problem]:
     """Return the problems of rules that join a program at run time, against its declarations and knowledge."""
     added = tuple(rules)
     labels = {rule.label for rule in added}
@@ -109,10 +109,10 @@ def check_rules(program: Program, rules: Iterable[Rule]) -> list[Problem]:
         if isinstance(item, EventDeclaration | Clause | Declare | KnowledgeDeclaration | SetFlag)
         or (isinstance(item, LabelProperty) and item.label in labels)
     ]
-    return check(Program((*around, *added), program.span))
+    return check(Tree((*around, *added), program.span))
 
 
-def findings(program: Program, given: frozenset[Indicator] = frozenset()) -> list[Problem]:
+def findings(program: Tree, given: frozenset[Indicator] = frozenset()) -> list[Problem]:
     """Return what the checks find in a program that needs no more files."""
     outline = Outline(program, given)
     found = [problem for inspect in CHECKS for problem in inspect(outline)]

@@ -22,7 +22,7 @@ from etalis.language.check.names import triggered
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, written
 from etalis.language.flags import Settings
-from etalis.language.syntax import Compound, Const, Program, Term, Trigger, Var
+from etalis.language.syntax import Compound, Const, Term, Tree, Trigger, Var
 from etalis.language.traversal import subterms
 from etalis.logic.builtins.time import CURRENT
 
@@ -31,7 +31,7 @@ _CHANGING = frozenset(name for name, _ in CHANGES_CLAUSES) | {"abolish", "reset_
 _ACTING = frozenset(name for name, _ in ENGINE_GOALS)
 
 
-def find_effects(program: Program) -> tuple[str, ...]:
+def find_effects(program: Tree) -> tuple[str, ...]:
     """Say of every goal of conditions, actions and clauses that changes or tells something what it is.
 
     A goal that is only known at run time counts, since it may be anything.
@@ -44,7 +44,7 @@ def find_effects(program: Program) -> tuple[str, ...]:
     return tuple(found)
 
 
-def find_lessons(program: Program) -> tuple[str, ...]:
+def find_lessons(program: Tree) -> tuple[str, ...]:
     """Say of every kind of event that changes facts that it does: whoever asks for a fact must have received all."""
     return tuple(f"{kind(*event)} changes facts that conditions see" for event in Outline(program).learned)
 
@@ -91,7 +91,7 @@ def _changed(goal: Term) -> Iterator[Indicator]:
                 yield key
 
 
-def refuse_effects(program: Program, settings: Settings) -> Iterator[Problem]:
+def refuse_effects(program: Tree, settings: Settings) -> Iterator[Problem]:
     """Yield the refusals of a program's effects where events may be run again."""
     flag = "revision_flag(on)" if settings.revision else "reporting(on_arrival)"
     hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
@@ -111,22 +111,22 @@ def _effects(goal: Term) -> Iterator[str]:
             yield kind(term.name, len(term.args))
 
 
-def acts_on_run(program: Program) -> bool:
+def acts_on_run(program: Tree) -> bool:
     """Tell whether a goal may raise events or change rules."""
     return _may_call(program, _ACTING)
 
 
-def changes_facts(program: Program) -> bool:
+def changes_facts(program: Tree) -> bool:
     """Tell whether a goal may add or remove facts."""
     return _may_call(program, _CHANGING)
 
 
-def reads_clock(program: Program) -> bool:
+def reads_clock(program: Tree) -> bool:
     """Tell whether a goal may ask what time it is."""
     return _may_call(program, CURRENT)
 
 
-def find_unplanned(program: Program) -> str | None:
+def find_unplanned(program: Tree) -> str | None:
     """Say what may be reported that is no event of a rule in the text: nothing is known of its attributes."""
     outline = Outline(program)
     named = {_name(term) for goal, _ in outline.goals for term in subterms(goal)}
@@ -157,7 +157,7 @@ def raised_events(outline: Outline) -> frozenset[Indicator] | None:
     return frozenset(raised)
 
 
-def _may_call(program: Program, names: frozenset[str]) -> bool:
+def _may_call(program: Tree, names: frozenset[str]) -> bool:
     """Tell whether a predicate of some names is so much as named, or any goal known at run time only."""
     outline = Outline(program)
     goals = [goal for goal, _ in outline.goals]

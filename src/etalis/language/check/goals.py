@@ -24,26 +24,26 @@ Names = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundVariables:
     """Variables that a goal or pattern binds: in every case (`always`), and in at least one (`perhaps`)."""
 
     always: Names = frozenset()
     perhaps: Names = frozenset()
 
-    def also(self, other: Bound) -> Bound:
+    def also(self, other: BoundVariables) -> BoundVariables:
         """Both happen."""
-        return Bound(self.always | other.always, self.perhaps | other.perhaps)
+        return BoundVariables(self.always | other.always, self.perhaps | other.perhaps)
 
-    def either(self, other: Bound) -> Bound:
+    def either(self, other: BoundVariables) -> BoundVariables:
         """One of the two happens."""
-        return Bound(self.always & other.always, self.perhaps | other.perhaps)
+        return BoundVariables(self.always & other.always, self.perhaps | other.perhaps)
 
-    def maybe(self) -> Bound:
+    def maybe(self) -> BoundVariables:
         """It happens or not."""
-        return Bound(frozenset(), self.perhaps)
+        return BoundVariables(frozenset(), self.perhaps)
 
 
-NOTHING = Bound()
+NOTHING = BoundVariables()
 
 # Positions of the arguments that are goals; a negative position -n is a goal to which n arguments are added.
 GOAL_ARGUMENTS: Mapping[Indicator, tuple[int, ...]] = MappingProxyType(
@@ -172,7 +172,7 @@ def uncallable(goal: Term) -> Iterator[Term]:
             yield node
 
 
-def bound_by(goal: Term) -> Bound:
+def bound_by(goal: Term) -> BoundVariables:
     """Return the variables that a goal binds when it succeeds."""
     total = NOTHING
     for part in conjuncts(goal):
@@ -180,7 +180,7 @@ def bound_by(goal: Term) -> Bound:
     return total
 
 
-def _bound_by_one(goal: Term) -> Bound:
+def _bound_by_one(goal: Term) -> BoundVariables:
     key = indicator(goal)
     if key is None or not isinstance(goal, Compound):
         return NOTHING
@@ -203,9 +203,9 @@ def _bound_by_one(goal: Term) -> Bound:
     return NOTHING if key in BINDS_NOTHING else _all(goal)
 
 
-def _all(term: Term) -> Bound:
+def _all(term: Term) -> BoundVariables:
     found = names(variables(term))
-    return Bound(found, found)
+    return BoundVariables(found, found)
 
 
 def never_bound(goal: Term, bound: Names) -> Iterator[Var]:

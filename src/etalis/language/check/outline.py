@@ -7,8 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from etalis.errors import Problem, ProgramError, Span
-from etalis.language.check.bindings import bindings
-from etalis.language.check.goals import RAISES, Bound, Call, Indicator, asserted, calls, indicator, strip_wrappers
+from etalis.language.check.bound_variables import bindings
+from etalis.language.check.goals import (
+    RAISES,
+    BoundVariables,
+    Call,
+    Indicator,
+    asserted,
+    calls,
+    indicator,
+    strip_wrappers,
+)
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
 from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
 from etalis.language.syntax import (
@@ -19,10 +28,10 @@ from etalis.language.syntax import (
     EventDeclaration,
     EventPattern,
     Initially,
-    Program,
     Property,
     Rule,
     Term,
+    Tree,
     Trigger,
 )
 from etalis.language.traversal import postorder
@@ -33,7 +42,7 @@ from etalis.temporal.policy import POLICIES, Policy
 class Outline:
     """A program with what is derived from it on demand; `given` are predicates that the host adds."""
 
-    program: Program
+    program: Tree
     given: frozenset[Indicator] = frozenset()
 
     @cached_property
@@ -87,7 +96,7 @@ class Outline:
             return Settings()
 
     @cached_property
-    def bound(self) -> dict[int, Bound]:
+    def bound(self) -> dict[int, BoundVariables]:
         """What every node of every pattern binds, by the id of the node."""
         return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
 

@@ -16,7 +16,7 @@ from itertools import product
 from typing import assert_never
 
 from etalis.errors import Problem
-from etalis.language.check.bindings import bindings
+from etalis.language.check.bound_variables import bindings
 from etalis.language.check.goals import (
     BINDS_NOTHING,
     CONTROL,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.check.goals import Bound, Names, never_bound, strip_wrappers, uncallable
+from etalis.language.check.goals import BoundVariables, Names, never_bound, strip_wrappers, uncallable
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import nearest
 from etalis.language.check.wording import written
@@ -57,7 +57,7 @@ def _needed(rule: Rule) -> Iterator[tuple[Var, str]]:
             yield v, "in the delay" if rule.alarm.kind == "after" else "in the time of the alarm"
 
 
-def _unsafe(rule: Rule, bound: Bound) -> Iterator[Problem]:
+def _unsafe(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
     seen: set[str] = set()
     for v, where in _needed(rule):
         if v.name in bound.perhaps or v.name in seen:
@@ -67,7 +67,7 @@ def _unsafe(rule: Rule, bound: Bound) -> Iterator[Problem]:
         yield Problem("E204", message, v.span, _how_to_bind(v, rule, bound))
 
 
-def _how_to_bind(v: Var, rule: Rule, bound: Bound) -> str:
+def _how_to_bind(v: Var, rule: Rule, bound: BoundVariables) -> str:
     if v.name.startswith("_#"):
         return "write a constant such as null, or a variable of the pattern"
     near = nearest(v.name, bound.perhaps)
@@ -84,7 +84,7 @@ def _how_to_bind(v: Var, rule: Rule, bound: Bound) -> str:
     return f"use {v.name} in an event of the pattern, or give it a value with `where`"
 
 
-def _partly_bound(rule: Rule, bound: Bound) -> Iterator[Problem]:
+def _partly_bound(rule: Rule, bound: BoundVariables) -> Iterator[Problem]:
     seen: set[str] = set()
     for v, where in _needed(rule):
         if v.name in bound.perhaps - bound.always - seen:
@@ -95,7 +95,7 @@ def _partly_bound(rule: Rule, bound: Bound) -> Iterator[Problem]:
             )
 
 
-def _unbound_in_conditions(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
+def _unbound_in_conditions(rule: Rule, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
     for node in postorder(rule.pattern):
         if isinstance(node, Condition):
             yield from _unbound(node.goal, bound[id(node.pattern)].perhaps)
@@ -118,7 +118,7 @@ def _unbound(goal: Term, bound: Names) -> Iterator[Problem]:
         )
 
 
-def _escaping(rule: Rule, bound: dict[int, Bound]) -> Iterator[Problem]:
+def _escaping(rule: Rule, bound: dict[int, BoundVariables]) -> Iterator[Problem]:
     """Yield the local variables of negated patterns that also occur elsewhere in the rule."""
     negations = [node for node in postorder(rule.pattern) if isinstance(node, Negation | NotWithin)]
     everywhere = Counter(v.name for v in rule_variables(rule)) if negations else Counter()

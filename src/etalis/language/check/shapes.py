@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import comb
 
 from etalis.errors import Problem, Span
-from etalis.language.check.bindings import left_of
+from etalis.language.check.bound_variables import left_of
 from etalis.language.check.goals import Names
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from etalis.data.values import format_float
 from etalis.errors import Problem
 from etalis.language.attributes import TYPES
 from etalis.language.check.goals import Indicator
@@ -29,7 +30,6 @@ from etalis.language.syntax import (
     Var,
 )
 from etalis.language.traversal import fold, names, variables
-from etalis.logic.terms.term import format_float
 
 # What a variable can be at one place: each possible type with the event that says so.
 Types = Mapping[str, Mapping[str, EventPattern]]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from etalis.data.values import format_atom, format_value
 from etalis.errors import Span
 from etalis.language.syntax import Compound, Const, EventPattern, ListTerm, Pattern, Term, Var
-from etalis.logic.terms.term import format_atom, format_value
 from etalis.temporal.interval import to_seconds
 
 LONGEST = 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import floor, inf
 
+from etalis.data.values import Value
 from etalis.language.check.wording import written
 from etalis.language.syntax import Const
-from etalis.logic.terms.term import Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from etalis.errors import Span
 from etalis.language.check.spelling import suggest
 from etalis.language.operators import ARGUMENT, PATTERN
 from etalis.language.read.messages import wrong_operator
-from etalis.language.read.reader import Reader
+from etalis.language.read.reader import TermReader
 from etalis.language.read.tokens import ClauseError, Token, refusal
 from etalis.language.read.units import refuse_unit
 from etalis.language.syntax import Aggregate, AnyOf, Binary, Compound, Const, Isolated, Negation, Pattern, Term
@@ -26,7 +26,7 @@ _ANY = "any(N, [Pattern, ...])"
 _AGGREGATE = "aggregate(Kind(X), Pattern, Result)"
 
 
-def read_isolated(reader: Reader, read: ReadPattern) -> Pattern:
+def read_isolated(reader: TermReader, read: ReadPattern) -> Pattern:
     """Read `iso(Pattern)`."""
     token = _open(reader)
     pattern = read(PATTERN)
@@ -34,7 +34,7 @@ def read_isolated(reader: Reader, read: ReadPattern) -> Pattern:
     return Isolated(pattern, _span_from(reader, token))
 
 
-def read_any_of(reader: Reader, read: ReadPattern) -> Pattern:
+def read_any_of(reader: TermReader, read: ReadPattern) -> Pattern:
     """Read `any(N, [P1, ..., Pm])`."""
     token = _open(reader)
     number = reader.term(ARGUMENT)
@@ -50,7 +50,7 @@ def read_any_of(reader: Reader, read: ReadPattern) -> Pattern:
     return AnyOf(value, patterns, span)
 
 
-def read_aggregate(reader: Reader, read: ReadPattern) -> Pattern:
+def read_aggregate(reader: TermReader, read: ReadPattern) -> Pattern:
     """Read `aggregate(Kind(X), Pattern, Result)`."""
     token = _open(reader)
     what = reader.term(ARGUMENT)
@@ -84,7 +84,7 @@ def _split_kind(what: Term) -> tuple[str, Term | None]:
     return name, args[0] if args else None
 
 
-def read_not(reader: Reader, read: ReadPattern) -> Pattern | None:
+def read_not(reader: TermReader, read: ReadPattern) -> Pattern | None:
     """Read `NOT(C).[A, B]`, `NOT(C)[A, B]` or `NOT(C, seq(A, B))`; None, with nothing read, if it is none of them."""
     token = reader.tokens[reader.at]
     start = reader.at + 2
@@ -109,7 +109,7 @@ def read_not(reader: Reader, read: ReadPattern) -> Pattern | None:
     return Negation("cnot", between, absent, _span_from(reader, token))
 
 
-def _find_comma(reader: Reader, start: int, end: int) -> int:
+def _find_comma(reader: TermReader, start: int, end: int) -> int:
     """Return the first comma between two tokens that stands in no inner bracket, or 0."""
     depth = 0
     for index in range(start, end):
@@ -121,7 +121,7 @@ def _find_comma(reader: Reader, start: int, end: int) -> int:
     return 0
 
 
-def _read_functional_seq(reader: Reader, read: ReadPattern) -> Pattern:
+def _read_functional_seq(reader: TermReader, read: ReadPattern) -> Pattern:
     """Read the `seq(A, B))` of `NOT(C, seq(A, B))`."""
     word = reader.tokens[reader.at]
     if str(word[1]).lower() != "seq" or reader.tokens[reader.at + 1][1] != "(":
@@ -135,7 +135,7 @@ def _read_functional_seq(reader: Reader, read: ReadPattern) -> Pattern:
     return _sequence(reader, (a, b))
 
 
-def _sequence(reader: Reader, parts: tuple[Pattern, ...]) -> Pattern:
+def _sequence(reader: TermReader, parts: tuple[Pattern, ...]) -> Pattern:
     """Return the sequence that the brackets of `NOT(C).[..]` hold: two patterns, or one that says it all."""
     if len(parts) == 1:
         return parts[0]
@@ -146,7 +146,7 @@ def _sequence(reader: Reader, parts: tuple[Pattern, ...]) -> Pattern:
     return Binary("seq", a, b, reader.between(a.span, b.span))
 
 
-def _read_list(reader: Reader, read: ReadPattern, form: str) -> tuple[Pattern, ...]:
+def _read_list(reader: TermReader, read: ReadPattern, form: str) -> tuple[Pattern, ...]:
     """Read `[Pattern, ...]`."""
     _step(reader, "[", form)
     found = [read(PATTERN)]
@@ -156,7 +156,7 @@ def _read_list(reader: Reader, read: ReadPattern, form: str) -> tuple[Pattern, .
     return tuple(found)
 
 
-def _open(reader: Reader) -> Token:
+def _open(reader: TermReader) -> Token:
     """Step over the word and its bracket, which must close somewhere; return the word."""
     token = reader.tokens[reader.at]
     reader.group_end(reader.at + 1)
@@ -164,18 +164,18 @@ def _open(reader: Reader) -> Token:
     return token
 
 
-def _step(reader: Reader, sign: str, form: str) -> None:
+def _step(reader: TermReader, sign: str, form: str) -> None:
     """Step over a sign of a form."""
     if not reader.skip(sign):
         raise _wrong_form(reader, sign, form)
 
 
-def _wrong_form(reader: Reader, sign: str, form: str) -> ClauseError:
+def _wrong_form(reader: TermReader, sign: str, form: str) -> ClauseError:
     token = reader.tokens[reader.at]
     if token[0] != "punct" and sign != "[":
         return wrong_operator(reader, None)
     return reader.refusal("E114", f"expected `{sign}`, found `{token[1]}`", token, f"the form is {form}")
 
 
-def _span_from(reader: Reader, token: Token) -> Span:
+def _span_from(reader: TermReader, token: Token) -> Span:
     return Span(reader.source, token[2], reader.tokens[reader.at - 1][3])

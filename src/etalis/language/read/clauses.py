@@ -10,7 +10,7 @@ from etalis.errors import Span
 from etalis.language.attributes import TYPES as ATTRIBUTE_TYPES
 from etalis.language.check.spelling import suggest
 from etalis.language.operators import ARROWS, PATTERN_WORDS, TYPES, GoalOperators
-from etalis.language.read.reader import Reader
+from etalis.language.read.reader import TermReader
 from etalis.language.read.tokens import refusal
 from etalis.language.syntax import (
     Clause,
@@ -41,7 +41,7 @@ _TYPES_ELSEWHERE = {
 _EVENT_HINT = "write :- event(name(attribute: type, ...))."
 
 
-def to_clause(term: Term, span: Span, reader: Reader) -> Item:
+def to_clause(term: Term, span: Span, reader: TermReader) -> Item:
     """Turn the term of a clause without arrow into the item it means."""
     match term:
         case Compound(name=name, args=(inner,)) if name in _KNOWLEDGE:
@@ -56,7 +56,7 @@ def to_clause(term: Term, span: Span, reader: Reader) -> Item:
             return _knowledge(term, span, reader)
 
 
-def _trigger(kind: str, pattern: Term, span: Span, reader: Reader) -> Trigger:
+def _trigger(kind: str, pattern: Term, span: Span, reader: TermReader) -> Trigger:
     if not isinstance(pattern, Compound):
         return Trigger(kind, pattern, span)
     names, args = reader.named(pattern.args)
@@ -74,7 +74,7 @@ def is_reserved(head: Term) -> bool:
             return False
 
 
-def _knowledge(term: Term, span: Span, reader: Reader) -> Clause:
+def _knowledge(term: Term, span: Span, reader: TermReader) -> Clause:
     match term:
         case Compound(name=":-", args=(head, body)):
             if isinstance(body, Compound) and reader.is_joined(body):
@@ -89,7 +89,7 @@ def _knowledge(term: Term, span: Span, reader: Reader) -> Clause:
             return Clause(_head(term, reader), None, span)
 
 
-def _head(term: Term, reader: Reader) -> Term:
+def _head(term: Term, reader: TermReader) -> Term:
     """Refuse what cannot be the head of a clause of knowledge."""
     match term:
         case Const(value=str()):

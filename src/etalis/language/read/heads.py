@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from etalis.errors import Span
-from etalis.language.read.reader import Reader
+from etalis.language.ground_terms import variables
+from etalis.language.read.reader import TermReader
 from etalis.language.read.tokens import refusal
 from etalis.language.read.units import iso_constant
 from etalis.language.syntax import (
@@ -19,14 +20,13 @@ from etalis.language.syntax import (
     Term,
     Var,
 )
-from etalis.language.values import variables
 from etalis.temporal.calendar import SPELLINGS
 
 ALARMS = {"exceptionAlarm": "after"} | {f"exceptionAlarmAbsolute{word.capitalize()}": "at" for word in SPELLINGS}
 _LABEL_HINT = "write name rule: Head <- Pattern, or name([property(policy, recent)]) rule: ..."
 
 
-def label_mark(reader: Reader) -> int:
+def label_mark(reader: TermReader) -> int:
     """Return how many tokens the mark behind a label takes: `rule:`, `rule :` or `:`; 0 if there is none."""
     kind, value, _, _ = reader.tokens[reader.at]
     if kind not in ("name", "quoted", "var"):
@@ -37,7 +37,7 @@ def label_mark(reader: Reader) -> int:
     return 2 if value.lower() == "rule" and after[0] == "name" and after[1] == ":" else 0
 
 
-def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern, reader: Reader) -> Rule:
+def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern, reader: TermReader) -> Rule:
     """Make a rule of its parts as they were read."""
     name, properties = (None, ()) if label is None else _split_label(label)
     first = head if label is None else label
@@ -56,7 +56,7 @@ def make_rule(label: Pattern | None, head: Pattern, pattern: Pattern, reader: Re
     return Rule(to_event(event, reader), pattern, name, properties, Alarm(kind, when, when.span), action, span)
 
 
-def to_event(term: Term, reader: Reader) -> EventPattern:
+def to_event(term: Term, reader: TermReader) -> EventPattern:
     """Turn a term that a reader has just read into the event it stands for."""
     match term:
         case Compound(name=name, args=args, span=span):

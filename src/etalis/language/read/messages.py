@@ -5,7 +5,7 @@ from __future__ import annotations
 from etalis.language.check.spelling import suggest
 from etalis.language.operators import ARROWS, PATTERN_WORDS, find_operator, is_arrow
 from etalis.language.read.foreign_signs import MEANT
-from etalis.language.read.reader import Reader, describe, is_new_clause, missing_stop
+from etalis.language.read.reader import TermReader, describe, is_new_clause, missing_stop
 from etalis.language.read.tokens import ClauseError, Token
 from etalis.language.read.units import NUMBERS, joins_durations, parts_joined, wrong_unit
 from etalis.temporal.duration import UNITS
@@ -15,7 +15,7 @@ _ARROW_HINT = "is a full stop missing? A rule inside a rule needs brackets"
 _NOT_HINT = "use cnot: (a seq b) cnot c, or fnot for never before"
 
 
-def wrong_operand(reader: Reader, token: Token) -> ClauseError:
+def wrong_operand(reader: TermReader, token: Token) -> ClauseError:
     """Say why no event can begin at a token."""
     kind, value, _, _ = token
     if kind == "var" and find_operator(token) is None:
@@ -32,7 +32,7 @@ def wrong_operand(reader: Reader, token: Token) -> ClauseError:
     return reader.refusal("E108", f"an event is missing before {describe(token)}", token)
 
 
-def wrong_operator(reader: Reader, opening: int | None) -> ClauseError:
+def wrong_operator(reader: TermReader, opening: int | None) -> ClauseError:
     """Say what is wrong with a token that follows a pattern and is no operator."""
     token = reader.tokens[reader.at]
     kind, value, _, _ = token
@@ -55,7 +55,7 @@ def wrong_operator(reader: Reader, opening: int | None) -> ClauseError:
     return reader.refusal("E108", f"an operator is missing before {describe(token)}", token, hint)
 
 
-def _wrong_word(reader: Reader, token: Token) -> ClauseError:
+def _wrong_word(reader: TermReader, token: Token) -> ClauseError:
     word = token[1].lower()
     if word == "not":
         return reader.refusal("E110", "`not` does not stand between events", token, _NOT_HINT)
@@ -78,7 +78,7 @@ def _wrong_word(reader: Reader, token: Token) -> ClauseError:
     return reader.refusal("E109", f"{describe(token)} is not an operator of patterns", token, hint)
 
 
-def _wrong_unit(reader: Reader, token: Token) -> ClauseError | None:
+def _wrong_unit(reader: TermReader, token: Token) -> ClauseError | None:
     """Say what is wrong with a word behind a number, which in a pattern can only be its unit."""
     if (
         reader.tokens[reader.at - 1][0] in NUMBERS

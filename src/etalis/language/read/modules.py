@@ -19,14 +19,14 @@ from etalis.language.named_attributes import place_attributes
 from etalis.language.read.imports import Reader, read_below, read_file, read_nothing
 from etalis.language.read.parser import parse_collect
 from etalis.language.read.renaming import rename_items
-from etalis.language.syntax import EventDeclaration, Export, Import, Item, Program, SetFlag
+from etalis.language.syntax import EventDeclaration, Export, Import, Item, SetFlag, Tree
 from etalis.logic.tabling.components import number_components
 
 Indicator = tuple[str, int]
 EXTENSIONS = (".event", ".etalis")
 
 
-def load(source: str | Path, *, read: Reader | None = None) -> Program:
+def load(source: str | Path, *, read: Reader | None = None) -> Tree:
     """Return the program of a text, or of a file given as a `Path`, with all that it imports; raise its problems."""
     program, problems = load_collect(source, read=read)
     errors = [problem for problem in problems if problem.is_error]
@@ -35,7 +35,7 @@ def load(source: str | Path, *, read: Reader | None = None) -> Program:
     return program
 
 
-def load_collect(source: str | Path, *, read: Reader | None = None) -> tuple[Program, list[Problem]]:
+def load_collect(source: str | Path, *, read: Reader | None = None) -> tuple[Tree, list[Problem]]:
     """Return the program of a text or `Path` with all that it imports, and the problems of parsing and importing."""
     if isinstance(source, Path):
         name, text = str(source), (read or read_file)(str(source))
@@ -43,13 +43,13 @@ def load_collect(source: str | Path, *, read: Reader | None = None) -> tuple[Pro
     else:
         name, text, reader = "program", source, read or read_nothing
     if text is None:
-        return Program(()), [Problem("E220", f"there is no file {name}", hint="check the name and the folder")]
+        return Tree(()), [Problem("E220", f"there is no file {name}", hint="check the name and the folder")]
     program, problems = parse_collect(text, name)
     whole, more = resolve(program, reader)
     return whole, [*problems, *more]
 
 
-def resolve(program: Program, read: Reader = read_nothing, folder: str | None = None) -> tuple[Program, list[Problem]]:
+def resolve(program: Tree, read: Reader = read_nothing, folder: str | None = None) -> tuple[Tree, list[Problem]]:
     """Return a program with the files that it imports put in front of it, attributes in place, and the problems met.
 
     Its own imports are looked up from a folder, that of its name if none is given.
@@ -70,13 +70,13 @@ class _Files:
 
     read: Reader
     folder: str | None
-    programs: dict[str, Program] = field(default_factory=dict)
+    programs: dict[str, Tree] = field(default_factory=dict)
     targets: dict[str, list[tuple[Import, str]]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, dict[Indicator, str]] = field(default_factory=dict)
     main: str = ""
 
-    def collect(self, program: Program) -> None:
+    def collect(self, program: Tree) -> None:
         """Read the imported files, and what they import, each once."""
         self.main = _source_name(program)
         self.programs[self.main] = program
@@ -140,7 +140,7 @@ class _Files:
                 yield item, name, target
 
 
-def _source_name(program: Program) -> str:
+def _source_name(program: Tree) -> str:
     for node in (program, *program.items):
         if node.span is not None:
             return node.span.source.name
@@ -200,7 +200,7 @@ def _module_names(files: _Files) -> Mapping[str, str]:
     return {path: base if counts.count(base) == 1 else os.path.splitext(path)[0] for path, base in bases.items()}
 
 
-def _flatten(files: _Files, problems: list[Problem]) -> Program:
+def _flatten(files: _Files, problems: list[Problem]) -> Tree:
     modules = _module_names(files)
     plain = {_origin(files, target, name) for _, name, target in files.imports(files.main)}
     items: list[Item] = []
@@ -217,7 +217,7 @@ def _flatten(files: _Files, problems: list[Problem]) -> Program:
             problems += [_flag_ignored(item.name, item.span) for item in kept if isinstance(item, SetFlag)]
             kept = [item for item in kept if not isinstance(item, SetFlag | Export)]
         items += rename_items(kept, renamed, label)
-    return Program(tuple(items), files.programs[files.main].span)
+    return Tree(tuple(items), files.programs[files.main].span)
 
 
 def _flag_ignored(name: str, span: Span | None) -> Problem:

@@ -11,13 +11,14 @@ from itertools import islice
 from typing import TypeVar
 
 from etalis.errors import Problem, ProgramError, Source, Span
+from etalis.language.ground_terms import variables
 from etalis.language.operators import ARGUMENT, CLAUSE, GoalOperators, is_arrow
 from etalis.language.read.clauses import indicators, to_clause, to_directive
 from etalis.language.read.foreign_signs import with_foreign_hint
 from etalis.language.read.heads import make_rule, to_event
 from etalis.language.read.messages import wrong_operator
 from etalis.language.read.pattern import BODY, PatternParser
-from etalis.language.read.reader import MAX_DEPTH, Reader, check_depth, describe, missing_stop, too_deep
+from etalis.language.read.reader import MAX_DEPTH, TermReader, check_depth, describe, missing_stop, too_deep
 from etalis.language.read.tokens import ClauseError, Token, Tokenizer, refusal
 from etalis.language.syntax import (
     Compound,
@@ -27,17 +28,16 @@ from etalis.language.syntax import (
     Export,
     Import,
     Item,
-    Program,
     Rule,
     Term,
+    Tree,
 )
-from etalis.language.values import variables
 
 MAX_PROBLEMS = 100
 T = TypeVar("T")
 
 
-def parse(text: str, name: str = "<program>") -> Program:
+def parse(text: str, name: str = "<program>") -> Tree:
     """Read a program, or raise all its syntax errors.
 
     >>> parse("hit(X) <- a(X) seq b(X).").items[0].head.name
@@ -49,7 +49,7 @@ def parse(text: str, name: str = "<program>") -> Program:
     return program
 
 
-def parse_collect(text: str, name: str = "<program>") -> tuple[Program, list[Problem]]:
+def parse_collect(text: str, name: str = "<program>") -> tuple[Tree, list[Problem]]:
     """Read what can be read of a program; return it with the syntax errors of the rest."""
     source = Source(name, text)
     items: list[Item] = []
@@ -60,7 +60,7 @@ def parse_collect(text: str, name: str = "<program>") -> tuple[Program, list[Pro
         if len(problems) >= MAX_PROBLEMS:
             problems.append(Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest of the text is not read", end))
             break
-    return Program(tuple(items), Span(source, 0, len(text))), problems
+    return Tree(tuple(items), Span(source, 0, len(text))), problems
 
 
 def read_clauses(source: Source) -> Iterator[tuple[Item | None, list[Problem], Span]]:
@@ -142,7 +142,7 @@ class _ClauseParser:
     __slots__ = ("patterns", "reader")
 
     def __init__(self, source: Source) -> None:
-        self.reader = Reader(source, GoalOperators())
+        self.reader = TermReader(source, GoalOperators())
         self.patterns = PatternParser(self.reader)
 
     def clause(self, tokens: list[Token]) -> Item:

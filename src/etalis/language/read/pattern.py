@@ -1,9 +1,9 @@
 """Tokens -> patterns and event rules, by the operator table of patterns (definition 1.9).
 
-Terms inside patterns (attributes, conditions, actions) are read by the `Reader` with the table of goals. Two operands
-mean something only next to `seq`: `prolog(Goal)` (a `Query`) and `not C within d` (an `Absent`); they never leave this
-module. Law: parts are read in the order the tree holds them, whatever their order in the text, so that anonymous
-variables are numbered as they are when the tree is printed and read again.
+Terms inside patterns (attributes, conditions, actions) are read by the `TermReader` with the table of goals. Two
+operands mean something only next to `seq`: `prolog(Goal)` (a `_Query`) and `not C within d` (an `_Absent`).
+Law: parts are read in the order the tree holds them, whatever their order in the text, so that anonymous variables are
+numbered as they are when the tree is printed and read again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from etalis.language.read import quantity
 from etalis.language.read.bracketed import ReadPattern, read_aggregate, read_any_of, read_isolated, read_not
 from etalis.language.read.heads import label_mark, make_rule
 from etalis.language.read.messages import wrong_operand, wrong_operator
-from etalis.language.read.reader import Reader
+from etalis.language.read.reader import TermReader
 from etalis.language.read.tokens import Token, refusal
 from etalis.language.read.units import joins_durations, parts_joined
 from etalis.language.syntax import (
@@ -44,7 +44,7 @@ BODY = 1199
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class _Query:
     """`prolog(Goal)` as an operand: the token where Goal begins."""
 
     at: int
@@ -52,7 +52,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class _Absent:
     """`not C within d` as an operand."""
 
     pattern: Pattern
@@ -60,10 +60,10 @@ class Absent:
     span: Span
 
 
-Operand: TypeAlias = Pattern | Query | Absent
+Operand: TypeAlias = Pattern | _Query | _Absent
 
 _QUERIES = frozenset({"prolog", "query", "db"})
-_FORMS: Mapping[str, Callable[[Reader, ReadPattern], Pattern | None]] = MappingProxyType(
+_FORMS: Mapping[str, Callable[[TermReader, ReadPattern], Pattern | None]] = MappingProxyType(
     {"iso": read_isolated, "any": read_any_of, "aggregate": read_aggregate, "not": read_not}
 )
 _FORM_WORDS = _QUERIES | frozenset(_FORMS)
@@ -76,7 +76,7 @@ class PatternParser:
 
     __slots__ = ("reader",)
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: TermReader) -> None:
         self.reader = reader
 
     def pattern(self, limit: int) -> Pattern:
@@ -86,10 +86,10 @@ class PatternParser:
     def _whole(self, operand: Operand) -> Pattern:
         """Refuse an operand that is no pattern of its own."""
         match operand:
-            case Query(span=span):
+            case _Query(span=span):
                 hint = "write it next to an event: a seq prolog(Goal), a where Goal"
                 raise refusal("E114", "a goal is no event", span, hint)
-            case Absent(span=span):
+            case _Absent(span=span):
                 raise refusal("E114", "an absence needs an event before it", span, "write a seq (not c within 5)")
             case _:
                 return operand
@@ -152,17 +152,17 @@ class PatternParser:
     def _relation(self, row: PatternOperator, left: Operand) -> Pattern:
         right = self._operation(row.right)
         if row.name == "seq":
-            if isinstance(right, Query):
+            if isinstance(right, _Query):
                 return self._queried(self._whole(left), right)
-            if isinstance(left, Query):
+            if isinstance(left, _Query):
                 return self._queried(self._whole(right), left)
-            if isinstance(right, Absent):
+            if isinstance(right, _Absent):
                 a = self._whole(left)
                 return NotWithin(a, right.pattern, right.duration, self.reader.between(a.span, right.span))
         a, b = self._whole(left), self._whole(right)
         return Binary(row.name, a, b, self.reader.between(a.span, b.span))
 
-    def _queried(self, pattern: Pattern, query: Query) -> Pattern:
+    def _queried(self, pattern: Pattern, query: _Query) -> Pattern:
         reader = self.reader
         back, reader.at = reader.at, query.at  # the goal may stand before the pattern in the text, but not in the tree
         goal = reader.term(ARGUMENT)
@@ -270,7 +270,7 @@ class PatternParser:
         if word in _QUERIES:
             at = reader.at + 2
             reader.at = reader.group_end(at - 1)
-            return Query(at, self._span_from_token(token))
+            return _Query(at, self._span_from_token(token))
         reader.enter(2)  # a form takes more of the stack than a bracket
         found = _FORMS[word](reader, self.pattern)
         reader.depth -= 2
@@ -279,7 +279,7 @@ class PatternParser:
         reader.at += 1
         return self._absent(token, limit)
 
-    def _absent(self, token: Token, limit: int) -> Absent:
+    def _absent(self, token: Token, limit: int) -> _Absent:
         """Read what follows the `not` of `A seq (not C within d)`."""
         hint = "write a seq (not c within 5), NOT(c).[a, b] or (a seq b) cnot c"
         if limit < 1060:
@@ -288,7 +288,7 @@ class PatternParser:
         if not isinstance(found, Within):
             message = "`not` needs a `within` that says how long nothing may occur"
             raise self.reader.refusal("E114", message, token, hint)
-        return Absent(found.pattern, found.duration, self._span_from_token(token))
+        return _Absent(found.pattern, found.duration, self._span_from_token(token))
 
     def _span_from_token(self, token: Token) -> Span:
         return Span(self.reader.source, token[2], self.reader.tokens[self.reader.at - 1][3])

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from etalis.errors import Span
 from etalis.language.operators import ARGUMENT
-from etalis.language.read.reader import Reader, describe
+from etalis.language.read.reader import TermReader, describe
 from etalis.language.read.tokens import refusal
 from etalis.language.read.units import exact, read_iso, read_number, refuse_unit
 from etalis.language.syntax import Compound, Const, Term, Var
@@ -23,7 +23,7 @@ _ALMOST_ISO = re.compile(r"PT?\d")
 _VARIABLE = "write a length, within 10 min, or compare the times: check (t1(S), t2(E), E - S =< N)"
 
 
-def time_point(reader: Reader) -> int:
+def time_point(reader: TermReader) -> int:
     """Read the number that a reader stands at as a time in seconds since 1970, or with its unit."""
     reader.rationals = True
     found = read_number(reader)
@@ -31,7 +31,7 @@ def time_point(reader: Reader) -> int:
     return to_microseconds(exact(found.value, found.span))
 
 
-def duration(reader: Reader) -> int:
+def duration(reader: TermReader) -> int:
     """Read a duration: seconds or an expression of such, perhaps with units, ISO 8601, or text in quotes."""
     first = reader.tokens[reader.at]
     seconds = read_iso(reader)
@@ -90,7 +90,7 @@ def _apply(name: str, a: Fraction, b: Fraction) -> Fraction:
             return a / b
 
 
-def count(reader: Reader) -> int:
+def count(reader: TermReader) -> int:
     """Read how many elements `last` looks back."""
     token = reader.tokens[reader.at]
     term = reader.term(ARGUMENT)
@@ -105,7 +105,7 @@ def count(reader: Reader) -> int:
     raise reader.refusal("E115", "how many elements: a whole number, at least 1", token, "write aggregate(...) last 10")
 
 
-def bounds(reader: Reader) -> tuple[Term, Term]:
+def bounds(reader: TermReader) -> tuple[Term, Term]:
     """Read the right side of `ntimes`: `N` or `(N, M)`."""
     term = reader.term(ARGUMENT)
     match term:
@@ -122,7 +122,7 @@ def bounds(reader: Reader) -> tuple[Term, Term]:
             return term, term
 
 
-def _check_bound(reader: Reader, term: Term) -> None:
+def _check_bound(reader: TermReader, term: Term) -> None:
     refuse_unit(
         reader,
         term,

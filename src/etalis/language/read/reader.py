@@ -1,6 +1,6 @@
 """Tokens -> Prolog terms, by operator precedence.
 
-A `Reader` stands at one token of one clause; the parsers of patterns and clauses share it. Every node gets the span of
+A `TermReader` is at one token of one clause; the parsers of patterns and clauses share it. Every node gets the span of
 its text. Law: what is nested deeper than `MAX_DEPTH` is refused, by the reader (brackets) or by `check_depth` (long
 chains of operators), so that no tree it lets through can exhaust the stack of those who walk it.
 """
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from etalis.data.values import real
 from etalis.errors import Source, Span
-from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOperators, Operator, is_arrow
+from etalis.language.operators import ARGUMENT, CLAUSE, PATTERN_WORDS, GoalOperators, TermOperator, is_arrow
 from etalis.language.read.tokens import ClauseError, Token, refusal
 from etalis.language.read.units import read_number, wrong_unit
 from etalis.language.syntax import Compound, Const, ListTerm, Term, Var
-from etalis.logic.terms.term import real
 
 MAX_DEPTH = 200
 
@@ -26,7 +26,7 @@ _WORDS = ("name", "quoted")
 _TAKE_RULES = frozenset({"ins_event_rule", "del_event_rule", "ins_static_rule", "del_static_rule"})
 
 
-class Reader:
+class TermReader:
     """Reads terms from the tokens of one clause."""
 
     __slots__ = (
@@ -69,7 +69,7 @@ class Reader:
             if kind == "punct":
                 if value not in ",|" or limit < 1000:
                     break
-                name, row = (",", infix.get(",")) if value == "," else (";", Operator(1105, 1104, 1105))
+                name, row = (",", infix.get(",")) if value == "," else (";", TermOperator(1105, 1104, 1105))
             elif kind in _WORDS:
                 name, row = self._infix_name(value), None
                 row = infix.get(name)
@@ -99,7 +99,7 @@ class Reader:
             return "rule:" if after[0] == "name" and after[1] == ":" else value
         return "<-" if value == "iff" else value
 
-    def _infix(self, name: str, row: Operator, left: Term) -> Term:
+    def _infix(self, name: str, row: TermOperator, left: Term) -> Term:
         token = self.tokens[self.at]
         self.at += 2 if name == "rule:" and token[1] == "rule" else 1
         after = self.tokens[self.at]
@@ -117,7 +117,7 @@ class Reader:
         """Tell whether a word of patterns stands between the two sides of a term: `a seq b`, but not `seq(a, b)`."""
         return any(term is found for found in self.joined)
 
-    def _postfix(self, name: str, row: Operator, left: Term, priority: int) -> Term:
+    def _postfix(self, name: str, row: TermOperator, left: Term, priority: int) -> Term:
         if priority > row.left:
             raise self.clash(self.tokens[self.at])
         end = self.tokens[self.at][3]
@@ -361,7 +361,7 @@ class Reader:
         wanted = "the end of the clause" if opening is None else f"`{_CLOSERS[self.tokens[opening][1]]}`"
         return self.refusal("E108", f"expected an operator or {wanted}, found {describe(token)}", token)
 
-    def _wrong_operator(self, token: Token, row: Operator, opening: int | None) -> ClauseError:
+    def _wrong_operator(self, token: Token, row: TermOperator, opening: int | None) -> ClauseError:
         """Say what is wrong with an operator that binds too loosely for its place."""
         if opening is not None and row.priority > ARGUMENT and not self._find_end(opening):
             return self._never_closed(opening)
@@ -408,7 +408,7 @@ def describe(token: Token) -> str:
     return f"`{text if len(text) <= 40 else text[:37] + '...'}`"
 
 
-def is_new_clause(reader: Reader, *, on_margin: bool = False) -> bool:
+def is_new_clause(reader: TermReader, *, on_margin: bool = False) -> bool:
     """Tell whether a new clause seems to begin at the next token: on a new line, with an arrow or neck behind it.
 
     With `on_margin` a word at the very start of a line is enough.
@@ -422,7 +422,7 @@ def is_new_clause(reader: Reader, *, on_margin: bool = False) -> bool:
     return any(is_arrow(token) or token[1] == ":-" for token in reader.tokens[at + 1 :])
 
 
-def missing_stop(reader: Reader) -> ClauseError:
+def missing_stop(reader: TermReader) -> ClauseError:
     """Return the refusal of a clause that runs into the next one."""
     before = reader.tokens[reader.at - 1]
     return reader.refusal("E106", f"a full stop is missing behind {describe(before)}", before, STOP_HINT)

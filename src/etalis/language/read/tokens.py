@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from etalis.data.values import real
 from etalis.errors import Problem, Source, Span
-from etalis.logic.terms.term import real
 
 Token: TypeAlias = tuple[str, Any, int, int]  # kind, value, start, end
 

@@ -10,11 +10,11 @@ import re
 from fractions import Fraction
 from typing import Protocol
 
+from etalis.data.values import Value, real
 from etalis.errors import Source, Span
 from etalis.language.operators import GoalOperators
 from etalis.language.read.tokens import ClauseError, Token, refusal
 from etalis.language.syntax import Const, Term, Var
-from etalis.logic.terms.term import Value, real
 from etalis.temporal.duration import (
     NO_UNITS,
     UNITS,

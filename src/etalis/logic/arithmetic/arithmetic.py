@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from etalis.data.values import Rational, Real
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, DIVISIONS, UNARY, Number
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.terms.iso_errors import instantiation_error, type_error
-from etalis.logic.terms.term import Rational, Real
 from etalis.logic.terms.unify import LIST, MAX_CELLS, Term, Trail, Variable, deref
 
 LONG = 1 << 4096  # integers from here on are charged for

@@ -14,10 +14,10 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from etalis.data.values import Rational
 from etalis.logic.arithmetic.reals import REAL_BINARY, REAL_UNARY, as_float, number, power
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.terms.iso_errors import evaluation_error, type_error
-from etalis.logic.terms.term import Rational
 
 Number: TypeAlias = Any  # int | float | Rational
 Function: TypeAlias = Callable[..., Number]

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from etalis.data.values import Real
 from etalis.logic.terms.iso_errors import evaluation_error
-from etalis.logic.terms.term import Real
 
 
 def number(result: float) -> float:

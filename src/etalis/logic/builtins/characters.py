@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine
 from etalis.logic.terms.arguments import bound
 from etalis.logic.terms.iso_errors import domain_error, representation_error, type_error

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
+from etalis.data.values import decimal_text, format_float
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.machine import Machine
 from etalis.logic.terms.arguments import bound, integer, proper_list, text
 from etalis.logic.terms.iso_errors import domain_error, representation_error
-from etalis.logic.terms.term import decimal_text, format_float
 from etalis.logic.terms.unify import Term, deref
 from etalis.logic.terms.write import Style, print_term
 

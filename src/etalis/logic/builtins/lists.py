@@ -9,7 +9,7 @@ from types import MappingProxyType
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import Number, add, larger, smaller
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import bound, integer, natural, optional_integer, proper_list
 from etalis.logic.terms.iso_errors import domain_error, instantiation_error, type_error

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from etalis.logic.arithmetic.arithmetic import evaluate
-from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.terms.arguments import bound
 from etalis.logic.terms.iso_errors import existence_error, instantiation_error, permission_error, type_error

@@ -12,8 +12,8 @@ from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.builtins.format import PRINTED, WRITTEN, fill
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.host import Host
-from etalis.logic.machine.clauses import Key
 from etalis.logic.machine.control import call_goal
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test, restore_host
 from etalis.logic.terms.arguments import bound, natural, proper_list, sized
 from etalis.logic.terms.iso_errors import domain_error, existence_error, instantiation_error, type_error

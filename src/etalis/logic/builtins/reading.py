@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.host import Reader
-from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.terms.arguments import bound, proper_list, sized, text
 from etalis.logic.terms.iso_errors import instantiation_error, permission_error

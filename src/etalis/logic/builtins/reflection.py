@@ -9,8 +9,8 @@ from etalis.logic.arithmetic.functions import MAX_BITS
 from etalis.logic.builtins.output import put
 from etalis.logic.builtins.terms import MAX_ARITY
 from etalis.logic.builtins.updates import writable
-from etalis.logic.machine.clauses import Database, Key, is_callable
 from etalis.logic.machine.control import FORMS
+from etalis.logic.machine.database import Database, Key, is_callable
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.arguments import bound, natural

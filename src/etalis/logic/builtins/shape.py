@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
+from etalis.data.values import Rational
 from etalis.logic.arithmetic.functions import BINARY, bounded
 from etalis.logic.errors import LogicError
-from etalis.logic.machine.clauses import Key, is_callable
+from etalis.logic.machine.database import Key, is_callable
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.terms.arguments import bound, integer, natural, proper_list
 from etalis.logic.terms.iso_errors import domain_error, evaluation_error, instantiation_error, type_error
-from etalis.logic.terms.term import Rational
 from etalis.logic.terms.unify import (
     Term,
     Variable,

@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import Number, add, larger, smaller
-from etalis.logic.machine.clauses import Key
 from etalis.logic.machine.control import call_goal
 from etalis.logic.machine.control_forms import check_partial_list
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, collect
 from etalis.logic.terms.arguments import bound
 from etalis.logic.terms.iso_errors import domain_error

@@ -10,19 +10,19 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from etalis.logic.builtins.characters import CHARACTER_CODES
-from etalis.logic.builtins.inspection import INSPECTION_CODES, INSPECTION_TESTS
 from etalis.logic.builtins.lists import LIST_CODES, LIST_TESTS
+from etalis.logic.builtins.memory import STATE_TESTS
 from etalis.logic.builtins.output import OUTPUT_CODES, OUTPUT_TESTS
 from etalis.logic.builtins.reading import READING_TESTS
+from etalis.logic.builtins.reflection import INSPECTION_CODES, INSPECTION_TESTS
 from etalis.logic.builtins.shape import SHAPE_TESTS
 from etalis.logic.builtins.solutions import SOLUTION_CODES
-from etalis.logic.builtins.state import STATE_TESTS
 from etalis.logic.builtins.terms import TERM_CODES, TERM_TESTS
 from etalis.logic.builtins.text import TEXT_CODES, TEXT_TESTS
 from etalis.logic.builtins.time import TIME_TESTS
 from etalis.logic.builtins.updates import UPDATE_CODES, UPDATE_TESTS
-from etalis.logic.machine.clauses import Key
 from etalis.logic.machine.control import FORMS, call_goal, catch, throw
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.unify import Term
 

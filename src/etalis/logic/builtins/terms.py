@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from etalis.data.values import Rational
 from etalis.logic.arithmetic.arithmetic import charge_result, evaluate
 from etalis.logic.arithmetic.functions import COMPARISONS, add, larger, smaller, subtract
-from etalis.logic.machine.clauses import Key, is_callable
+from etalis.logic.machine.database import Key, is_callable
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import bound, integer, is_atomic, natural, proper_list
 from etalis.logic.terms.iso_errors import (
@@ -17,7 +18,6 @@ from etalis.logic.terms.iso_errors import (
     type_error,
 )
 from etalis.logic.terms.order import compare
-from etalis.logic.terms.term import Rational
 from etalis.logic.terms.unify import (
     Term,
     Trail,

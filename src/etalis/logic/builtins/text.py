@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
+from etalis.data.values import Rational, real
 from etalis.logic.arithmetic.functions import BINARY, MAX_BITS, Number
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import (
     bound,
@@ -30,7 +31,6 @@ from etalis.logic.terms.iso_errors import (
     syntax_error,
     type_error,
 )
-from etalis.logic.terms.term import Rational, real
 from etalis.logic.terms.unify import Term, Variable, deref, make_list, unify, variables
 
 Args = tuple[Term, ...]

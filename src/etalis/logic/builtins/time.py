@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from types import MappingProxyType
 
+from etalis.data.values import real
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import Number, add, subtract
 from etalis.logic.errors import LogicError
-from etalis.logic.machine.clauses import Key
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Machine, Test
 from etalis.logic.terms.arguments import bound
 from etalis.logic.terms.iso_errors import evaluation_error, instantiation_error, permission_error, type_error
-from etalis.logic.terms.term import real
 from etalis.logic.terms.unify import Term, Variable, deref, unify, variables
 from etalis.temporal.calendar import SPELLINGS, is_calendar
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.logic.knowledge.as_of import View
-from etalis.logic.machine.clauses import Database, Key, is_callable, split_clause
+from etalis.logic.machine.database import Database, Key, is_callable, split_clause
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.arguments import bound, natural

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
 from etalis.logic.inline.lookup import Finder
-from etalis.logic.inline.source import (
+from etalis.logic.inline.python_source import (
     HELPERS,
     Apply,
     Ask,
@@ -37,7 +37,7 @@ from etalis.logic.inline.source import (
     helper,
     write,
 )
-from etalis.logic.machine.lookup import Goal
+from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.terms.unify import Term, Variable, deref, to_value
 
 __all__ = ["HELPERS", "InlineTest", "inline"]

@@ -11,18 +11,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.values import Value
 from etalis.logic.machine.control import FORMS
 from etalis.logic.machine.predicate import Predicate
-from etalis.logic.terms.term import Value
 
 if TYPE_CHECKING:
     from etalis.logic.solver import Solver
 
-Finder = Callable[[str, int], "LookUp | None"]
+Finder = Callable[[str, int], "InlineLookup | None"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LookUp:
+class InlineLookup:
     """A function of the arguments that gives the truth, as long as each object has its property."""
 
     holds: Callable[..., bool]
@@ -34,17 +34,17 @@ def look_ups(solver: Solver) -> Finder:
     database = solver.database
     present = () if database.versions is None else ((solver, ".view is None"),)
 
-    def find(name: str, arity: int) -> LookUp | None:
+    def find(name: str, arity: int) -> InlineLookup | None:
         if (name, arity) in FORMS or not database.overrides(name, arity):
             return None
         predicate = database.predicate(name, arity)
         if predicate.relation is not None:
-            return LookUp(_fact_test(predicate), (*present, (predicate, ".relation is not None")))
+            return InlineLookup(_fact_test(predicate), (*present, (predicate, ".relation is not None")))
         closure = predicate.find_closure()
         if closure is None:
             return None
         closure.links.prepare()  # a condition may ask for it where it would never come to be called
-        return LookUp(closure.question(), (*present, (closure, ".valid"), (closure.links, ".direct")))
+        return InlineLookup(closure.question(), (*present, (closure, ".valid"), (closure.links, ".direct")))
 
     return find
 

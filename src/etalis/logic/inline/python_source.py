@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias, assert_never
 
+from etalis.data.values import Real, Value
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.arithmetic.functions import BINARY, UNARY, numbers_equal
 from etalis.logic.arithmetic.functions import Number as Numeric
-from etalis.logic.terms.term import Real, Value
 from etalis.logic.terms.unify import from_value, rim_number
 
 

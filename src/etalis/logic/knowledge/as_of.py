@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+from etalis.logic.machine.fact_relation import FactRelation, RowHandle
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.machine.predicate import Predicate
-from etalis.logic.machine.relation import Relation, RowHandle
-from etalis.logic.machine.resolution import Clause, bound_positions, try_clauses, try_rows
+from etalis.logic.machine.resolution import CompiledClause, bound_positions, try_clauses, try_rows
 from etalis.logic.terms.unify import Term
 
 Args = tuple[Term, ...]
@@ -55,10 +55,10 @@ class View:
         place = bisect_right(predicate.past, self.generation, key=itemgetter(0))
         return predicate.past[place][1] if place < len(predicate.past) else predicate
 
-    def _clauses(self, old: Predicate, args: Args) -> list[Clause]:
+    def _clauses(self, old: Predicate, args: Args) -> list[CompiledClause]:
         return [c for c in old.select(args) if c.born <= self.generation < c.died]
 
-    def _rows(self, relation: Relation, args: Args) -> tuple[Sequence[int], int]:
+    def _rows(self, relation: FactRelation, args: Args) -> tuple[Sequence[int], int]:
         """Return the numbers of rows that may match, and how many of them had come, the dead among them."""
         positions, key = bound_positions(args)
         if positions is None:

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import Any
 
 from etalis.data.scalars import is_numpy_time, to_python
+from etalis.data.values import MAX_DEPTH, Value, real, to_value
 from etalis.errors import EventError, Problem
-from etalis.logic.terms.term import MAX_DEPTH, Value, real, to_value
 from etalis.logic.terms.unify import Term, from_value
 from etalis.temporal.interval import MICROSECONDS, to_microseconds, to_time
 

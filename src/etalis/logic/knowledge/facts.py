@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from etalis.logic.machine.clauses import Database
+from etalis.data.values import Value
+from etalis.logic.machine.database import Database
 from etalis.logic.machine.predicate import Predicate
-from etalis.logic.terms.term import Value
 from etalis.logic.terms.unify import Term, from_value
 
 Row = tuple[Term, ...]

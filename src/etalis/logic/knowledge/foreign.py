@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from etalis.data.values import Struct, to_value
 from etalis.errors import EtalisError, Problem, ProgramError
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.errors import LogicError
-from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.machine import Code, Frame, Machine
-from etalis.logic.machine.predicate import Owner, Predicate
-from etalis.logic.terms.term import Struct, to_value
+from etalis.logic.machine.predicate import Predicate, PredicateOwner
 from etalis.logic.terms.unify import Term, from_value, undo, unify
 from etalis.logic.terms.unify import to_value as ground
 
@@ -158,7 +158,7 @@ class Foreign(Predicate):
     fixed = True
     __slots__ = ("_code",)
 
-    def __init__(self, database: Owner, name: str, arity: int, code: Code) -> None:
+    def __init__(self, database: PredicateOwner, name: str, arity: int, code: Code) -> None:
         super().__init__(database, name, arity)
         self.defined = True
         self.relation = None
@@ -174,7 +174,7 @@ class Foreign(Predicate):
         """Call the function, also where a table is being filled."""
         return self._code(machine, args, cont)
 
-    def twin(self, database: Owner) -> Foreign:
+    def twin(self, database: PredicateOwner) -> Foreign:
         """Return the same predicate for another database."""
         return Foreign(database, self.name, self.arity, self._code)
 

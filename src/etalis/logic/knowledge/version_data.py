@@ -11,17 +11,17 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from etalis.logic.machine.clauses import Database, Key
+from etalis.logic.machine.database import Database, Key
+from etalis.logic.machine.fact_relation import FOREVER, FactRelation
 from etalis.logic.machine.predicate import Predicate
-from etalis.logic.machine.relation import FOREVER, Relation
-from etalis.logic.machine.resolution import Clause
+from etalis.logic.machine.resolution import CompiledClause
 from etalis.logic.terms.unify import Term
 
 Entry = tuple[int, int, tuple[Term, ...], Term]  # born, died, arguments, body
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PredicateVersion:
     """What a predicate was before a generation (FOREVER: what it is)."""
 
     until: int
@@ -29,10 +29,10 @@ class Version:
     entries: list[Entry]
 
 
-def read_versions(predicate: Predicate) -> list[Version]:
+def read_versions(predicate: Predicate) -> list[PredicateVersion]:
     """Return what a predicate was and is, the oldest first."""
     found = [(until, old) for until, old in predicate.past]
-    return [Version(until, p.relation is not None, _entries(p)) for until, p in (*found, (FOREVER, predicate))]
+    return [PredicateVersion(until, p.relation is not None, _entries(p)) for until, p in (*found, (FOREVER, predicate))]
 
 
 def has_changed(predicate: Predicate, first: int) -> bool:
@@ -52,7 +52,7 @@ def _entries(predicate: Predicate) -> list[Entry]:
     ]
 
 
-def write_versions(predicate: Predicate, versions: Iterable[Version], shift: Callable[[int], int]) -> None:
+def write_versions(predicate: Predicate, versions: Iterable[PredicateVersion], shift: Callable[[int], int]) -> None:
     """Make a predicate what it was, with its past."""
     past = []
     for version in versions:
@@ -68,8 +68,8 @@ def write_versions(predicate: Predicate, versions: Iterable[Version], shift: Cal
     predicate.defined = True
 
 
-def _relation(arity: int, entries: list[Entry]) -> Relation:
-    relation = Relation(arity)
+def _relation(arity: int, entries: list[Entry]) -> FactRelation:
+    relation = FactRelation(arity)
     for number, (born, died, row, _) in enumerate(entries):
         if born > (relation._births[-1] if relation._births else 0):
             relation._births.append(born)
@@ -80,9 +80,9 @@ def _relation(arity: int, entries: list[Entry]) -> Relation:
     return relation
 
 
-def _clause(entry: Entry) -> Clause:
+def _clause(entry: Entry) -> CompiledClause:
     born, died, args, body = entry
-    clause = Clause(args, body, born)
+    clause = CompiledClause(args, body, born)
     clause.died = died
     return clause
 

@@ -16,13 +16,20 @@ from typing import Any
 from etalis.logic.arithmetic.arithmetic import LONG, charge_result
 from etalis.logic.builtins.table import CODES, PROTECTED, TESTS
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.machine.clauses import Compiler, Database, check_body, is_callable
 from etalis.logic.machine.control import FORMS
-from etalis.logic.machine.control_forms import Part, conditional, disjunction, findall, negation, soft_conditional
+from etalis.logic.machine.control_forms import (
+    CompiledBody,
+    conditional,
+    disjunction,
+    findall,
+    negation,
+    soft_conditional,
+)
+from etalis.logic.machine.database import Database, GoalCompiler, check_body, is_callable
 from etalis.logic.machine.expressions import Expression, Registers, compile_comparison, compile_expression
 from etalis.logic.machine.head import compile_head, make_match
 from etalis.logic.machine.machine import Code, Frame, Machine, fail
-from etalis.logic.machine.registers import Layout, Plan, tuple_getter
+from etalis.logic.machine.registers import BuildPlan, FrameLayout, tuple_getter
 from etalis.logic.machine.resolution import Match
 from etalis.logic.terms.iso_errors import type_error
 from etalis.logic.terms.unify import Term, Variable, deref, unify, variables
@@ -34,7 +41,7 @@ StepTest = Callable[[Registers, Machine], bool]
 
 def compile_clause(database: Database, args: tuple[Term, ...], body: Term) -> tuple[Match, Code]:
     """Compile a clause to the match of its head and the code of its body."""
-    layout = Layout(len(args))
+    layout = FrameLayout(len(args))
     steps = compile_head(args, layout)
     compiler = _BodyCompiler(database, layout, Counter(variables((":-", body, *args))))
     part = compiler.part(body, layout.barrier, 0)
@@ -44,7 +51,7 @@ def compile_clause(database: Database, args: tuple[Term, ...], body: Term) -> tu
 def compile_goal(database: Database, goal: Term) -> tuple[Code, list[Term]]:
     """Compile a goal that is called: its variables are its own; the barrier is register 0 of the frame returned."""
     check_body(goal)
-    layout = Layout(0)
+    layout = FrameLayout(0)
     occurrences = variables(goal)
     for variable in occurrences:
         layout.adopt(variable)
@@ -68,7 +75,7 @@ class Query:
 def compile_query(database: Database, goal: Term, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Query:
     """Compile a goal whose inputs are given at every run."""
     check_body(goal)
-    layout = Layout(len(inputs))
+    layout = FrameLayout(len(inputs))
     for i, variable in enumerate(inputs):
         layout.slots[variable] = i
         layout.known.add(variable)
@@ -82,8 +89,8 @@ def compile_query(database: Database, goal: Term, inputs: Sequence[Variable], ou
 class _Chunk:
     """Tests in order, each after its plan, then at most one call."""
 
-    steps: list[tuple[Plan, StepTest]] = field(default_factory=list)
-    plan: Plan = field(default_factory=Plan)
+    steps: list[tuple[BuildPlan, StepTest]] = field(default_factory=list)
+    plan: BuildPlan = field(default_factory=BuildPlan)
     code: Code | None = None
     getter: Callable[[Any], Any] | None = None
 
@@ -133,12 +140,12 @@ def _proceed(_machine: Machine, _registers: Registers, cont: Frame) -> Frame:
 class _BodyCompiler:
     """Compiles one clause's body; `occurrences` tells which variables live in one branch only."""
 
-    def __init__(self, database: Database, layout: Layout, occurrences: Counter[Variable]) -> None:
+    def __init__(self, database: Database, layout: FrameLayout, occurrences: Counter[Variable]) -> None:
         self.database = database
         self.layout = layout
         self.occurrences = occurrences
 
-    def part(self, body: Term, barrier: int, depth: int) -> Part:
+    def part(self, body: Term, barrier: int, depth: int) -> CompiledBody:
         """Compile a body; what it makes known stays known only for itself."""
         if depth > MAX_NESTING:
             raise LogicLimitError("nesting of a goal", MAX_NESTING)
@@ -154,14 +161,14 @@ class _BodyCompiler:
         for chunk in reversed(chunks):
             following = chunk.link(following)
         assert following is not None
-        return Part(following, simple)
+        return CompiledBody(following, simple)
 
     def _goal(self, goal: Term, chunks: list[_Chunk], barrier: int, depth: int) -> None:
         chunk = chunks[-1]
         if isinstance(goal, Variable):
             goal = ("call", goal)
         if not is_callable(goal):
-            chunk.steps.append((Plan(), _raise_not_callable(goal)))
+            chunk.steps.append((BuildPlan(), _raise_not_callable(goal)))
             return
         name, args = (goal, ()) if isinstance(goal, str) else (goal[0], goal[1:])
         key = (name, len(args))
@@ -176,7 +183,7 @@ class _BodyCompiler:
 
     def _call(self, key: tuple[str, int], args: Sequence[Term], chunks: list[_Chunk]) -> None:
         """A call of a predicate, or a test that is run in place."""
-        chunk, plan = chunks[-1], Plan()
+        chunk, plan = chunks[-1], BuildPlan()
         getter = tuple_getter([self.layout.build(a, plan) for a in args])
         if key in TESTS and not self.database.overrides(*key):
             chunk.steps.append((plan, _in_place(TESTS[key], getter)))
@@ -184,9 +191,9 @@ class _BodyCompiler:
             chunk.plan, chunk.code, chunk.getter = plan, self.database.code(*key), getter
             chunks.append(_Chunk())
 
-    def _unification(self, left: Term, right: Term) -> tuple[Plan, StepTest]:
+    def _unification(self, left: Term, right: Term) -> tuple[BuildPlan, StepTest]:
         """`left = right`: a variable seen for the first time just takes the other side."""
-        layout, plan = self.layout, Plan()
+        layout, plan = self.layout, BuildPlan()
         for a, b in ((deref(left), deref(right)), (deref(right), deref(left))):
             if isinstance(a, Variable) and a not in layout.known and a not in variables(b):
                 source, target = layout.build(b, plan), layout.slot(a)
@@ -206,7 +213,7 @@ class _BodyCompiler:
         if right is None:
             return False
         if name == "is":
-            plan, target = Plan(), deref(args[0])
+            plan, target = BuildPlan(), deref(args[0])
             if isinstance(target, Variable) and target not in layout.known:
                 layout.known.add(target)
                 chunk.steps.append((plan, _compute(layout.slot(target), right)))
@@ -217,13 +224,13 @@ class _BodyCompiler:
         left = compile_expression(args[0], slots)
         if left is None:
             return False
-        chunk.steps.append((Plan(), compile_comparison(name, left, right)))
+        chunk.steps.append((BuildPlan(), compile_comparison(name, left, right)))
         return True
 
     def _form(self, key: tuple[str, int], args: Sequence[Term], chunks: list[_Chunk], barrier: int, depth: int) -> None:
         """A control construct: code that runs on this frame."""
         if key == ("!", 0):
-            chunks[-1].steps.append((Plan(), _cut(barrier)))
+            chunks[-1].steps.append((BuildPlan(), _cut(barrier)))
             return
         chunk = chunks[-1]
         chunks.append(_Chunk())
@@ -241,7 +248,7 @@ class _BodyCompiler:
             case _:
                 chunk.code = self._findall(args, chunk.plan, depth)
 
-    def _alternatives(self, goal: Term, plan: Plan, barrier: int, depth: int) -> Code:
+    def _alternatives(self, goal: Term, plan: BuildPlan, barrier: int, depth: int) -> Code:
         """`;` with its branches, from the last to the first, so that a long chain needs no recursion."""
         branches = []
         while _is_form(goal, ";"):
@@ -261,26 +268,26 @@ class _BodyCompiler:
             return part.code if otherwise is None else disjunction(part, otherwise)
         mark = self.layout.reserve(2)
         make = conditional if branch[0] == "->" else soft_conditional
-        plan = Plan()
+        plan = BuildPlan()
         self._make_known([branch[1], branch[2]], plan)
         test = self.part(branch[1], mark + 1, depth + 1)
         then = self.part(branch[2], barrier, depth + 1)
         code = make(test, then.code, otherwise or fail, mark)
         return code if not plan.fresh else _opened(tuple(plan.fresh), code)
 
-    def _negation(self, goal: Term, plan: Plan, depth: int) -> Code:
+    def _negation(self, goal: Term, plan: BuildPlan, depth: int) -> Code:
         self._make_known([goal], plan)
         mark = self.layout.reserve(2)
         return negation(self.part(goal, mark + 1, depth + 1), mark)
 
-    def _findall(self, args: Sequence[Term], plan: Plan, depth: int) -> Code:
+    def _findall(self, args: Sequence[Term], plan: BuildPlan, depth: int) -> Code:
         template, goal, result = args
         shape, out = self.layout.build(template, plan), self.layout.build(result, plan)
         self._make_known([goal], plan)
         mark = self.layout.reserve(2)
         return findall(self.part(goal, mark + 1, depth + 1), shape, out, mark)
 
-    def _make_known(self, branches: Sequence[Term], plan: Plan) -> None:
+    def _make_known(self, branches: Sequence[Term], plan: BuildPlan) -> None:
         """Make every variable known that occurs in a branch and also elsewhere."""
         for branch in branches:
             for variable, count in Counter(variables(branch)).items():
@@ -360,4 +367,4 @@ def _in_place(test: Callable[[Machine, Any], bool], getter: Callable[[Any], Any]
     return lambda registers, machine: test(machine, getter(registers))
 
 
-COMPILER = Compiler(compile_clause, compile_goal, CODES, PROTECTED)
+COMPILER = GoalCompiler(compile_clause, compile_goal, CODES, PROTECTED)

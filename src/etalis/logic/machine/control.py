@@ -6,7 +6,7 @@ as they are.
 
 from __future__ import annotations
 
-from etalis.logic.machine.clauses import Key, is_callable
+from etalis.logic.machine.database import Key, is_callable
 from etalis.logic.machine.machine import Frame, Machine, enter_catch
 from etalis.logic.terms.iso_errors import instantiation_error, thrown, type_error
 from etalis.logic.terms.unify import Term, Variable, copy, deref

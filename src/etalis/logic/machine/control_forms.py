@@ -16,14 +16,14 @@ from etalis.logic.terms.unify import Term, Variable, deref, make_list, split_lis
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CompiledBody:
     """A compiled body within a clause."""
 
     code: Code
     simple: bool
 
 
-def disjunction(left: Part, right: Code) -> Code:
+def disjunction(left: CompiledBody, right: Code) -> Code:
     """`left ; right`."""
     first = left.code
 
@@ -34,7 +34,7 @@ def disjunction(left: Part, right: Code) -> Code:
     return run
 
 
-def conditional(test: Part, then: Code, otherwise: Code, mark: int) -> Code:
+def conditional(test: CompiledBody, then: Code, otherwise: Code, mark: int) -> Code:
     """`test -> then ; otherwise`; a cut in the test is local, its barrier stands in register mark + 1."""
     condition = test.code
 
@@ -57,7 +57,7 @@ def conditional(test: Part, then: Code, otherwise: Code, mark: int) -> Code:
     return run_simple if test.simple else run
 
 
-def soft_conditional(test: Part, then: Code, otherwise: Code, mark: int) -> Code:
+def soft_conditional(test: CompiledBody, then: Code, otherwise: Code, mark: int) -> Code:
     """`test *-> then ; otherwise`: every solution of the test, or else."""
     condition = test.code
 
@@ -71,7 +71,7 @@ def soft_conditional(test: Part, then: Code, otherwise: Code, mark: int) -> Code
     return run
 
 
-def negation(goal: Part, mark: int) -> Code:
+def negation(goal: CompiledBody, mark: int) -> Code:
     """`\\+ goal`."""
     test = goal.code
 
@@ -92,7 +92,7 @@ def negation(goal: Part, mark: int) -> Code:
     return run_simple if goal.simple else run
 
 
-def findall(goal: Part, template: int, result: int, mark: int) -> Code:
+def findall(goal: CompiledBody, template: int, result: int, mark: int) -> Code:
     """`findall(template, goal, result)` with the template and the result in registers."""
     body = goal.code
 

@@ -14,9 +14,9 @@ from etalis.logic.knowledge.as_of import View
 from etalis.logic.knowledge.versions import Versions, not_kept
 from etalis.logic.machine.machine import Code
 from etalis.logic.machine.predicate import Predicate
-from etalis.logic.machine.resolution import Clause, Match
-from etalis.logic.tabling.closure import Closure, Edge, Links, recognise
-from etalis.logic.tabling.tables import Store
+from etalis.logic.machine.resolution import CompiledClause, Match
+from etalis.logic.tabling.closure import Closure, FactEdge, Links, recognise
+from etalis.logic.tabling.tables import TableStore
 from etalis.logic.terms.iso_errors import instantiation_error, permission_error, type_error
 from etalis.logic.terms.unify import Term, Variable, copy, deref
 
@@ -25,7 +25,7 @@ _MANY = 1_000  # facts at once, from which on an index is rather filled anew tha
 
 
 @dataclass(frozen=True, slots=True)
-class Compiler:
+class GoalCompiler:
     """What a database needs to run clauses: how to compile a clause and a goal, and what is built in."""
 
     clause: Callable[[Database, tuple[Term, ...], Term], tuple[Match, Code]]
@@ -41,15 +41,15 @@ class Database:
     and global values of goals, by kind and name; `reader` is how goals read a term from a text, lent by the language.
     """
 
-    def __init__(self, compiler: Compiler, base: Database | None = None) -> None:
+    def __init__(self, compiler: GoalCompiler, base: Database | None = None) -> None:
         self.generation = 0
         self.compiler = compiler
         self.base = base
         self.memory: dict[tuple[str, Term], Term] = {}
         self.reader: Reader | None = None
-        self.tables = Store()
+        self.tables = TableStore()
         self.versions: Versions | None = None
-        self._links: dict[frozenset[Edge], Links] = {}
+        self._links: dict[frozenset[FactEdge], Links] = {}
         self._predicates: dict[Key, Predicate] = {}
         self.unread: dict[Key, Callable[[], None]] = {}
 
@@ -69,7 +69,7 @@ class Database:
             self.versions.begin(self.generation)
         self.generation += 1
 
-    def compile(self, clause: Clause) -> Match:
+    def compile(self, clause: CompiledClause) -> Match:
         """Compile a clause at its first use."""
         match, clause.code = self.compiler.clause(self, clause.args, clause.body)
         clause.match = match
@@ -148,7 +148,7 @@ class Database:
         predicate.tabled = predicate.special = True
         self.tables.clear()
 
-    def links(self, edges: frozenset[Edge]) -> Links:
+    def links(self, edges: frozenset[FactEdge]) -> Links:
         """Return the index of reachability over the facts of some edges."""
         if edges not in self._links:
             self._links[edges] = Links(self.own, edges)

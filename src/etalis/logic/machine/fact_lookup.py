@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from etalis.logic.machine.clauses import Database
+from etalis.data.values import Value
 from etalis.logic.machine.control import FORMS
+from etalis.logic.machine.database import Database
 from etalis.logic.machine.predicate import Predicate
-from etalis.logic.terms.term import Value
 from etalis.logic.terms.unify import Term, Variable, deref
 
 Prepared = Callable[..., tuple[Value | None, ...] | None]

@@ -58,11 +58,11 @@ Index = dict[Any, int | Numbers]  # a key's only row stands bare: a list for eac
 class RowHandle:
     """Points at one row, also after its relation was compacted or turned into clauses."""
 
-    relation: Relation
+    relation: FactRelation
     number: int
 
 
-class Relation:
+class FactRelation:
     """Rows in their written order, as a bag."""
 
     __slots__ = ("_births", "_counts", "_indexes", "arity", "died", "moved", "rows")
@@ -150,9 +150,9 @@ class Relation:
         later = bisect_right(self._births, generation)
         return self._counts[later] if later < len(self._counts) else len(self.rows)
 
-    def compacted(self) -> Relation:
+    def compacted(self) -> FactRelation:
         """Return the relation without its dead rows."""
-        fresh = Relation(self.arity)
+        fresh = FactRelation(self.arity)
         live = [number for number in range(len(self.rows)) if number not in self.died]
         fresh.rows = [self.rows[number] for number in live]
         self.moved = {number: RowHandle(fresh, i) for i, number in enumerate(live)}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from etalis.logic.machine.head_source import write_match
-from etalis.logic.machine.registers import Layout
+from etalis.logic.machine.registers import FrameLayout
 from etalis.logic.machine.resolution import Match
 from etalis.logic.terms.unify import Term, Trail, Variable, deref, is_ground, unify
 
@@ -20,7 +20,7 @@ HeadTest = Callable[[list[Any], Trail], bool]
 Step = tuple[Any, ...]  # what is done to a register: ("same", slot, other), ("ground" or "constant", slot, term), ...
 
 
-def compile_head(args: Sequence[Term], layout: Layout) -> list[Step]:
+def compile_head(args: Sequence[Term], layout: FrameLayout) -> list[Step]:
     """Return the tests of a head; its variables become known to the layout."""
     steps: list[Step] = []
     compounds: deque[tuple[int, Term]] = deque()
@@ -32,7 +32,9 @@ def compile_head(args: Sequence[Term], layout: Layout) -> list[Step]:
     return steps
 
 
-def _place(slot: int, term: Term, layout: Layout, steps: list[Step], compounds: deque[tuple[int, Term]]) -> int | None:
+def _place(
+    slot: int, term: Term, layout: FrameLayout, steps: list[Step], compounds: deque[tuple[int, Term]]
+) -> int | None:
     """Decide how one register is tested; return the register it copies when it is written instead of read."""
     term = deref(term)
     if isinstance(term, Variable):
@@ -52,7 +54,9 @@ def _place(slot: int, term: Term, layout: Layout, steps: list[Step], compounds: 
     return layout.constant(term)
 
 
-def _take_apart(slot: int, term: Term, layout: Layout, steps: list[Step], compounds: deque[tuple[int, Term]]) -> None:
+def _take_apart(
+    slot: int, term: Term, layout: FrameLayout, steps: list[Step], compounds: deque[tuple[int, Term]]
+) -> None:
     arity = len(term) - 1
     base = layout.reserve(arity)
     place = len(steps)

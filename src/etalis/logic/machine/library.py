@@ -10,8 +10,8 @@ from functools import cache, partial
 from pkgutil import get_data
 from threading import Lock
 
-from etalis.logic.machine.clauses import Database, Key
-from etalis.logic.machine.compile import COMPILER
+from etalis.logic.machine.compiler import COMPILER
+from etalis.logic.machine.database import Database, Key
 from etalis.logic.terms.unify import Term
 
 

@@ -26,7 +26,7 @@ _AUDIT_INTERVAL = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class GoalLimits:
     """What one goal may use: steps of the machine, pending frames and alternatives, compound terms in a copied term.
 
     `memory` counts blocks of the interpreter, one for about every compound, variable or number: 10 million are some
@@ -75,7 +75,7 @@ class Machine:
     def __init__(
         self,
         database: Any,
-        limits: Limits,
+        limits: GoalLimits,
         extra: Mapping[tuple[str, int], Term] | None = None,
         host: Host = NO_HOST,
     ) -> None:

@@ -1,7 +1,7 @@
 """A predicate: ordered clauses, indexed on their first argument, or a relation of plain facts.
 
-A predicate whose clauses are all facts over atoms and numbers is a `Relation`; the first clause of another kind turns
-it into a list of compiled clauses. Clauses are appended, and erased ones carry the generation at which they died.
+A predicate whose clauses are all facts over atoms and numbers is a `FactRelation`; the first clause of another kind
+turns it into a list of compiled clauses. Clauses are appended, and erased ones carry the generation at which they died.
 Whoever keeps conclusions from clauses (tables, indexes of reachability) is told of every change.
 """
 
@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 from etalis.logic.builtins.refused import REFUSALS
 from etalis.logic.knowledge.versions import Versions
+from etalis.logic.machine.fact_relation import FOREVER, FactRelation, RowHandle
 from etalis.logic.machine.machine import Frame, Machine
-from etalis.logic.machine.relation import FOREVER, Relation, RowHandle
-from etalis.logic.machine.resolution import Clause, Match, bound_positions, enter_rows, index_key, try_clauses
-from etalis.logic.tabling.tables import Store
+from etalis.logic.machine.resolution import CompiledClause, Match, bound_positions, enter_rows, index_key, try_clauses
+from etalis.logic.tabling.tables import TableStore
 from etalis.logic.tabling.tabling import call_tabled
 from etalis.logic.terms.iso_errors import refused_predicate, unknown_predicate
 from etalis.logic.terms.unify import Term, Variable, deref, is_ground
@@ -24,15 +24,15 @@ from etalis.logic.terms.unify import Term, Variable, deref, is_ground
 _COMPACT_AT = 16
 
 
-class Owner(Protocol):
+class PredicateOwner(Protocol):
     """What a predicate asks of its database."""
 
     generation: int
     versions: Versions | None
-    tables: Store
+    tables: TableStore
 
     def begin_change(self) -> None: ...
-    def compile(self, clause: Clause) -> Match: ...
+    def compile(self, clause: CompiledClause) -> Match: ...
     def find_closure(self, predicate: Predicate) -> Any: ...
 
 
@@ -52,7 +52,7 @@ class Predicate:
         "past", "relation", "special", "tabled", "watchers",
     )  # fmt: skip
 
-    def __init__(self, database: Owner, name: str, arity: int) -> None:
+    def __init__(self, database: PredicateOwner, name: str, arity: int) -> None:
         self.database = database
         self.name = name
         self.arity = arity
@@ -61,11 +61,11 @@ class Predicate:
         self.special = True  # calls may be answered otherwise than by running clauses
         self.closure: Any = None  # a `Closure`, or None
         self.watchers: list[Watcher] = []
-        self.relation: Relation | None = Relation(arity)
-        self.clauses: list[Clause] = []
+        self.relation: FactRelation | None = FactRelation(arity)
+        self.clauses: list[CompiledClause] = []
         self.dead = 0
-        self._index: dict[Any, list[Clause]] | None = None
-        self._unkeyed: list[Clause] = []
+        self._index: dict[Any, list[CompiledClause]] | None = None
+        self._unkeyed: list[CompiledClause] = []
         self.past: deque[tuple[int, Predicate]] = deque()
         self._recognised = False
 
@@ -78,7 +78,7 @@ class Predicate:
                 self.add_row(self.relation, tuple(map(deref, args)))
                 return
             self._leave_relation(self.relation)
-        clause = Clause(args, body, self.database.generation)
+        clause = CompiledClause(args, body, self.database.generation)
         if first:
             self.clauses = [clause, *self.clauses]
             self._index = None
@@ -88,7 +88,7 @@ class Predicate:
                 self._file(clause, self._index)
         self._note(clause, known=True)
 
-    def add_row(self, relation: Relation, row: tuple[Term, ...]) -> None:
+    def add_row(self, relation: FactRelation, row: tuple[Term, ...]) -> None:
         """Add a fact over atoms and numbers."""
         relation.add(row)
         if self._is_followed():
@@ -104,7 +104,7 @@ class Predicate:
             index.change(self.name, row, known=known)
         self.database.tables.forget(self, index_key(row[0]) if row else None)
 
-    def _note(self, clause: Clause, *, known: bool) -> None:
+    def _note(self, clause: CompiledClause, *, known: bool) -> None:
         """Tell those who keep conclusions from clauses that one has come or gone."""
         self._renew()
         if not self._is_followed():
@@ -126,14 +126,15 @@ class Predicate:
             self.closure.valid = False
         self.special, self._recognised, self.closure = True, False, None
 
-    def _leave_relation(self, relation: Relation) -> None:
+    def _leave_relation(self, relation: FactRelation) -> None:
         """Turn the rows into clauses, because a clause of another kind comes."""
         self._keep_version()
-        relation.moved = {i: Clause(row, "true") for i, row in enumerate(relation.rows) if i not in relation.died}
+        live = ((i, row) for i, row in enumerate(relation.rows) if i not in relation.died)
+        relation.moved = {i: CompiledClause(row, "true") for i, row in live}
         self.clauses = list(relation.moved.values())
         self.relation = None
 
-    def _file(self, clause: Clause, index: dict[Any, list[Clause]]) -> None:
+    def _file(self, clause: CompiledClause, index: dict[Any, list[CompiledClause]]) -> None:
         """Put a new last clause into the index; one with a variable comes after every key."""
         key = clause.key()
         if key is not None:
@@ -143,13 +144,13 @@ class Predicate:
         for clauses in index.values():
             clauses.append(clause)
 
-    def _build_index(self) -> dict[Any, list[Clause]]:
+    def _build_index(self) -> dict[Any, list[CompiledClause]]:
         self._index, self._unkeyed = {}, []
         for clause in self.clauses:
             self._file(clause, self._index)
         return self._index
 
-    def select(self, args: tuple[Term, ...]) -> list[Clause]:
+    def select(self, args: tuple[Term, ...]) -> list[CompiledClause]:
         """Return the clauses whose first argument may match."""
         if not args or len(self.clauses) < 2:
             return self.clauses
@@ -236,11 +237,11 @@ class Predicate:
     def clear(self) -> None:
         """Begin anew as an empty relation."""
         self._keep_version()
-        self.relation, self.clauses, self.dead, self._index = Relation(self.arity), [], 0, None
+        self.relation, self.clauses, self.dead, self._index = FactRelation(self.arity), [], 0, None
         self._renew()
         self.note_all()
 
-    def note_birth(self, relation: Relation) -> None:
+    def note_birth(self, relation: FactRelation) -> None:
         """Note that rows come, where old versions are kept."""
         versions = self.database.versions
         if versions is not None:
@@ -260,7 +261,7 @@ class Predicate:
             self.past.append((database.generation, old))
             database.versions.replaced(database.generation, self.past)
 
-    def twin(self, database: Owner) -> Predicate:
+    def twin(self, database: PredicateOwner) -> Predicate:
         """Return the same predicate for another database."""
         fresh = Predicate(database, self.name, self.arity)
         fresh.defined, fresh.tabled = self.defined, self.tabled
@@ -295,7 +296,7 @@ class Predicate:
                 self._keep_version()
                 self.relation = relation.compacted()
             return gone
-        if not isinstance(handle, Clause) or handle.died != FOREVER:
+        if not isinstance(handle, CompiledClause) or handle.died != FOREVER:
             return False
         handle.died = self.database.generation
         self.dead += 1

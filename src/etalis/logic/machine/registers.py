@@ -1,7 +1,7 @@
 """The registers of one clause: where arguments, constants, parts of the head and variables live in its frame.
 
 Register n (the arity) holds the cut barrier. A variable is `known` at a point of the clause when its register holds a
-term there on every path; before that a `Plan` makes it fresh. Compound terms without variables are constants.
+term there on every path; before that a `BuildPlan` makes it fresh. Compound terms without variables are constants.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from etalis.logic.terms.unify import Term, Variable, deref
 
 
 @dataclass(slots=True)
-class Plan:
+class BuildPlan:
     """What to do before a goal: make variables fresh, then build compound terms, in this order."""
 
     fresh: list[int] = field(default_factory=list)
     builds: list[tuple[int, Callable[[Any], Any]]] = field(default_factory=list)
 
 
-class Layout:
+class FrameLayout:
     """Gives out registers while a clause is compiled."""
 
     __slots__ = ("_constants", "_fixed", "arity", "known", "slots", "template")
@@ -71,7 +71,7 @@ class Layout:
             self.slots[variable] = self.reserve()
         return self.slots[variable]
 
-    def touch(self, variable: Variable, plan: Plan) -> int:
+    def touch(self, variable: Variable, plan: BuildPlan) -> int:
         """Return the register of a variable that must hold a term: unless known, the plan makes it fresh."""
         slot = self.slot(variable)
         if variable not in self.known:
@@ -79,7 +79,7 @@ class Layout:
             plan.fresh.append(slot)
         return slot
 
-    def build(self, term: Term, plan: Plan) -> int:
+    def build(self, term: Term, plan: BuildPlan) -> int:
         """Return the register that holds a term once the plan is carried out."""
         todo: list[Any] = [term]
         done: list[int] = []
@@ -99,7 +99,7 @@ class Layout:
                 done.append(self.touch(x, plan) if x.__class__ is Variable else self.constant(x))
         return done[0]
 
-    def _compound(self, parts: list[int], plan: Plan) -> int:
+    def _compound(self, parts: list[int], plan: BuildPlan) -> int:
         if self._fixed.issuperset(parts):
             return self._store(tuple(self.template[i] for i in parts))
         slot = self.reserve()

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from etalis.logic.machine.fact_relation import FOREVER, FactRelation
 from etalis.logic.machine.machine import Code, Frame, Machine
-from etalis.logic.machine.relation import FOREVER, Relation
 from etalis.logic.terms.unify import Term, Variable, deref, undo
 
 Match = Callable[[tuple[Term, ...], Any], list[Term] | None]
 
 
-class Clause:
+class CompiledClause:
     """One clause: its terms, when it died, and how it runs (compiled at its first use)."""
 
     __slots__ = ("args", "body", "born", "code", "died", "match")
@@ -96,7 +96,7 @@ def _sort_out(args: tuple[Term, ...]) -> tuple[tuple[int, ...] | None, Any, list
 
 
 def enter_rows(
-    machine: Machine, relation: Relation, generation: int, args: tuple[Term, ...], cont: Frame
+    machine: Machine, relation: FactRelation, generation: int, args: tuple[Term, ...], cont: Frame
 ) -> Frame | None:
     """Call a relation."""
     positions, key, free = _sort_out(args)

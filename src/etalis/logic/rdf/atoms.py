@@ -35,7 +35,7 @@ def refuse(message: str, hint: str) -> InputError:
 
 
 @dataclass(slots=True)
-class Names:
+class AtomNames:
     """The atoms of nodes, by prefix."""
 
     prefixes: Mapping[str, str]
@@ -125,7 +125,7 @@ def _iris(nodes: Iterable[Node]) -> dict[str, None]:
     return {node: None for node in nodes if isinstance(node, str) and not node.startswith("_:")}
 
 
-def name_relations(parts: Parts, wanted: Relations, names: Names, *, complete: bool) -> list[tuple[str, int, str]]:
+def name_relations(parts: Parts, wanted: Relations, names: AtomNames, *, complete: bool) -> list[tuple[str, int, str]]:
     """Return (name, arity, IRI) of the relations: of a property with two arguments, of a class with one.
 
     With True, those of all but the vocabularies of RDF; `complete` refuses a name that stands for nothing.

@@ -21,8 +21,8 @@ from typing import Any, TypedDict
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.logic.knowledge.cell_values import XSD, literal
 from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.rdf.atoms import AtomNames, Relations, find_parts, name_relations, refuse
 from etalis.logic.rdf.entailment import MAX_TRIPLES, TYPE, Graph, Node, entail
-from etalis.logic.rdf.names import Names, Relations, find_parts, name_relations, refuse
 from etalis.logic.rdf.xml import XmlError, XmlGuard
 from etalis.logic.terms.unify import Term
 
@@ -96,7 +96,7 @@ def load_graph(
         reader.read(file, format, base)
     if prefixes is None and reader.trouble is not None:
         raise refuse(reader.trouble, "say what prefixes mean: prefixes={...}")
-    names = Names(reader.prefixes if prefixes is None else prefixes)
+    names = AtomNames(reader.prefixes if prefixes is None else prefixes)
     chosen = [transitive] if isinstance(transitive, str) else transitive
     entail(reader.graph, rdfs=entailment is not None, transitive=[names.expand(name) for name in chosen])
     wanted = name_relations(find_parts(reader.graph), relations, names, complete=complete) if relations else []
@@ -107,13 +107,13 @@ def load_graph(
     return RdfFacts(origin, found, reader.blanks)
 
 
-def _triples(graph: Graph, names: Names) -> list[tuple[Term, ...]]:
+def _triples(graph: Graph, names: AtomNames) -> list[tuple[Term, ...]]:
     atom = names.atom
     return [(atom(s), atom(p), atom(o) if o.__class__ is str else o[0]) for s, p, o in graph.triples]
 
 
 def _relations(
-    graph: Graph, wanted: Sequence[tuple[str, int, str]], names: Names
+    graph: Graph, wanted: Sequence[tuple[str, int, str]], names: AtomNames
 ) -> Iterator[tuple[str, int, list[tuple[Term, ...]]]]:
     """Yield name, arity and rows of a property's or a class's relation."""
     members: dict[Node, list[tuple[Term, ...]]] = {iri: [] for _, arity, iri in wanted if arity == 1}

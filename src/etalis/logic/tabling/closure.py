@@ -25,7 +25,7 @@ _LOOK_UP = 16  # cells of work that a link counts for: a step
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class FactEdge:
     """Which facts are links: those of `name/arity` that hold some constants, from one argument to another."""
 
     name: str
@@ -42,10 +42,10 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ClosureForm:
     """A predicate as a closure: of which links, and whether everything reaches itself."""
 
-    edges: frozenset[Edge]
+    edges: frozenset[FactEdge]
     reflexive: bool
 
 
@@ -54,7 +54,7 @@ class Links:
 
     __slots__ = ("_edges", "_fit", "_graph", "_own", "_watched", "direct", "reaches", "ready")
 
-    def __init__(self, own: Callable[[str, int], Predicate], edges: frozenset[Edge]) -> None:
+    def __init__(self, own: Callable[[str, int], Predicate], edges: frozenset[FactEdge]) -> None:
         self._own = own
         self._edges = edges
         self._graph = Reachability()
@@ -194,11 +194,11 @@ def _ground_arguments(args: Row) -> Row | None:
     return ground
 
 
-def recognise(predicate: Predicate) -> Form | None:
+def recognise(predicate: Predicate) -> ClosureForm | None:
     """Return the form of a predicate whose clauses define a closure."""
     if predicate.arity != 2 or predicate.relation is not None or predicate.fixed:
         return None
-    found: dict[str, set[Edge]] = {"base": set(), "right": set(), "left": set()}
+    found: dict[str, set[FactEdge]] = {"base": set(), "right": set(), "left": set()}
     marks = {"double": False, "reflexive": False}
     for args, body in predicate.live():
         read = _read_clause(predicate.name, args, body)
@@ -214,10 +214,10 @@ def recognise(predicate: Predicate) -> Form | None:
     whole = marks["double"] or any(step == edges for step in steps)
     if not edges or not whole or any(not step <= edges for step in steps):
         return None
-    return Form(frozenset(edges), marks["reflexive"])
+    return ClosureForm(frozenset(edges), marks["reflexive"])
 
 
-def _read_clause(name: str, args: Row, body: Term) -> tuple[str, Edge | None] | None:
+def _read_clause(name: str, args: Row, body: Term) -> tuple[str, FactEdge | None] | None:
     """Return which part of a closure a clause is, with the edge it takes."""
     x, z = map(deref, args)
     if not (isinstance(x, Variable) and isinstance(z, Variable)):
@@ -242,7 +242,7 @@ def _goals(body: Term) -> list[tuple[Term, ...]]:
 
 def _read_step(
     name: str, goals: list[tuple[Term, ...]], x: Variable, z: Variable, count: Counter[Variable]
-) -> tuple[str, Edge | None] | None:
+) -> tuple[str, FactEdge | None] | None:
     """Read a body of two goals, of which one or both call the predicate itself."""
     own = [goal[0] == name and len(goal) == 3 for goal in goals]
     if not any(own):
@@ -266,7 +266,7 @@ def _read_step(
     return None
 
 
-def _read_edge(goal: tuple[Term, ...], start: Variable, end: Variable, count: Counter[Variable]) -> Edge | None:
+def _read_edge(goal: tuple[Term, ...], start: Variable, end: Variable, count: Counter[Variable]) -> FactEdge | None:
     """Read a goal as a link from one variable to another."""
     args = [deref(arg) for arg in goal[1:]]
     places = {start: args.index(start) if start in args else -1, end: args.index(end) if end in args else -1}
@@ -283,4 +283,4 @@ def _read_edge(goal: tuple[Term, ...], start: Variable, end: Variable, count: Co
             fixed.append((i, arg))
         else:
             return None
-    return Edge(goal[0], len(args), places[start], places[end], tuple(fixed))
+    return FactEdge(goal[0], len(args), places[start], places[end], tuple(fixed))

@@ -26,7 +26,7 @@ class Needs:
     passing: bool = False
 
 
-class Store:
+class TableStore:
     """Complete tables by variant."""
 
     __slots__ = ("_generation", "_needs", "_users", "answers", "size")
@@ -38,7 +38,7 @@ class Store:
         self._needs: dict[Key, Needs] = {}
         self._users: dict[Any, dict[Any, set[Key]]] = {}  # by predicate and index key; by table and None
 
-    def at(self, generation: int) -> Store:
+    def at(self, generation: int) -> TableStore:
         """Return the store for a generation of the database; what belongs to another one is let go."""
         if generation != self._generation:
             self.clear()

@@ -15,7 +15,7 @@ from typing import Any
 
 from etalis.logic.errors import LogicError, LogicLimitError
 from etalis.logic.machine.machine import GUARDS, Code, Frame, Machine
-from etalis.logic.tabling.tables import Answers, Key, Needs, Store
+from etalis.logic.tabling.tables import Answers, Key, Needs, TableStore
 from etalis.logic.terms.iso_errors import show
 from etalis.logic.terms.unify import Term, Variable, copy, deref
 
@@ -24,7 +24,7 @@ _KEPT = 2_000_000
 _IDLE, _RUNNING, _WAITING = range(3)
 
 
-class Table:
+class AnswerTable:
     """The answers of one variant while they are being found."""
 
     __slots__ = (
@@ -57,16 +57,16 @@ class Tabling:
     __slots__ = ("component", "counter", "filed", "guard", "opened", "running", "store", "tables")
 
     def __init__(self) -> None:
-        self.tables: dict[Key, Table] = {}
-        self.running: list[Table] = []
-        self.component: list[Table] = []
-        self.store = Store()
+        self.tables: dict[Key, AnswerTable] = {}
+        self.running: list[AnswerTable] = []
+        self.component: list[AnswerTable] = []
+        self.store = TableStore()
         self.counter = 0
         self.guard = 0  # index of the innermost generator that was called under a negation or the like
         self.opened = 0  # consumers that have not given up yet
         self.filed = 0
 
-    def start(self, store: Store) -> None:
+    def start(self, store: TableStore) -> None:
         """Begin with a call that no other generator waits for: what was left unfinished is of no use any more."""
         if self.tables:
             self.tables.clear()
@@ -88,7 +88,7 @@ class Tabling:
         """Forget a generator that an error ends; called for every choice that the error takes away."""
         if frame[0] is not _end_round:
             return
-        table: Table = frame[1]
+        table: AnswerTable = frame[1]
         while self.running:
             last = self.running.pop()
             self.opened, self.guard = last.opened, last.caller_guard
@@ -121,7 +121,7 @@ def call_tabled(machine: Machine, name: str, run: Code, args: tuple[Term, ...], 
         return _replay(machine, (answers, 0, variables), cont)
     table = tabling.tables.get(key)
     if table is None:
-        table = tabling.tables[key] = Table(key, name)
+        table = tabling.tables[key] = AnswerTable(key, name)
         _count(machine, tabling)
     elif not variables and table.answers:
         return cont
@@ -157,7 +157,7 @@ def _count(machine: Machine, tabling: Tabling) -> None:
         raise LogicLimitError("size", machine.limits.size)
 
 
-def _generate(machine: Machine, tabling: Tabling, table: Table, cont: Frame) -> Frame | None:
+def _generate(machine: Machine, tabling: Tabling, table: AnswerTable, cont: Frame) -> Frame | None:
     """Begin to generate a table; its index is new, older than that of all it calls."""
     tabling.counter += 1
     table.index = tabling.counter
@@ -172,7 +172,7 @@ def _generate(machine: Machine, tabling: Tabling, table: Table, cont: Frame) -> 
     return _begin_round(machine, table, cont)
 
 
-def _begin_round(machine: Machine, table: Table, cont: Frame) -> Frame | None:
+def _begin_round(machine: Machine, table: AnswerTable, cont: Frame) -> Frame | None:
     table.state, table.floor, table.low = _RUNNING, _NEVER, table.index
     table.height = len(machine.choices)
     machine.choices.append((len(machine.trail), (_end_round, table, cont)))
@@ -180,7 +180,7 @@ def _begin_round(machine: Machine, table: Table, cont: Frame) -> Frame | None:
     return table.run, table.args, (_file, table, cont)
 
 
-def _file(machine: Machine, table: Table, _cont: Frame) -> Frame | None:
+def _file(machine: Machine, table: AnswerTable, _cont: Frame) -> Frame | None:
     """File an answer if it is new, and ask for the next; a call without variables needs no more than one."""
     tabling = machine.tabling
     assert tabling is not None
@@ -198,7 +198,7 @@ def _file(machine: Machine, table: Table, _cont: Frame) -> Frame | None:
     return None
 
 
-def _end_round(machine: Machine, table: Table, cont: Frame) -> Frame | None:
+def _end_round(machine: Machine, table: AnswerTable, cont: Frame) -> Frame | None:
     """All clauses have run: go round again, or let the caller go on."""
     tabling = machine.tabling
     assert tabling is not None
@@ -222,7 +222,7 @@ def _end_round(machine: Machine, table: Table, cont: Frame) -> Frame | None:
 
 
 def _finish_component(
-    machine: Machine, tabling: Tabling, leader: Table, members: list[Table], cont: Frame
+    machine: Machine, tabling: Tabling, leader: AnswerTable, members: list[AnswerTable], cont: Frame
 ) -> Frame | None:
     """Keep what is complete; a leader that is settled may have stopped before its members were."""
     tabling.release(leader.place)
@@ -241,7 +241,7 @@ def _is_passing(machine: Machine) -> bool:
     return bool(machine.extra) or machine.view is not None
 
 
-def _keep(machine: Machine, tabling: Tabling, complete: list[Table]) -> None:
+def _keep(machine: Machine, tabling: Tabling, complete: list[AnswerTable]) -> None:
     """Keep tables for later conditions; those that may depend on the values of this one stay with its machine."""
     shared, kept = machine.database.tables, {table.key for table in complete}
     found = [_all_needs(tabling, shared, table, kept) for table in complete]
@@ -251,7 +251,7 @@ def _keep(machine: Machine, tabling: Tabling, complete: list[Table]) -> None:
         store.keep(table.key, table.answers, needs)
 
 
-def _all_needs(tabling: Tabling, shared: Store, table: Table, kept: set[Key]) -> Needs:
+def _all_needs(tabling: Tabling, shared: TableStore, table: AnswerTable, kept: set[Key]) -> Needs:
     """Return what a table depends on, with all that those tables do which are not kept themselves."""
     found = Needs(set(table.needs.calls), set(), table.needs.passing)
     todo, seen = list(table.needs.tables), {table.key}
@@ -278,7 +278,9 @@ def _depend(tabling: Tabling, low: int) -> None:
     caller.low = min(caller.low, low)
 
 
-def _consume(machine: Machine, tabling: Tabling, table: Table, variables: list[Variable], cont: Frame) -> Frame | None:
+def _consume(
+    machine: Machine, tabling: Tabling, table: AnswerTable, variables: list[Variable], cont: Frame
+) -> Frame | None:
     """Go on over the answers of a table that is not complete, those included that are filed meanwhile."""
     low = table.index if table.state == _RUNNING else table.low
     _depend(tabling, low)
@@ -291,7 +293,7 @@ def _consume(machine: Machine, tabling: Tabling, table: Table, variables: list[V
     return _consume_next(machine, (table, 0, variables), cont)
 
 
-def _consume_next(machine: Machine, args: tuple[Table, int, list[Variable]], cont: Frame) -> Frame | None:
+def _consume_next(machine: Machine, args: tuple[AnswerTable, int, list[Variable]], cont: Frame) -> Frame | None:
     table, i, variables = args
     if i == len(table.answers):
         table.floor = min(table.floor, i)
@@ -337,7 +339,7 @@ def _is_guarded(machine: Machine, cont: Frame) -> bool:
     return False
 
 
-def _unstratified(table: Table, reason: str) -> LogicError:
+def _unstratified(table: AnswerTable, reason: str) -> LogicError:
     indicator = ("/", table.name, len(table.args))
     return LogicError(
         ("error", ("stratification_error", indicator), "goal"),

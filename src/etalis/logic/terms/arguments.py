@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from etalis.data.values import Rational
 from etalis.logic.arithmetic.arithmetic import charge_operand
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.machine import Machine
 from etalis.logic.terms.iso_errors import domain_error, instantiation_error, type_error
-from etalis.logic.terms.term import Rational
 from etalis.logic.terms.unify import Term, Variable, deref, split_list
 from etalis.logic.terms.write import number_text
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import is_
 from typing import Any, TypeAlias
 
+from etalis.data.values import MAX_DEPTH, Rational, Struct, Value
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.terms.term import MAX_DEPTH, Rational, Struct, Value
 
 Term: TypeAlias = Any  # str | int | float | tuple[Term, ...] | Variable
 

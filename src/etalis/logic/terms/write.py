@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from etalis.data.values import Rational, decimal_text, format_atom, format_float
 from etalis.logic.errors import LogicLimitError
-from etalis.logic.terms.term import Rational, decimal_text, format_atom, format_float
 from etalis.logic.terms.unify import LIST, Term, Variable, deref
 
 INFIX: Mapping[str, tuple[int, int, int]] = MappingProxyType(

@@ -30,22 +30,22 @@ from etalis.temporal.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class PlanInput:
     """A part of a step: its `role` (`a`, `b`, `cnot`, ...), and what of it is kept for how long."""
 
     role: str
-    step: Step
+    step: PlanStep
     kept: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One node in words; `form` is event, time, operator, or reference, `shared` the number of a shared part."""
 
     form: str
     title: str
     details: tuple[str, ...] = ()
-    inputs: tuple[Input, ...] = ()
+    inputs: tuple[PlanInput, ...] = ()
     shared: int | None = None
     reads: tuple[str, int] | None = None
 
@@ -58,7 +58,7 @@ class DescribedRule:
     title: str
     made: tuple[str, int]
     details: tuple[str, ...]
-    body: Step
+    body: PlanStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class _Describer:
         made = head.event.name, len(head.event.args)
         return DescribedRule(head.label, event_text(head.event), made, tuple(details), self.step(head.body, head.label))
 
-    def step(self, node: p.Node, rule: str) -> Step:
+    def step(self, node: p.Node, rule: str) -> PlanStep:
         """Describe a node; a shared one only the first time."""
         shape = shape_of(node, self.listened) if self.parts else None
         part = None if shape is None else self.parts.get(shape.key)
@@ -110,14 +110,14 @@ class _Describer:
         others = [label for label in dict.fromkeys(part.rules) if label != rule]
         return replace(step, shared=part.number, details=(*step.details, f"shared with {_rules(others)}"))
 
-    def _plain(self, node: p.Node, rule: str) -> Step:
+    def _plain(self, node: p.Node, rule: str) -> PlanStep:
         parts = [self.step(child, rule) for child in p.children(node)]
         step = _describe(node, parts)
         absent = [t for t in p.tests(node) if isinstance(t, p.Absent)]
         tests = tuple(test_text(test) for test in p.tests(node))
-        negated = [Input(_word(t), self.step(t.node, rule), _blockers_kept(node, t)) for t in absent]
+        negated = [PlanInput(_word(t), self.step(t.node, rule), _blockers_kept(node, t)) for t in absent]
         if isinstance(node, p.Deadline):
-            negated.append(Input("not", self.step(node.absent, rule), f"its times, {seconds(node.duration)} s"))
+            negated.append(PlanInput("not", self.step(node.absent, rule), f"its times, {seconds(node.duration)} s"))
         return replace(step, details=step.details + tests, inputs=(*step.inputs, *negated))
 
 
@@ -130,29 +130,29 @@ def _rules(labels: Sequence[str]) -> str:
     return f"rule {shown}" if len(labels) == 1 else f"rules {shown}"
 
 
-def _reference(part: SharedPart, known: tuple[str, Shape], shape: Shape) -> Step:
+def _reference(part: SharedPart, known: tuple[str, Shape], shape: Shape) -> PlanStep:
     """Return the mention of a part described before, with whose variable is whose where the names differ."""
     rule, first = known
     pairs = [(mine, theirs) for mine, theirs in zip(shape.names, first.names, strict=True) if mine != theirs]
     said = [f"{mine} is {theirs} there" for mine, theirs in pairs if "#" not in mine + theirs]
-    return Step("reference", f"as in rule {rule}", tuple(said), shared=part.number)
+    return PlanStep("reference", f"as in rule {rule}", tuple(said), shared=part.number)
 
 
-def _describe(node: p.Node, parts: Sequence[Step]) -> Step:
+def _describe(node: p.Node, parts: Sequence[PlanStep]) -> PlanStep:
     """Describe a node but for its tests, given its parts."""
     match node:
         case p.Source(name=name, args=args):
-            return Step("event", event_text(node), reads=(name, len(args)))
+            return PlanStep("event", event_text(node), reads=(name, len(args)))
         case p.Tick(time=time):
-            return Step("time", seconds(time), ("once, when time reaches it",))
+            return PlanStep("time", seconds(time), ("once, when time reaches it",))
         case p.Join():
             return _join(node, parts)
         case p.Union():
-            return Step("operator", "or", (), tuple(Input("", part) for part in parts))
+            return PlanStep("operator", "or", (), tuple(PlanInput("", part) for part in parts))
         case p.Filter():
             # a filter is no operator of the language: its tests are told with what they filter
             only = parts[0]
-            return only if only.shared is None else Step("operator", "filter", (), (Input("a", only),))
+            return only if only.shared is None else PlanStep("operator", "filter", (), (PlanInput("a", only),))
         case p.Repetition():
             return _repetition(node, parts)
         case p.Fold():
@@ -160,14 +160,14 @@ def _describe(node: p.Node, parts: Sequence[Step]) -> Step:
         case p.Deadline(absent=absent, duration=duration):
             what = event_text(absent) if isinstance(absent, p.Source) else "..."
             kept = f"{_columns(node.left.exports)}, until {seconds(duration)} s after its end"
-            return Step(
-                "operator", f"seq (not {what} within {window_text(duration)})", (), (Input("a", parts[0], kept),)
+            return PlanStep(
+                "operator", f"seq (not {what} within {window_text(duration)})", (), (PlanInput("a", parts[0], kept),)
             )
         case _:
             assert_never(node)
 
 
-def _join(node: p.Join, parts: Sequence[Step]) -> Step:
+def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
     relation = node.relation
     key = join_key(node)
     shared = {v for v in node.left.exports if v in node.right.exports and v[0] != "$"} - set(key)
@@ -177,8 +177,8 @@ def _join(node: p.Join, parts: Sequence[Step]) -> Step:
         details.append(f"where bound, equal: {names(sorted(shared))}")
     if node.optional:
         details.append("optional: a without partner matches too")
-    inputs = [Input("ab"[place], part, _side_kept(node, place, key)) for place, part in enumerate(parts)]
-    return Step("operator", relation.name, tuple(details), tuple(inputs))
+    inputs = [PlanInput("ab"[place], part, _side_kept(node, place, key)) for place, part in enumerate(parts)]
+    return PlanStep("operator", relation.name, tuple(details), tuple(inputs))
 
 
 def _side_kept(node: p.Join, place: int, key: tuple[str, ...]) -> str:
@@ -208,7 +208,7 @@ def _until(policy: Policy, keep: int | None) -> str:
     return limit
 
 
-def _repetition(node: p.Repetition, parts: Sequence[Step]) -> Step:
+def _repetition(node: p.Repetition, parts: Sequence[PlanStep]) -> PlanStep:
     least, most = term_text(node.least), None if node.most is None else term_text(node.most)
     word = "star_times" if most is None else f"ntimes {least}" if least == most else f"ntimes ({least}, {most})"
     details = [f"one value for all of a run: {names(node.shared)}"] if node.shared else []
@@ -216,17 +216,17 @@ def _repetition(node: p.Repetition, parts: Sequence[Step]) -> Step:
     window = window_of(node.tests)
     limit = "until consumed by what follows" if window is None else f"until {seconds(window)} s after its start"
     if node.left is None:
-        return Step("operator", word, tuple(details), (Input("a", parts[0], f"counts of runs, {limit}"),))
+        return PlanStep("operator", word, tuple(details), (PlanInput("a", parts[0], f"counts of runs, {limit}"),))
     kept = f"{_columns(node.left.exports)}, its count, {limit}"
-    return Step(
+    return PlanStep(
         "operator",
         f"seq {word}",
         tuple(details),
-        (Input("a", parts[0], kept), Input("b", parts[1], "nothing: counted")),
+        (PlanInput("a", parts[0], kept), PlanInput("b", parts[1], "nothing: counted")),
     )
 
 
-def _fold(node: p.Fold, parts: Sequence[Step]) -> Step:
+def _fold(node: p.Fold, parts: Sequence[PlanStep]) -> PlanStep:
     kind = term_text(Const(node.kind) if node.value is None else Compound(node.kind, (node.value,)))
     title = f"aggregate({kind}, {'b' if node.opener is not None else 'a'}, {term_text(node.result)})"
     details = [f"one value per {names(node.groups)}"] if node.groups else []
@@ -236,12 +236,13 @@ def _fold(node: p.Fold, parts: Sequence[Step]) -> Step:
         details.append("each opener has its own value" + (f", {row.first} to begin with" if row.at_opener else ""))
         limit = "for ever" if window is None else f"until {seconds(window)} s after its start"
         kept = f"{_columns(node.opener.exports)}, its values, {limit}"
-        inputs = (Input("a", parts[0], kept), Input("b", parts[1], "nothing: folded"))
-        return Step("operator", f"seq {title}", tuple(details), inputs)
+        inputs = (PlanInput("a", parts[0], kept), PlanInput("b", parts[1], "nothing: folded"))
+        return PlanStep("operator", f"seq {title}", tuple(details), inputs)
     spans = [f"of the last {seconds(node.within)} s"] if node.within is not None else []
     spans += [f"the last {node.last} of a group"] if node.last is not None else []
     over = ", ".join(spans) or "all, for ever"
-    return Step("operator", title, (*details, f"slides over its elements: {over}"), (Input("a", parts[0], over),))
+    details.append(f"slides over its elements: {over}")
+    return PlanStep("operator", title, tuple(details), (PlanInput("a", parts[0], over),))
 
 
 def _blockers_kept(node: p.Node, test: p.Absent) -> str:

@@ -32,7 +32,7 @@ class Size:
 
 
 @dataclass(slots=True)
-class Layout:
+class PlanLayout:
     """Upper left corners of boxes, the way of each link (points to pass, in order), and the size of it all.
 
     `exits` tell per box where its layer ends, `back` are the links that run against the flow, under the boxes.
@@ -46,9 +46,9 @@ class Layout:
     height: float = 0.0
 
 
-def arrange(sizes: Sequence[Size], links: Sequence[Link]) -> Layout:
+def arrange(sizes: Sequence[Size], links: Sequence[Link]) -> PlanLayout:
     """Place boxes of the given sizes that are joined by links."""
-    layout = Layout([(0.0, 0.0)] * len(sizes), [0.0] * len(sizes))
+    layout = PlanLayout([(0.0, 0.0)] * len(sizes), [0.0] * len(sizes))
     for members, numbers in _components(len(sizes), links):
         part = _Part(sizes, links, members, numbers)
         part.write(layout)
@@ -205,7 +205,7 @@ class _Part:
         heights = [self.sizes[node].height for node in row]
         top.update(zip(row, fit(wanted, heights, _BETWEEN), strict=True))
 
-    def write(self, layout: Layout) -> None:
+    def write(self, layout: PlanLayout) -> None:
         """Add this part under what the layout has already."""
         above = layout.height + (2 * _BETWEEN if layout.height else 0.0)
         widths = [max(self.sizes[node].width for node in row) for row in self.rows]

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from etalis.language.check.wording import kind as kind_text
-from etalis.plan.explain.describe import DescribedRule, Input, Step
+from etalis.plan.explain.describe import DescribedRule, PlanInput, PlanStep
 from etalis.plan.explain.text import Explanation, attributes_text
 from etalis.plan.keys import Kind
 
@@ -72,9 +72,9 @@ def _head(rule: DescribedRule, explanation: Explanation) -> Box:
     return Box("head", rule.title, lines)
 
 
-def _add_steps(picture: Picture, body: Step, head: int, shared: dict[int, int]) -> Iterator[tuple[int, Kind]]:
+def _add_steps(picture: Picture, body: PlanStep, head: int, shared: dict[int, int]) -> Iterator[tuple[int, Kind]]:
     """Add the boxes of a rule's steps; yield those that read a kind of event."""
-    waiting = [(Input("", body), head)]
+    waiting = [(PlanInput("", body), head)]
     while waiting:
         part, target = waiting.pop()
         step = part.step
@@ -90,7 +90,7 @@ def _add_steps(picture: Picture, body: Step, head: int, shared: dict[int, int]) 
         waiting.extend((inner, number) for inner in reversed(step.inputs))
 
 
-def _box(step: Step) -> Box:
+def _box(step: PlanStep) -> Box:
     kept = [f"keeps of {part.role}: {part.kept}" for part in step.inputs if part.kept is not None]
     return Box(step.form, step.title, (*step.details, *kept))
 

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from types import MappingProxyType
 from unicodedata import combining, east_asian_width
 
-from etalis.plan.explain.layout import Layout, Point, Size, arrange
+from etalis.plan.explain.layout import PlanLayout, Point, Size, arrange
 from etalis.plan.explain.picture import Box, Picture, draw_picture
 from etalis.plan.explain.text import Explanation
 
@@ -159,7 +159,7 @@ def show(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\x{ord(c):x}" for c in text)
 
 
-def _boxes(picture: Picture, layout: Layout, sizes: Sequence[Size], texts: Sequence[_Text]) -> Iterator[str]:
+def _boxes(picture: Picture, layout: PlanLayout, sizes: Sequence[Size], texts: Sequence[_Text]) -> Iterator[str]:
     for box, (x, y), size, text in zip(picture.boxes, layout.corners, sizes, texts, strict=True):
         look = _LOOKS[box.form]
         tooltip = _escape(show(" | ".join((box.title, *filter(None, box.lines)))))
@@ -191,7 +191,7 @@ def _line(x: float, y: float, size: int, more: str, text: str) -> str:
     )
 
 
-def _arrows(picture: Picture, layout: Layout, sizes: Sequence[Size]) -> Iterator[str]:
+def _arrows(picture: Picture, layout: PlanLayout, sizes: Sequence[Size]) -> Iterator[str]:
     ports = _ports(picture, layout, sizes)
     for number, arrow in enumerate(picture.arrows):
         x, y = layout.corners[arrow.source]
@@ -211,7 +211,7 @@ def _arrows(picture: Picture, layout: Layout, sizes: Sequence[Size]) -> Iterator
             )
 
 
-def _ports(picture: Picture, layout: Layout, sizes: Sequence[Size]) -> dict[int, float]:
+def _ports(picture: Picture, layout: PlanLayout, sizes: Sequence[Size]) -> dict[int, float]:
     """Return at which height each arrow arrives: those of one box spread over its side, in the order they come from."""
 
     def target(number: int) -> int:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from etalis.language.check.wording import kind as kind_text
 from etalis.language.rules import declarations
-from etalis.language.syntax import Program as Tree
+from etalis.language.syntax import Tree
 from etalis.plan import algebra as p
-from etalis.plan.explain.describe import DescribedRule, Input, Step, describe
+from etalis.plan.explain.describe import DescribedRule, PlanInput, PlanStep, describe
 from etalis.plan.explain.wording import policy_afterwards, policy_matches
 from etalis.plan.keys import Group, Kind, Partitioning, find_partitioning
 from etalis.plan.types import Types, infer_types
@@ -71,9 +71,9 @@ def _rule(rule: DescribedRule, explanation: Explanation) -> Iterator[str]:
     yield from draw_tree(rule.body)
 
 
-def draw_tree(step: Step) -> Iterator[str]:
+def draw_tree(step: PlanStep) -> Iterator[str]:
     """Draw a step and all below it, with lines from parents to children."""
-    waiting = [(Input("", step), "", True)]
+    waiting = [(PlanInput("", step), "", True)]
     while waiting:
         part, before, last = waiting.pop()
         inner = before + ("   " if last else "│  ")

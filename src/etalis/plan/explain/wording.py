@@ -68,7 +68,7 @@ def test_text(test: p.Test) -> str:
     match test:
         case p.Window(duration=duration):
             return f"within {window_text(duration)}"
-        case p.Goal(kind=kind, goal=goal):
+        case p.GoalTest(kind=kind, goal=goal):
             return f"{kind} {term_text(goal)}"
         case p.Absent(kind=kind, joined=joined, window=window):
             where = _ABSENT[kind] + ("" if window is None else f", at most {seconds(window)} s back")

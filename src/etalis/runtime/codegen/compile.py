@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from etalis.logic.terms.term import format_atom
+from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
 from etalis.plan.sharing import meet
@@ -358,7 +358,7 @@ class Compiler:
                 case p.Window(duration=duration):
                     if window is not None or t1 != t2:  # an instant fits into every window
                         passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
-                case p.Goal():
+                case p.GoalTest():
                     self.conditions.write(code, test, names, firm, t1, t2, passing, self.rule_of(entry))
                     if passing.loops and tests[number:]:
                         row = code.fresh("o")

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.measure import TOO_DEEP, is_too_deep
+from etalis.data.values import Struct, Value, format_value, real
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
 from etalis.logic.inline.inline import HELPERS, inline
 from etalis.logic.inline.lookup import Finder, look_ups
-from etalis.logic.machine.lookup import Goal
+from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
-from etalis.logic.terms.measure import TOO_DEEP, is_too_deep
-from etalis.logic.terms.term import Struct, Value, format_value, real
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.limits.circuit_breaker import Breaker
@@ -51,7 +51,7 @@ class Conditions:
     def write(
         self,
         code: Code,
-        test: p.Goal,
+        test: p.GoalTest,
         names: Names,
         firm: frozenset[str],
         t1: str,
@@ -82,7 +82,7 @@ class Conditions:
             passing.expressions.append(f"{call} is not None")
 
     def _in_line(
-        self, code: Code, test: p.Goal, names: Names, slow: Callable[..., Any], row: str, arguments: str
+        self, code: Code, test: p.GoalTest, names: Names, slow: Callable[..., Any], row: str, arguments: str
     ) -> str | None:
         """Write a condition as an expression that cannot raise; values it is not meant for take the slow way."""
         goal = to_logic(test.goal)
@@ -106,7 +106,7 @@ class Conditions:
 
     def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
         """Return the statement that runs an action."""
-        goal = p.Goal("where", action.goal, action.inputs, ())
+        goal = p.GoalTest("where", action.goal, action.inputs, ())
         run = self.prepare(goal, (), rule, what="action")
         key, off = (rule, "action", print_term(goal.goal)), self.breaker.off
 
@@ -118,7 +118,9 @@ class Conditions:
 
         return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
 
-    def prepare(self, test: p.Goal, outputs: tuple[str, ...], rule: str, what: str = "condition") -> Callable[..., Any]:
+    def prepare(
+        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition"
+    ) -> Callable[..., Any]:
         """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies."""
         goal = to_logic(test.goal)
         extra = _TIMES if test.kind == "check" else ()
@@ -178,7 +180,7 @@ class Conditions:
         return code.function()
 
     def _explain(
-        self, error: EtalisError, test: p.Goal, values: tuple[Any, ...], rule: str, what: str
+        self, error: EtalisError, test: p.GoalTest, values: tuple[Any, ...], rule: str, what: str
     ) -> ConditionError:
         bound = ", ".join(
             f"{v} = {format_value(x)}" for v, x in zip(test.inputs, values, strict=False) if x is not None

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.values import to_value
 from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
-from etalis.logic.terms.term import to_value
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Entry
 from etalis.runtime.codegen.source import Code
@@ -286,7 +286,7 @@ def _tuple(items: list[str]) -> str:
 
 
 def _multiplies(tests: tuple[p.Test, ...]) -> bool:
-    return any(isinstance(t, p.Goal) and t.kind == "event_multiply" for t in tests)
+    return any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in tests)
 
 
 def _plain_heads(entry: Entry) -> bool:
@@ -298,10 +298,10 @@ def _plain_heads(entry: Entry) -> bool:
 
 
 def _same_attributes(heads: list[tuple[p.Head, dict[str, str]]]) -> bool:
-    from etalis.plan.bindings import Signature
+    from etalis.plan.bindings import NodeShape
 
     def shape(head: p.Head) -> Any:
-        signature = Signature()
+        signature = NodeShape()
         signature.node(head.body)
         return tuple(signature.term(a) for a in head.event.args)
 

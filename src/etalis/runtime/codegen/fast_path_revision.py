@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.values import Struct, to_value
 from etalis.errors import EventError
-from etalis.logic.terms.term import Struct, to_value
 from etalis.runtime.revision.retraction import Retractions
 from etalis.runtime.revision.revision import Revision
 from etalis.runtime.state import NEVER

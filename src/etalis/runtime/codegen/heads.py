@@ -12,9 +12,9 @@ from contextlib import nullcontext
 from typing import Any
 
 from etalis.language import syntax as s
-from etalis.language.values import variables
-from etalis.plan.attribute_names import name_attributes
+from etalis.language.ground_terms import variables
 from etalis.plan.bindings import sure as firm
+from etalis.plan.named_attributes import name_attributes
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.network import PlannedRule
 from etalis.runtime.codegen.source import Code

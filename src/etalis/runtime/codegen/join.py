@@ -185,7 +185,7 @@ class Probe:
         y = code.fresh("y")
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
-        self.taken = node.policy.consume and not any(isinstance(t, p.Goal | p.Absent) for t in node.tests)
+        self.taken = node.policy.consume and not any(isinstance(t, p.GoalTest | p.Absent) for t in node.tests)
         look = f"pop({self.key}, None)" if self.taken else f"get({self.key})"
         code(f"{y} = {code.constant(self.other)}.{look}")
         with code.block(f"if {y} is not None:"):
@@ -365,7 +365,7 @@ class Probe:
         for mark in ("$parts", "$ids"):
             if mark in self.columns:
                 names[mark] = self._all_of(mark, hits)
-        again = [t for t in self.node.tests if isinstance(t, p.Goal | p.Action)]
+        again = [t for t in self.node.tests if isinstance(t, p.GoalTest | p.Action)]
         x2 = self.x2
         passing = self.compiler.judged(self.code, self.entry, again, names, self.entry.sure, first, x2, first, x2, None)
         with self.code.block(f"if {' and '.join(passing.expressions) or 'True'}:"):

@@ -119,7 +119,7 @@ def may_double(child: Entry, union: Entry) -> bool:
 
 def multiplies(entry: Entry) -> bool:
     """Tell whether a single event may give several matches here."""
-    if any(isinstance(t, p.Goal) and t.kind == "event_multiply" for t in p.tests(entry.node)):
+    if any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in p.tests(entry.node)):
         return True
     return isinstance(entry.node, p.Filter | p.Union) and any(map(multiplies, entry.inputs))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.values import Value
 from etalis.language import syntax as s
-from etalis.logic.terms.term import Value
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
@@ -159,7 +159,7 @@ class Special:
         extra: dict[str, None] = dict.fromkeys(v for v in node.exports if v not in later)
         for test in p.tests(node):
             match test:
-                case p.Goal(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
+                case p.GoalTest(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
                     extra.update(dict.fromkeys(v for v in names if v not in later))
                 case _:
                     pass
@@ -170,7 +170,7 @@ class Special:
         return tuple(extra)
 
     def _bound_by_tests(self, node: p.Node) -> set[str]:
-        return {v for t in p.tests(node) if isinstance(t, p.Goal) for v in t.outputs}
+        return {v for t in p.tests(node) if isinstance(t, p.GoalTest) for v in t.outputs}
 
     def _waiter(self, entry: Entry, node: p.Deadline) -> Waiter:
         blockers = self.blockers(entry, len(p.negated(node)) - 1)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from etalis.data.values import Struct, Value
 from etalis.language import syntax as s
-from etalis.language.values import listed, unlisted, variables
-from etalis.logic.terms.term import Struct, Value
+from etalis.language.ground_terms import listed, unlisted, variables
 from etalis.runtime.codegen.source import Code
 
 _MOST_BRACKETS = 30  # levels of a term that are written in one expression

@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from etalis.logic.terms.term import Value
+from etalis.data.values import Value
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values
-from etalis.temporal.aggregate import Fold, explain_no_value, has_no_value
+from etalis.temporal.aggregate import AggregateFunction, explain_no_value, has_no_value
 
 
 class Opener:
@@ -27,7 +27,7 @@ class Folder:
     """`Opener seq aggregate(..)`: one match per opener at every element, and at the opener where the row says so."""
 
     def __init__(
-        self, *, fold: Fold, value: Callable[..., Value], shared: Callable[[Values, Values], Values | None],
+        self, *, fold: AggregateFunction, value: Callable[..., Value], shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values | None], at_opener: Callable[[Opener], Values | None], emit: Emit,
         repeats: Callable[[list[Values], Values], bool], left_key: Key, element_key: Key, keep: int | None,
         fail: Callable[[str], None], marked: bool,
@@ -87,7 +87,7 @@ class Folder:
                     self.emit(*found, opener.start, end)
 
 
-def countable(fold: Fold, value: Value, fail: Callable[[str], None]) -> bool:
+def countable(fold: AggregateFunction, value: Value, fail: Callable[[str], None]) -> bool:
     """Tell whether an element has a value to fold, or report that it has none."""
     if fold.numeric and not isinstance(value, int | float):
         fail(f"{fold.name} of {value!r}, which is not a number")
@@ -99,7 +99,7 @@ class Slider:
     """An aggregate over the last elements of a group: of the last `within` microseconds, the last `last`, or all."""
 
     def __init__(
-        self, *, fold: Fold, value: Callable[..., Value], group: Callable[[Values], Values],
+        self, *, fold: AggregateFunction, value: Callable[..., Value], group: Callable[[Values], Values],
         combine: Callable[..., Values | None], within: int | None, last: int | None, emit: Emit,
         fail: Callable[[str], None],
     ) -> None:  # fmt: skip

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from etalis.data.values import Struct, format_value
 from etalis.language.check.spelling import nearest
 from etalis.language.printer import seconds
 from etalis.language.syntax import Var
-from etalis.logic.terms.term import Struct, format_value
 from etalis.plan import algebra as p
 from etalis.plan.explain.wording import event_text, names, relation_test, term_text, test_text
 from etalis.plan.retention import window_of
@@ -171,7 +171,7 @@ class Search:
                 return Why(text, f"{text} came, but never with all of{_asked(p.tests(node), ':')}", _hint(node))
 
     def _filter(self, child: p.Node, tests: tuple[p.Test, ...]) -> Why:
-        goals = [term_text(test.goal) for test in tests if isinstance(test, p.Goal)]
+        goals = [term_text(test.goal) for test in tests if isinstance(test, p.GoalTest)]
         if goals and len(goals) == len(tests):
             noun, which = ("condition", goals[0]) if len(goals) == 1 else ("conditions", " and ".join(goals))
             hint = "print what it is asked about, or ask engine.query(...): '1', 1 and 1.0 are three values"
@@ -293,7 +293,7 @@ def _hint(node: p.Node) -> str | None:
 
 
 def _condition_hint(tests: tuple[p.Test, ...]) -> str | None:
-    goal = next((term_text(test.goal) for test in tests if isinstance(test, p.Goal)), None)
+    goal = next((term_text(test.goal) for test in tests if isinstance(test, p.GoalTest)), None)
     return None if goal is None else f"leave out the condition {goal} to see what there is"
 
 

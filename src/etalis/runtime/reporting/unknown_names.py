@@ -16,7 +16,7 @@ from etalis.language.syntax import Compound, Const, Term, Var
 from etalis.runtime.reporting.never_fired import near_name, show
 
 if TYPE_CHECKING:
-    from etalis.language.syntax import Program as Tree
+    from etalis.language.syntax import Tree
     from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.ruleset import RuleSet
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from etalis.logic.terms.term import Struct, format_value
+from etalis.data.values import Struct, format_value
 from etalis.runtime.lateness.watermark import HeldRow, Stamp, Values, atom_of
 from etalis.runtime.revision.changelog import net
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from etalis.data.values import Rational, Real, Struct, real
 from etalis.errors import Problem, SnapshotError
-from etalis.logic.terms.term import Rational, Real, Struct, real
 from etalis.logic.terms.unify import Variable, deref
 from etalis.runtime.operators.store import Token
 

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.loaders import Rows
-from etalis.logic.knowledge.version_data import Version, has_changed, read_versions, set_generations, write_versions
+from etalis.logic.knowledge.version_data import (
+    PredicateVersion,
+    has_changed,
+    read_versions,
+    set_generations,
+    write_versions,
+)
 from etalis.logic.knowledge.versions import Versions
-from etalis.logic.machine.clauses import Database
+from etalis.logic.machine.database import Database
 from etalis.logic.machine.predicate import Predicate
 from etalis.runtime.changes import Change
 from etalis.runtime.snapshot.cells import CellWriter
@@ -91,7 +97,7 @@ def _load_versions(database: Database, book: Book) -> list[str]:
         for place, (until, is_relation) in enumerate(book.rows(section)):
             rows = book.rows(("version", *section[1:], str(place)))
             entries = [(born, died, args, body) for born, died, (args, body) in rows]
-            found.append(Version(until, bool(is_relation), entries))
+            found.append(PredicateVersion(until, bool(is_relation), entries))
         write_versions(predicate, found, shift)
     moments = [(time, shift(before)) for time, before in book.rows(("moments",))]
     keys = [(name, int(arity)) for _, name, arity in book.names("versions")]

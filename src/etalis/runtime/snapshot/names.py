@@ -13,9 +13,9 @@ from dataclasses import fields, is_dataclass
 from hashlib import blake2b
 from typing import Any
 
-from etalis.logic.terms.term import format_atom
+from etalis.data.values import format_atom
 from etalis.plan import algebra as p
-from etalis.plan.bindings import Signature
+from etalis.plan.bindings import NodeShape
 from etalis.plan.sharing import count_leaves
 from etalis.runtime.codegen.network import Entry, PlannedRule, Wiring
 from etalis.runtime.ruleset import RuleSet
@@ -44,7 +44,7 @@ def digest(x: Any) -> str:
     return blake2b(spell(x).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-class _Shape(Signature):
+class _Shape(NodeShape):
     """A signature that says of a time point which of its rule it is, not where it stands in the text."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class _Shape(Signature):
         return super()._own(node)
 
 
-def _layout(node: p.Node, signature: Signature) -> Hashable:
+def _layout(node: p.Node, signature: NodeShape) -> Hashable:
     """Return in which order the variables of a node stand wherever it or a part of it keeps values."""
 
     def numbers(names: Iterable[str]) -> tuple[int | str, ...]:

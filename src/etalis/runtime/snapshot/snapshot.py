@@ -24,7 +24,7 @@ from etalis.runtime.snapshot.rules import load_rules, save_rules
 from etalis.runtime.snapshot.sections import Book
 from etalis.runtime.snapshot.stores import form_of, pair_columns, pair_content, table_columns, table_content
 from etalis.runtime.state import Timer
-from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.event import Event, EventKind, new_event
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core, EngineOptions
@@ -259,7 +259,7 @@ def _load_events(core: Core, book: Book) -> None:
             note.seen = set(seen)
     if core.delivery.history is not None:
         core.delivery.history.extend(
-            new_event(Event, (end, start, Kind(name, arity, rule, attributes), *rest))
+            new_event(Event, (end, start, EventKind(name, arity, rule, attributes), *rest))
             for name, arity, rule, attributes, end, start, rest in book.rows(("reported",))
         )
     if core.guard is not None:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from etalis.data.values import order_key
 from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
-from etalis.logic.terms.term import order_key
 from etalis.runtime.step_keys import input_key
 from etalis.tables.read.cells import cells_of, undeclared
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
-from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS
 
 CHUNK = 10_000
@@ -48,7 +48,7 @@ class Feed:
         self.rows = {each.tag: each for each in rows}
         self.signatures = signatures
         self.ids = ids  # of the rows taken so far, if someone wants them
-        self.kinds = {each.tag: Kind(each.name, len(each.slots)) for each in rows}
+        self.kinds = {each.tag: EventKind(each.name, len(each.slots)) for each in rows}
         self.ranks = _rank_kinds(self.kinds)
         self._list: list[Any] = []
         self._iterator: Iterator[Any] = iter(())
@@ -139,7 +139,7 @@ class Feed:
         return (len(known), name, tuple(map(order_key, known)), values[arity:])
 
 
-def _rank_kinds(kinds: Mapping[str, Kind]) -> dict[str, int] | None:
+def _rank_kinds(kinds: Mapping[str, EventKind]) -> dict[str, int] | None:
     """Return the rank of each tag in the standard order; None where two tags are of one kind, and perhaps two types."""
     if len(set(kinds.values())) < len(kinds):
         return None

@@ -30,7 +30,7 @@ from etalis.spark.batch.stage_schema import FROM, ROUND, STEP, UNTIL, Forward
 from etalis.spark.execution_mode import stage_columns
 from etalis.tables.results.output import encode
 from etalis.tables.sorting import END, ORDER, START, TAG, Sorter, Stretch, sort_table
-from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.time_columns import to_micros
 
 Placed = tuple[bytes, int, Raw]  # key of the step, round, event
@@ -120,7 +120,7 @@ class Steps:
         self.rows = relayed.job.rows
         self.signatures = program.signatures
         self.incoming = {forward.tag: forward for forward in relayed.incoming}
-        self.kinds = {forward.tag: Kind(*forward.kind) for forward in relayed.incoming}
+        self.kinds = {forward.tag: EventKind(*forward.kind) for forward in relayed.incoming}
 
     def of(self, stretches: Iterable[Stretch]) -> Iterator[Step]:
         """Yield the steps of stretches that follow each other in time."""
@@ -203,7 +203,7 @@ class Writer:
             yield results if self.is_last else wire.write_results(results, self.schema)
         alike: dict[tuple[str, int], list[Derived]] = {}
         for each in found:
-            kind: Kind = each[2][2]
+            kind: EventKind = each[2][2]
             if (kind.name, kind.arity) in self.forwards:
                 alike.setdefault((kind.name, kind.arity), []).append(each)
         for named, several in alike.items():

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from etalis.data.values import Value, format_value, real
 from etalis.formats.terms import read_value
-from etalis.logic.terms.term import Value, format_value, real
 from etalis.plan.keys import Kind, show
 from etalis.runtime.stage_engine import Derived
 from etalis.spark.batch.feed import Rows

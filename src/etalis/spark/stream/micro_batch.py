@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
+from etalis.data.values import order_key
 from etalis.errors import EventError, InputError, Problem
 from etalis.language.attributes import convert
 from etalis.logic.knowledge.arrow_columns import to_list
-from etalis.logic.terms.term import order_key
 from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.watermark import Stamp
 from etalis.spark.batch.shard import Job, run_rows

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.columnar.data.flat import type_of
+from etalis.data.values import Value
 from etalis.formats.row import Bad, Item, Row
-from etalis.logic.terms.term import Value
 from etalis.plan.keys import Kind
 from etalis.tables.read.json_cells import dumps
 from etalis.tables.schema import JSON

@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from etalis.data.values import to_value
 from etalis.errors import InputError
 from etalis.formats.comma_separated import CELLS, read_records_from
 from etalis.formats.row import Bad, Place, read_row
 from etalis.formats.table import Attribute, Table
-from etalis.logic.terms.term import to_value
 from etalis.tables.read.blocks import SIZE, Block, Values, blocks_of, without
 from etalis.temporal.time_columns import read_times
 

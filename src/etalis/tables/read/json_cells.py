@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from etalis.logic.terms.term import Struct, Value
+from etalis.data.values import Struct, Value
 from etalis.temporal.json_values import to_plain
 
 _LONG = 10_000  # bits from which Python refuses to write an integer in decimal

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from etalis.logic.terms.term import Struct, Value
+from etalis.data.values import Struct, Value
 from etalis.tables.column_types import base_of, parts_of
 
 Cell: TypeAlias = Callable[[Value], Any]  # raises TypeError where a value does not fit

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from etalis.columnar.component import Made
 from etalis.columnar.data.columns import Column, shrink
-from etalis.logic.terms.term import Value, format_atom, format_value
+from etalis.data.values import Value, format_atom, format_value
 from etalis.tables.results.output import (
     ARGS,
     ATOM,
@@ -33,7 +33,7 @@ from etalis.tables.results.output import (
     moments,
     term_text,
 )
-from etalis.temporal.event import Event, Kind, new_event
+from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.json_values import to_plain, to_text
 
 Named: TypeAlias = tuple[str, int]
@@ -61,7 +61,7 @@ def made_events(kind: Named, made: Made, labels: Sequence[str]) -> list[Event]:
 
 def made_raws(kind: Named, made: Made, labels: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return derived events one by one as the engine has them."""
-    kinds = {int(i): Kind(*kind, labels[int(i)]) for i in np.unique(made.rule)}
+    kinds = {int(i): EventKind(*kind, labels[int(i)]) for i in np.unique(made.rule)}
     columns = [column.values() for column in made.columns]
     times = zip(made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
     return [(e, s, kinds[i], *args) for (e, s, i), *args in zip(times, *columns, strict=True)]

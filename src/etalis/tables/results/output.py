@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from etalis.data.values import Struct, Value, format_atom, format_value
 from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
-from etalis.logic.terms.term import Struct, Value, format_atom, format_value
 from etalis.plan.lattice import NUMBER
 from etalis.tables.read.nested import arrow_type, to_cell
 from etalis.temporal.attribute_names import ATOM as ATOM
@@ -29,7 +29,7 @@ from etalis.temporal.attribute_names import ID as ID
 from etalis.temporal.attribute_names import RESERVED, distinct, name_columns
 from etalis.temporal.attribute_names import RULE as RULE
 from etalis.temporal.attribute_names import START as START
-from etalis.temporal.event import Event, Kind
+from etalis.temporal.event import Event, EventKind
 from etalis.temporal.interval import to_microseconds
 from etalis.temporal.json_values import to_plain, to_text
 
@@ -179,9 +179,9 @@ def encode(events: Sequence[Event], output: Output, ids: Sequence[str] = ()) -> 
     return pa.RecordBatch.from_arrays(arrays, names=[name for name, _ in output.columns])
 
 
-def _by_rule(events: Sequence[Event]) -> list[tuple[Kind, Sequence[Event]]]:
+def _by_rule(events: Sequence[Event]) -> list[tuple[EventKind, Sequence[Event]]]:
     """Put events of one rule together."""
-    kinds: list[Kind] = list(map(_item, events, repeat(2)))
+    kinds: list[EventKind] = list(map(_item, events, repeat(2)))
     numbers = list(map(id, kinds))
     found = dict(zip(numbers, kinds, strict=True))
     if len(found) == 1:
@@ -214,7 +214,7 @@ def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:
 
 
 def _encode_rule(
-    events: Sequence[Event], kind: Kind, fields: tuple[Field, ...], output: Output, ids: Sequence[str]
+    events: Sequence[Event], kind: EventKind, fields: tuple[Field, ...], output: Output, ids: Sequence[str]
 ) -> list[pa.Array]:
     """Return the columns for events of one rule."""
     cells = list(zip(*map(_cells_of, events), strict=True))  # end, start, kind, attributes: a column each
@@ -241,7 +241,7 @@ def _encode_rule(
     return columns
 
 
-def _atoms(kind: Kind, cells: Sequence[Sequence[Any]]) -> pa.Array:
+def _atoms(kind: EventKind, cells: Sequence[Sequence[Any]]) -> pa.Array:
     """Return the atoms of events of one kind as program text, a column at a time (`Event.atom`)."""
     name = format_atom(kind.name)
     if not kind.arity:
@@ -252,7 +252,7 @@ def _atoms(kind: Kind, cells: Sequence[Sequence[Any]]) -> pa.Array:
     return pc.binary_join_element_wise(*parts[:-1], pa.scalar(")"), "")
 
 
-def _ids(kind: Kind, cells: Sequence[Sequence[Any]]) -> pa.Array:
+def _ids(kind: EventKind, cells: Sequence[Sequence[Any]]) -> pa.Array:
     """Return what tells events of one kind apart, on every machine and in every run (`Event.id`)."""
     start, end = (_texts(cells[i]) for i in (1, 0))
     return pc.binary_join_element_wise(_atoms(kind, cells), pa.scalar("@"), start, pa.scalar(".."), end, "")
