@@ -1,4 +1,4 @@
-"""The plan: what every back end executes. Seven kinds of node, and the tests that a match must pass.
+"""The plan: what every back end executes. Eight kinds of node, and the tests that a match must pass.
 
 Each node turns instances of its children into instances of its own: values of `exports` (in that order) on an
 interval. Names that begin with `$` are bookkeeping: `$first` (end of the first part of a sequence), `$last` (start of

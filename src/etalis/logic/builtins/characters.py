@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine
-from etalis.logic.terms.arguments import bound
-from etalis.logic.terms.iso_errors import domain_error, representation_error, type_error
+from etalis.logic.terms.arguments import character
+from etalis.logic.terms.iso_errors import domain_error
 from etalis.logic.terms.unify import Term, Variable, deref
 
 Args = tuple[Term, ...]
@@ -57,7 +57,7 @@ def _typed(*, codes: bool) -> Code:
     """`char_type(Char, Type)` and `code_type(Code, Type)`."""
 
     def run(machine: Machine, args: Args, cont: Frame) -> Frame | None:
-        char, kind = _character(bound(args[0])), deref(args[1])
+        char, kind = character(args[0]), deref(args[1])
         name = kind[0] if isinstance(kind, tuple) and len(kind) == 2 else kind
         if not isinstance(name, Variable) and name not in _NAMES:
             raise domain_error("char_type", kind)
@@ -67,16 +67,6 @@ def _typed(*, codes: bool) -> Code:
         return machine.choose(args[1], found, cont)
 
     return run
-
-
-def _character(term: Term) -> str:
-    if isinstance(term, int):
-        if not 0 <= term <= 0x10FFFF or 0xD800 <= term <= 0xDFFF:
-            raise representation_error("character_code")
-        return chr(term)
-    if isinstance(term, str) and len(term) == 1:
-        return term
-    raise type_error("character", term)
 
 
 _NAMES = frozenset((*_KINDS, "xdigit", "to_lower", "to_upper"))

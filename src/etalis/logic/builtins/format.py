@@ -11,7 +11,7 @@ from etalis.data.values import decimal_text, format_float
 from etalis.logic.arithmetic.arithmetic import evaluate
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.machine import Machine
-from etalis.logic.terms.arguments import bound, integer, proper_list, text
+from etalis.logic.terms.arguments import bound, character, integer, proper_list, text
 from etalis.logic.terms.iso_errors import domain_error, representation_error
 from etalis.logic.terms.unify import Term, deref
 from etalis.logic.terms.write import Style, print_term
@@ -118,17 +118,8 @@ def _characters(term: Term, machine: Machine) -> str:
     term = bound(term)
     if not isinstance(term, tuple):
         return text(term, machine)
-    return "".join(_code_text(item) if isinstance(item, int) else text(item, machine) for item in _items(term, machine))
-
-
-def _items(term: Term, machine: Machine) -> list[Term]:
-    return [bound(item) for item in proper_list(term, machine)]
-
-
-def _code_text(code: int) -> str:
-    if not 0 <= code <= 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise representation_error("character_code")
-    return chr(code)
+    items = map(bound, proper_list(term, machine))
+    return "".join(character(item) if isinstance(item, int) else text(item, machine) for item in items)
 
 
 def _decimal(term: Term, number: int | None, group: str = "") -> str:
@@ -189,7 +180,7 @@ _RENDER: Mapping[str, Callable[[Term, int | None, Machine], str]] = MappingProxy
         "e": _scientific("e"),
         "g": _scientific("g"),
         "s": lambda term, _number, machine: _characters(term, machine),
-        "c": lambda term, number, _machine: _code_text(integer(term)) * (1 if number is None else number),
+        "c": lambda term, number, _machine: character(integer(term)) * (1 if number is None else number),
         "r": _radix,
         "R": lambda term, number, machine: _radix(term, number, machine).upper(),
     }

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
-from etalis.logic.arithmetic.arithmetic import evaluate
-from etalis.logic.arithmetic.functions import Number, add, larger, smaller
+from etalis.logic.arithmetic.functions import larger, smaller
+from etalis.logic.builtins.solutions import distinct, extreme, total
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
@@ -92,41 +92,14 @@ def _sized_list(size: int, tail: Term, machine: Machine) -> Term:
     return make_list((Variable() for _ in range(size)), tail)
 
 
-def _relate(function: Callable[[list[Term]], Term]) -> Test:
-    """Make a predicate of a list and what a function computes from it."""
-    return lambda machine, args: unify(args[1], function(proper_list(args[0], machine)), machine.trail)
+def _relate(function: Callable[[list[Term]], Term | None]) -> Test:
+    """Make a predicate of a list and what a function computes from it; it fails where that is None."""
 
+    def run(machine: Machine, args: Args) -> bool:
+        found = function(proper_list(args[0], machine))
+        return found is not None and unify(args[1], found, machine.trail)
 
-def _distinct(items: Iterable[Term]) -> list[Term]:
-    """Drop neighbours that are the same."""
-    kept: list[Term] = []
-    for item in items:
-        if not kept or compare(kept[-1], item):
-            kept.append(item)
-    return kept
-
-
-def _fold(function: Callable[[Number, Number], Number], machine: Machine, args: Args) -> bool:
-    """Fold the numbers of a list that must not be empty."""
-    items = proper_list(args[0], machine)
-    if not items:
-        return False
-    result = evaluate(items[0])
-    for item in items[1:]:
-        result = function(result, evaluate(item))
-    return unify(args[1], result, machine.trail)
-
-
-def _sum_list(items: list[Term]) -> Number:
-    total: Number = 0
-    for item in items:
-        total = add(total, evaluate(item))
-    return total
-
-
-def _last(machine: Machine, args: Args) -> bool:
-    items = proper_list(args[0], machine)
-    return bool(items) and unify(args[1], items[-1], machine.trail)
+    return run
 
 
 def _keysort(items: list[Term]) -> Term:
@@ -233,16 +206,16 @@ def _combine_sets(*, keep: bool, join: bool = False) -> Test:
 LIST_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("msort", 2): _relate(lambda items: make_list(sorted(items, key=sort_key))),
-        ("sort", 2): _relate(lambda items: make_list(_distinct(sorted(items, key=sort_key)))),
+        ("sort", 2): _relate(lambda items: make_list(distinct(items))),
         ("sort", 4): _sort_by,
         ("keysort", 2): _relate(_keysort),
         ("list_to_set", 2): _relate(_list_to_set),
         ("reverse", 2): _relate(lambda items: make_list(items[::-1])),
-        ("sum_list", 2): _relate(_sum_list),
-        ("sumlist", 2): _relate(_sum_list),
-        ("max_list", 2): lambda machine, args: _fold(larger, machine, args),
-        ("min_list", 2): lambda machine, args: _fold(smaller, machine, args),
-        ("last", 2): _last,
+        ("sum_list", 2): _relate(total),
+        ("sumlist", 2): _relate(total),
+        ("max_list", 2): _relate(extreme(larger)),
+        ("min_list", 2): _relate(extreme(smaller)),
+        ("last", 2): _relate(lambda items: items[-1] if items else None),
         ("numlist", 3): _numlist,
         ("memberchk", 2): _member_once,
         ("append", 2): _append_lists,

@@ -11,7 +11,7 @@ from etalis.logic.arithmetic.functions import BINARY, bounded
 from etalis.logic.errors import LogicError
 from etalis.logic.machine.database import Key, is_callable
 from etalis.logic.machine.machine import Machine, Test
-from etalis.logic.terms.arguments import bound, integer, natural, proper_list
+from etalis.logic.terms.arguments import bound, integer, is_atomic, natural, proper_list
 from etalis.logic.terms.iso_errors import domain_error, evaluation_error, instantiation_error, type_error
 from etalis.logic.terms.unify import (
     Term,
@@ -134,7 +134,7 @@ def _is_text(term: Term) -> bool:
 
 
 # Each type: what a term must be, and whether an unbound variable is a matter of instantiation.
-_TYPES: Mapping[str, Holds] = MappingProxyType(
+TYPES: Mapping[str, Holds] = MappingProxyType(
     {
         "integer": lambda x: isinstance(x, int),
         "float": lambda x: isinstance(x, float),
@@ -144,7 +144,7 @@ _TYPES: Mapping[str, Holds] = MappingProxyType(
         "symbol": lambda x: isinstance(x, str) or x == (),
         "string": _is_text,
         "text": _is_text,
-        "atomic": lambda x: not isinstance(x, tuple) or not x,
+        "atomic": is_atomic,
         "callable": is_callable,
         "compound": lambda x: isinstance(x, tuple) and bool(x),
         "boolean": lambda x: x in ("true", "false"),
@@ -189,11 +189,11 @@ def _must_be(machine: Machine, args: Args) -> bool:
         if not _RANGES[name][1](term):
             raise type_error(_RANGES[name][0], term)
         return True
-    if name not in _TYPES:
+    if name not in TYPES:
         raise domain_error("type", kind)
     if "list" in name:
         split_list(term, machine.trail)
-    if not _TYPES[name](term):
+    if not TYPES[name](term):
         if name in ("list", "proper_list") and isinstance(split_list(term)[1], Variable):
             raise instantiation_error()
         raise type_error(name, term)
@@ -209,9 +209,9 @@ def _must_be_of(kind: Term, term: Term, machine: Machine) -> bool:
         case "between", 3:
             low, high = bound(kind[1]), bound(kind[2])
             wanted = "integer" if isinstance(low, int) and isinstance(high, int) else "number"
-            if not _TYPES[wanted](term):
+            if not TYPES[wanted](term):
                 raise type_error(wanted, term)
-            if not (_TYPES["number"](low) and _TYPES["number"](high) and low <= term <= high):
+            if not (TYPES["number"](low) and TYPES["number"](high) and low <= term <= high):
                 raise domain_error("between", term)
         case (("list" | "list_of"), 2):
             for item in proper_list(term, machine):
@@ -243,7 +243,7 @@ SHAPE_TESTS: Mapping[Key, Test] = MappingProxyType(
         ("compound_name_arity", 3): _name_and_arity,
         ("compound_name_arguments", 3): _name_and_arguments,
         ("nth_integer_root_and_remainder", 4): _root,
-        ("rational", 1): _check(_TYPES["rational"]),
+        ("rational", 1): _check(TYPES["rational"]),
         ("string", 1): _check(_is_text),
         ("must_be", 2): _must_be,
         ("$type_error", 2): _raise(type_error),

@@ -104,14 +104,17 @@ def _aggregate(machine: Machine, args: Args, cont: Frame) -> Frame | None:
     return _run_all(machine, template, args[1], finish, cont)
 
 
-def _sum(found: list[Term]) -> Number:
-    total: Number = 0
+def total(found: list[Term]) -> Number:
+    """Add up the values of expressions."""
+    result: Number = 0
     for item in found:
-        total = add(total, evaluate(item))
-    return total
+        result = add(result, evaluate(item))
+    return result
 
 
-def _extreme(choose: Callable[[Number, Number], Number]) -> Callable[[list[Term]], Number | None]:
+def extreme(choose: Callable[[Number, Number], Number]) -> Callable[[list[Term]], Number | None]:
+    """Return what finds the largest or smallest value of expressions, None of none."""
+
     def fold(found: list[Term]) -> Number | None:
         best: Number | None = None
         for item in found:
@@ -140,9 +143,9 @@ _AGGREGATES: Mapping[Key, Callable[[list[Term]], Term | None]] = MappingProxyTyp
     {
         ("count", 0): len,
         ("count", 1): len,
-        ("sum", 1): _sum,
-        ("max", 1): _extreme(larger),
-        ("min", 1): _extreme(smaller),
+        ("sum", 1): total,
+        ("max", 1): extreme(larger),
+        ("min", 1): extreme(smaller),
         ("max", 2): _witnessed("max", larger),
         ("min", 2): _witnessed("min", smaller),
         ("bag", 1): make_list,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 
-from etalis.data.values import Rational
 from etalis.logic.arithmetic.arithmetic import charge_result, evaluate
 from etalis.logic.arithmetic.functions import COMPARISONS, add, larger, smaller, subtract
-from etalis.logic.machine.database import Key, is_callable
+from etalis.logic.builtins.shape import TYPES
+from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import bound, integer, is_atomic, natural, proper_list
 from etalis.logic.terms.iso_errors import (
@@ -215,13 +215,10 @@ TERM_TESTS: Mapping[Key, Test] = MappingProxyType(
     {
         ("var", 1): _check(lambda x: isinstance(x, Variable)),
         ("nonvar", 1): _check(lambda x: not isinstance(x, Variable)),
-        ("atom", 1): _check(lambda x: isinstance(x, str) or x == ()),
-        ("number", 1): _check(lambda x: isinstance(x, int | float | Rational)),
-        ("integer", 1): _check(lambda x: isinstance(x, int)),
-        ("float", 1): _check(lambda x: isinstance(x, float)),
-        ("atomic", 1): _check(is_atomic),
-        ("compound", 1): _check(lambda x: isinstance(x, tuple) and bool(x)),
-        ("callable", 1): _check(is_callable),
+        **{
+            (name, 1): _check(TYPES[name])
+            for name in ("number", "integer", "float", "atom", "atomic", "compound", "callable")
+        },
         ("is_list", 1): _walk(_is_list),
         ("ground", 1): _walk(is_ground),
         ("acyclic_term", 1): _walk(_is_acyclic),

@@ -16,6 +16,7 @@ from etalis.logic.machine.database import Key
 from etalis.logic.machine.machine import Code, Frame, Machine, Test
 from etalis.logic.terms.arguments import (
     bound,
+    character,
     integer,
     is_atomic,
     optional_integer,
@@ -27,7 +28,6 @@ from etalis.logic.terms.arguments import (
 from etalis.logic.terms.iso_errors import (
     domain_error,
     instantiation_error,
-    representation_error,
     syntax_error,
     type_error,
 )
@@ -136,29 +136,17 @@ def _pieces(size: int, before: int | None, length: int | None, after: int | None
                 yield start, n
 
 
-def _character(term: Term) -> str:
-    """Return a character given as an atom of one character or as a code."""
-    term = bound(term)
-    if isinstance(term, int):
-        if not 0 <= term <= 0x10FFFF or 0xD800 <= term <= 0xDFFF:
-            raise representation_error("character_code")
-        return chr(term)
-    if isinstance(term, str) and len(term) == 1:
-        return term
-    raise type_error("character", term)
-
-
 def _spelled(write: Callable[[str], Term], read: Callable[[str], Term], kind: str = "atomic") -> Test:
     """Make a predicate between an atomic term and the list of its characters or codes."""
 
     def run(machine: Machine, args: Args) -> bool:
         subject = deref(args[0])
         if isinstance(subject, Variable):
-            return unify(subject, read("".join(map(_character, proper_list(args[1], machine)))), machine.trail)
+            return unify(subject, read("".join(map(character, proper_list(args[1], machine)))), machine.trail)
         if not is_atomic(subject) or (kind == "number" and not isinstance(subject, int | float | Rational)):
             raise type_error(kind, subject)
         if not variables(args[1], machine.trail):
-            given = "".join(map(_character, proper_list(args[1], machine)))
+            given = "".join(map(character, proper_list(args[1], machine)))
             return bool(read(given) == read(text(subject, machine)))
         written = text(subject, machine)
         machine.trail.charge(len(written))
@@ -192,7 +180,7 @@ def _char_code(machine: Machine, args: Args) -> bool:
     if isinstance(char, Variable):
         if isinstance(deref(args[1]), Variable):
             raise instantiation_error()
-        return unify(char, _character(integer(args[1])), machine.trail)
+        return unify(char, character(integer(args[1])), machine.trail)
     if not (isinstance(char, str) and len(char) == 1):
         raise type_error("character", char)
     optional_integer(args[1])
@@ -240,7 +228,7 @@ def _text_to_string(machine: Machine, args: Args) -> bool:
     """`text_to_string(Text, String)`; the text may be a list of characters or codes, too."""
     given = bound(args[0])
     if isinstance(given, tuple) and given:
-        return unify(args[1], "".join(map(_character, proper_list(given, machine))), machine.trail)
+        return unify(args[1], "".join(map(character, proper_list(given, machine))), machine.trail)
     return unify(args[1], "" if given == () else text(given, machine), machine.trail)
 
 

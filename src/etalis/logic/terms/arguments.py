@@ -6,7 +6,7 @@ from etalis.data.values import Rational
 from etalis.logic.arithmetic.arithmetic import charge_operand
 from etalis.logic.errors import LogicLimitError
 from etalis.logic.machine.machine import Machine
-from etalis.logic.terms.iso_errors import domain_error, instantiation_error, type_error
+from etalis.logic.terms.iso_errors import domain_error, instantiation_error, representation_error, type_error
 from etalis.logic.terms.unify import Term, Variable, deref, split_list
 from etalis.logic.terms.write import number_text
 
@@ -69,6 +69,18 @@ def text(term: Term, machine: Machine) -> str:
     if term == ():
         return "[]"
     raise type_error("atomic", term)
+
+
+def character(term: Term) -> str:
+    """Return a character that is an atom of one character or a code."""
+    term = bound(term)
+    if isinstance(term, int):
+        if not 0 <= term <= 0x10FFFF or 0xD800 <= term <= 0xDFFF:
+            raise representation_error("character_code")
+        return chr(term)
+    if isinstance(term, str) and len(term) == 1:
+        return term
+    raise type_error("character", term)
 
 
 def optional_text(term: Term, machine: Machine) -> str | None:
