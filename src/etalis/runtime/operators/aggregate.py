@@ -27,7 +27,8 @@ class Folder:
     """`Opener seq aggregate(..)`: one match per opener at every element, and at the opener where the row says so."""
 
     def __init__(
-        self, *, fold: AggregateFunction, value: Callable[..., Value], shared: Callable[[Values, Values], Values | None],
+        self, *, fold: AggregateFunction, value: Callable[..., Value],
+        shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values | None], at_opener: Callable[[Opener], Values | None], emit: Emit,
         repeats: Callable[[list[Values], Values], bool], left_key: Key, element_key: Key, keep: int | None,
         fail: Callable[[str], None], marked: bool,
