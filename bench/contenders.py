@@ -21,7 +21,6 @@ import ratio
 from streams import CHAIN, DIFFERENCES, LARGEST_CONDITION, USUAL, Row, Workload
 
 import etalis
-from etalis.detect import detect
 
 Answer = tuple[Any, ...]
 Work = Callable[[], Any]
@@ -87,7 +86,7 @@ def program_of(workload: Workload) -> etalis.Program:
 
 def columns_work(workload: Workload, given: Any, threads: int) -> Work:
     program = program_of(workload)
-    options = {"threads": threads} if "threads" in inspect.signature(detect).parameters else {}
+    options = {"threads": threads} if "threads" in inspect.signature(etalis.Program.detect).parameters else {}
     return lambda: program.detect(given, time="ts", event="type", **options)
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -26,12 +25,13 @@ from etalis.errors import InputError, Problem, ReportWarning
 from etalis.language.flags import with_ahead
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import show
+from etalis.runtime.core import Ahead, EngineOptions
 from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
 from etalis.tables.column_types import nested_types, type_name
 from etalis.tables.knowledge import engine_answers, with_facts
 from etalis.tables.plan import Form, Intake, plan_intake, plan_output
-from etalis.tables.progress import BATCH, Tell, following
+from etalis.tables.progress import Pace, following
 from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.read.merging import Pieces, merge, order_of, within
 from etalis.tables.read.sources import Source, open_source, prefetch
@@ -41,12 +41,11 @@ from etalis.tables.schema import JSON, Frame, Given, Options, Part
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, Input
-    from etalis.errors import ConditionError
     from etalis.formats.row import Bad
     from etalis.plan.types import Types
     from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.engine import RuntimeEngine
-    from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters
+    from etalis.runtime.lateness.watermark import DeadLetters
     from etalis.tables.read.batches import Told
     from etalis.temporal.event import Event
 
@@ -54,60 +53,48 @@ MOST_TOGETHER = 1 << 20  # rows
 
 
 def detect(
-    program: CompiledProgram, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    order: str | None = None, unit: str = "s", encoding: str | None = None, policy: str | None = None,
-    select: str | None = None, envelope: bool = False, match_id: bool = False,
-    knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
-    on_error: Callable[[ConditionError], object] | None = None,
-    on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | str | timedelta | None = None,
-    on_report: Callable[[Report], object] | None = None, strict: bool = False,
+    program: CompiledProgram, source: Any, options: Options, form: Form, engine: EngineOptions, pace: Pace,
+    knowledge: Mapping[str, Any] | None, on_report: Callable[[Report], object] | None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events, or in one table per event.
 
     With more than one of `threads`, tables are read in another one.
     """
-    program, bound = _without_bound(with_facts(program, knowledge or {}), ahead)
+    program, bound = _without_bound(with_facts(program, knowledge or {}), engine.ahead)
     program.tell_unknown()
-    options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
-    plan = _plan(program, _open(source, batch, threads, program, options), options, policy)
+    plan = _plan(program, _open(source, pace, program, options), options, engine.policy)
     columns = _columns()
     made = columns.ColumnRun(
-        program, plan.types, policy=policy, on_error=on_error, on_dead_letter=on_dead_letter,
+        program, plan.types, policy=engine.policy, on_error=engine.on_error, on_dead_letter=engine.on_dead_letter,
         only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames),
     )  # fmt: skip
     run = _Run(plan, form, columns.warned(made))
     feed = _Feed(plan, bound)
     parts: list[pa.RecordBatch] = []
-    _take_all(run, feed, feed.whole(run, options, batch), threads, progress, parts)
+    _take_all(run, feed, feed.whole(run, options, pace.batch), pace, parts)
     parts.extend(run.close())
     found = pa.Table.from_batches(parts, schema=run.results.schema)
     run.note_unread(feed, again=not found.num_rows)
     report = run.run.engine.report()
     if on_report is not None:
         on_report(report)
-    if strict and report:
+    if engine.strict and report:
         raise ReportError(report, found)
-    told = report.suspicious(found=bool(found.num_rows), errors=on_error is None, letters=on_dead_letter is None)
+    untold = {"errors": engine.on_error is None, "letters": engine.on_dead_letter is None}
+    told = report.suspicious(found=bool(found.num_rows), **untold)
     if told and on_report is None:
         warnings.warn(str(told), ReportWarning, stacklevel=4)
     return found
 
 
-def _without_bound(
-    program: CompiledProgram, ahead: float | str | timedelta | None
-) -> tuple[CompiledProgram, int | None]:
+def _without_bound(program: CompiledProgram, ahead: Ahead) -> tuple[CompiledProgram, int | None]:
     """Return a program that takes what lies ahead, and the bound on that, which holds where rows come in."""
     own = copy(program)
     own.settings = replace(program.settings, max_ahead=None)
     return own, with_ahead(program.settings, ahead).max_ahead
 
 
-def detect_on(
-    engine: RuntimeEngine, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
-    envelope: bool = False, match_id: bool = False, batch: int = BATCH, threads: int = 2, progress: bool | Tell = False,
-    ahead: float | str | timedelta | None = None,
-) -> pa.Table:  # fmt: skip
+def detect_on(engine: RuntimeEngine, source: Any, options: Options, form: Form, pace: Pace, ahead: Ahead) -> pa.Table:
     """Return the complex events that the rows of tables cause in an engine, which then goes on from there."""
     engine.core.unfinished = None
     program, rules = engine.core.program, engine.core.rules
@@ -115,14 +102,13 @@ def detect_on(
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
     program.tell_unknown()
-    options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
-    plan = _plan(program, _open(source, batch, threads, program, options), options, rules.settings.policy)
+    plan = _plan(program, _open(source, pace, program, options), options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
     feed = _Feed(plan, with_ahead(rules.settings, ahead).max_ahead, latest_of(engine))
     parts: list[pa.RecordBatch] = []
     try:
         run.run.load()
-        _take_all(run, feed, feed.going_on(run), threads, progress, parts)
+        _take_all(run, feed, feed.going_on(run), pace, parts)
     except BaseException as error:
         found = pa.Table.from_batches(parts, schema=run.results.schema)
         engine.core.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
@@ -137,15 +123,12 @@ def detect_on(
     return found
 
 
-def _take_all(
-    run: _Run, feed: _Feed, batches: Iterable[Input], threads: int, progress: bool | Tell,
-    parts: list[pa.RecordBatch],
-) -> None:  # fmt: skip
+def _take_all(run: _Run, feed: _Feed, batches: Iterable[Input], pace: Pace, parts: list[pa.RecordBatch]) -> None:
     """Take batches of rows, and add what they cause to the parts; tell how far it is."""
     rows = matches = 0
     dead = run.run.engine.core.dead_letters
-    with following(progress) as tell:
-        for batch in run.gathered(prefetch(batches) if threads > 1 else batches):
+    with following(pace.progress) as tell:
+        for batch in run.gathered(prefetch(batches) if pace.threads > 1 else batches):
             for part in run.take(batch):
                 parts.append(part)
                 matches += part.num_rows
@@ -158,12 +141,11 @@ def _take_all(
 
 
 def explain(
-    program: CompiledProgram, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-    unit: str = "s", encoding: str | None = None, policy: str | None = None, engine: RuntimeEngine | None = None,
+    program: CompiledProgram, source: Any, options: Options, policy: str | None = None,
+    engine: RuntimeEngine | None = None,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
-    options = Options(time, event, None, unit, encoding=encoding)
-    plan = _plan(program, _open(source, BATCH, 1, program, options), options, policy)
+    plan = _plan(program, _open(source, Pace(threads=1), program, options), options, policy)
     run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
     found: str = run.choice.describe()
     return found
@@ -213,17 +195,17 @@ class _Plan:
 Tables: TypeAlias = Mapping[str | None, Source]  # one of all events, or one per event
 
 
-def _open(source: Any, batch: int, threads: int, program: CompiledProgram, options: Options) -> Tables:
+def _open(source: Any, pace: Pace, program: CompiledProgram, options: Options) -> Tables:
     """Open the table, or the tables by the names of their events."""
     if not isinstance(source, Mapping):
-        return {None: open_source(source, batch, threads, program, options)}
+        return {None: open_source(source, pace.batch, pace.threads, program, options)}
     if not source:
         raise InputError(Problem("E605", "no table is given", hint='give one, or {"event": table, ...}'))
     if options.event is not None:
         hint = "leave it out: the keys of the tables do"
         raise InputError(Problem("E605", f"event={options.event!r} names the event of several tables", hint=hint))
     own = {str(name): replace(options, event=str(name)) for name in source}
-    return {name: open_source(source[name], batch, threads, program, own[name]) for name in own}
+    return {name: open_source(source[name], pace.batch, pace.threads, program, own[name]) for name in own}
 
 
 def _plan(program: CompiledProgram, tables: Tables, options: Options, policy: str | None) -> _Plan:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
@@ -18,7 +17,7 @@ from etalis.logic.knowledge.loaders import Rows, load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.terms.unify import from_value
 from etalis.runtime.changes import Change
-from etalis.runtime.core import EngineOptions
+from etalis.runtime.core import Ahead, EngineOptions
 from etalis.runtime.delivery import Callback
 from etalis.runtime.engine import USUAL, RuntimeEngine
 from etalis.runtime.knowledge import solutions, solutions_at
@@ -30,7 +29,7 @@ from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING, NEVER
 from etalis.runtime.thread_guard import alone
-from etalis.tables.progress import BATCH, Tell
+from etalis.tables.progress import BATCH, Pace, Tell
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.time_input import to_instant
@@ -77,7 +76,7 @@ class Engine(RuntimeEngine):
         self, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
         order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
         envelope: bool = False, match_id: bool = False, batch: int = BATCH, threads: int = 2,
-        progress: bool | Tell = False, ahead: float | str | timedelta | None = None,
+        progress: bool | Tell = False, ahead: Ahead = None,
     ) -> pa.Table:  # fmt: skip
         """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
 
@@ -86,11 +85,11 @@ class Engine(RuntimeEngine):
         of the table have been taken, and `unfinished.found` is what they caused.
         """
         from etalis.detect import detect_on
+        from etalis.tables.plan import Form
+        from etalis.tables.schema import Options
 
-        return detect_on(
-            self, source, time=time, event=event, order=order, unit=unit, encoding=encoding, select=select,
-            envelope=envelope, match_id=match_id, batch=batch, threads=threads, progress=progress, ahead=ahead,
-        )  # fmt: skip
+        options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
+        return detect_on(self, source, options, form, Pace(batch, threads, progress), ahead)
 
     @with_options
     def explain(
@@ -99,9 +98,10 @@ class Engine(RuntimeEngine):
     ) -> str:  # fmt: skip
         """Say which rules `detect` would run over the columns of a table, which event at a time, and why."""
         from etalis.detect import explain
+        from etalis.tables.schema import Options
 
-        program = self.core.program
-        return explain(program, source, time=time, event=event, unit=unit, encoding=encoding, engine=self)
+        options = Options(time, event, None, unit, encoding=encoding)
+        return explain(self.core.program, source, options, engine=self)
 
     @property
     def unfinished(self) -> Unfinished | None:

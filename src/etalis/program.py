@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -22,13 +21,13 @@ from etalis.logic.rdf.load import RdfOptions
 from etalis.plan.explain.text import write_text
 from etalis.runtime.comparison import Difference, compare_matches
 from etalis.runtime.compiled import NOTHING, CompiledProgram, compile_text
-from etalis.runtime.core import EngineOptions
+from etalis.runtime.core import Ahead, EngineOptions
 from etalis.runtime.engine import restore
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.reporting.report import Report
 from etalis.runtime.reporting.unknown_names import check_facts
 from etalis.runtime.reporting.unknown_options import with_options
-from etalis.tables.progress import BATCH, Tell
+from etalis.tables.progress import BATCH, Pace, Tell
 from etalis.temporal.event import Event
 
 if TYPE_CHECKING:
@@ -149,8 +148,9 @@ class Program:
         if source is None:
             return write_text(self.compiled.explanation(policy))
         from etalis.detect import explain
+        from etalis.tables.schema import Options
 
-        return explain(self.compiled, source, time=time, event=event, unit=unit, encoding=encoding, policy=policy)
+        return explain(self.compiled, source, Options(time, event, None, unit, encoding=encoding), policy)
 
     def explain_dot(self, *, policy: str | None = None) -> str:
         """Return the plan as Graphviz text."""
@@ -206,7 +206,7 @@ class Program:
         self, *, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
-        limits: Mapping[str, object] = NOTHING, ahead: float | str | timedelta | None = None,
+        limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
         wall: Callable[[], Any] | None = None, strict: bool = False,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
@@ -230,7 +230,7 @@ class Program:
         self, *data: bytes, policy: str | None = None, parts: bool = False, clock: Callable[[], Any] | None = None,
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
-        limits: Mapping[str, object] = NOTHING, ahead: float | str | timedelta | None = None,
+        limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
         wall: Callable[[], Any] | None = None, strict: bool = False,
     ) -> Engine:  # fmt: skip
         """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
@@ -255,7 +255,7 @@ class Program:
         select: str | None = None, envelope: bool = False, match_id: bool = False,
         knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2,
         progress: bool | Tell = False, on_error: Callable[[ConditionError], object] | None = None,
-        on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: float | str | timedelta | None = None,
+        on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: Ahead = None,
         on_report: Callable[[Report], object] | None = None, strict: bool = False,
     ) -> pa.Table:  # fmt: skip
         """Return the complex events in a table as an Arrow table; needs `etalis[columnar]`.
@@ -269,13 +269,13 @@ class Program:
         goes to `on_report`; where the call is `strict` it is an error, with what was found all the same as `found`.
         """
         from etalis.detect import detect
+        from etalis.tables.plan import Form
+        from etalis.tables.schema import Options
 
-        return detect(
-            self.compiled, source, time=time, event=event, order=order, unit=unit, encoding=encoding, policy=policy,
-            select=select, envelope=envelope, match_id=match_id, knowledge=knowledge, batch=batch, threads=threads,
-            progress=progress, on_error=on_error, on_dead_letter=on_dead_letter, ahead=ahead, on_report=on_report,
-            strict=strict,
-        )  # fmt: skip
+        options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
+        engine = EngineOptions(policy, on_error=on_error, on_dead_letter=on_dead_letter, ahead=ahead, strict=strict)
+        pace = Pace(batch, threads, progress)
+        return detect(self.compiled, source, options, form, engine, pace, knowledge, on_report)
 
     def on(self, spark: Any) -> SparkProgram:
         """Return the program on a Spark session: `program.on(spark).detect(df, time=...)`; needs `etalis[spark]`."""

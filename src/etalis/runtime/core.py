@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 from etalis.errors import ConditionError, EventError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
@@ -39,6 +39,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment, to_seconds, to_time
 
 T = TypeVar("T")
+Ahead: TypeAlias = float | str | timedelta | None  # seconds, a duration as text such as "10 min", -1 for no bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class EngineOptions:
     on_dead_letter: Callable[[DeadLetter], object] | None = None
     sources: Iterable[Hashable] = ()
     limits: Mapping[str, object] = field(default_factory=dict)
-    ahead: float | str | timedelta | None = None
+    ahead: Ahead = None
     wall: Callable[[], Any] | None = None
     strict: bool = False
 

@@ -18,7 +18,8 @@ from etalis.runtime.codegen.fast_path_revision import correcting_push, correctin
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.limits.limits import guarded_push, guarded_run
-from etalis.runtime.reporting.report import Report, make_report, refuse_silence
+from etalis.runtime.reporting.engine_report import make_report, refuse_silence
+from etalis.runtime.reporting.report import Report
 from etalis.runtime.state import NEVER
 from etalis.runtime.thread_guard import alone
 from etalis.temporal.event import Event, Retraction

@@ -15,14 +15,11 @@ from contextlib import contextmanager
 from functools import wraps
 from threading import get_ident
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from etalis.errors import EventError, Problem
 from etalis.runtime.codegen.source import GENERATED, Code
 from etalis.runtime.state import State
-
-if TYPE_CHECKING:
-    from etalis.runtime.engine import RuntimeEngine
 
 SOMEONE = -1  # inside: what no thread is called
 
@@ -49,10 +46,10 @@ def _is_this_thread(state: State) -> bool:
 
 
 def alone(method: Method) -> Method:
-    """Let a method of an engine be called by one thread at a time."""
+    """Let a method of an engine, which has a `core`, be called by one thread at a time."""
 
     @wraps(method)
-    def guarded(self: RuntimeEngine, /, *args: Any, **options: Any) -> Any:
+    def guarded(self: Any, /, *args: Any, **options: Any) -> Any:
         cell, me = self.core.state.inside, get_ident()
         was = cell.cell_contents
         if was and was != me:

@@ -9,6 +9,7 @@ import sys
 import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TextIO
 
 Tell = Callable[[int, int], object]  # rows and matches so far
@@ -16,6 +17,15 @@ Tell = Callable[[int, int], object]  # rows and matches so far
 BATCH = 1 << 17  # rows that are taken at a time
 _PATIENCE = 1.0  # seconds before anything is shown
 _PAUSE = 0.2  # between two looks
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How the rows of a table are taken: how many at a time, by how many threads, and who is told how far it is."""
+
+    batch: int = BATCH
+    threads: int = 2
+    progress: bool | Tell = False
 
 
 @contextmanager

@@ -12,7 +12,6 @@ import pytest
 from pyarrow import parquet
 
 import etalis
-from etalis.detect import detect
 from etalis.errors import InputError
 from etalis.spark import SparkProgram
 
@@ -134,7 +133,7 @@ def test_refusals(tables: Any, options: dict[str, Any], message: str) -> None:
 
 
 def test_the_process_and_spark_take_the_same_arguments() -> None:
-    here = set(inspect.signature(detect).parameters) - {"program", "source"}
+    here = set(inspect.signature(etalis.Program.detect).parameters) - {"self", "source"}
     spark = set(inspect.signature(SparkProgram.detect).parameters) - {"self", "df"}
     assert here - TABLES_ONLY == spark - SPARK_ONLY
     assert {"time", "event", "order", "unit", "policy", "select", "envelope", "knowledge", "match_id"} <= here & spark

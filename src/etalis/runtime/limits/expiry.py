@@ -8,10 +8,9 @@ from etalis.plan import algebra as p
 from etalis.runtime.operators.aggregate import Folder, Slider
 from etalis.runtime.operators.base import Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
-from etalis.runtime.operators.partition_state import fifos_of
+from etalis.runtime.operators.partition_state import fifos_of, held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import expire
-from etalis.runtime.reporting.inspection import held_by
 from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ def expires(rules: RuleSet) -> int:
     found = [timer[0] for timer in rules.state.timers]
     places = {(e.key, f"side{i}"): (e, i) for e in rules.wiring.entries if isinstance(e.node, p.Join) for i in (0, 1)}
     for key, part in rules.memory.items():
-        latest = max((end for _, end in held_by(part, rules)), default=None)
+        latest = max((end for _, end in held_by(part, rules.state)), default=None)
         if latest is not None and not isinstance(part, Waiter):
             keep = rules.compiler.retention(*places[key]) if key in places else _kept_for(part)
             found.append(NEVER if keep is None else latest + keep)

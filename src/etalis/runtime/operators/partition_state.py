@@ -8,13 +8,16 @@ is no state.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from etalis.runtime.operators.aggregate import Folder, Slider
 from etalis.runtime.operators.base import Waiter
 from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
 from etalis.runtime.operators.repetition import Repeater, Runner
-from etalis.runtime.operators.store import Doubles
+from etalis.runtime.operators.store import Doubles, Newest, members
+from etalis.runtime.state import State
 
 Table = dict[Any, Any]
 Fifo = deque[tuple[int, Any]]
@@ -51,3 +54,26 @@ def fifos_of(part: Any) -> tuple[Fifo, ...]:
 def logs_of(part: Any) -> tuple[list[Any], ...]:
     """Return the lists of occurrences that have no key: those of all events together."""
     return (part.items,) if isinstance(part, LooseBlockers | EventLog) else ()
+
+
+def held_by(part: Any, state: State) -> Iterator[tuple[Any, int]]:
+    """Yield what a part of the state holds, each with its end."""
+    match part:
+        case dict():
+            groups = (group.items[-1:] if isinstance(group, Newest) else members(group) for group in part.values())
+            yield from ((instance, instance[-1]) for instance in chain.from_iterable(groups))
+        case Blockers(groups=groups):
+            yield from ((pair, pair[0]) for group in groups.values() for pair in group)
+        case LooseBlockers(items=items):
+            yield from ((item, item[2]) for item in items)
+        case EventLog(items=items):
+            yield from ((item, item[1]) for item in items)
+        case Repeater(lefts=shelf) | Folder(openers=shelf):
+            yield from ((item, item.end) for group in shelf.groups.values() for item in group)
+        case Runner(runs=runs, firsts=firsts):
+            yield from ((run, run.end) for group in runs.values() for run in group)
+            yield from ((run, run.end) for group in firsts.values() for run, _ in group)
+        case Slider(groups=windows):
+            yield from ((item, item[0]) for window in windows.values() for item in window)
+        case Waiter():
+            yield from ((t[4], t[4][-1]) for t in state.timers if t[3] is part)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.heads import Ring
 from etalis.runtime.codegen.network import Entry
-from etalis.runtime.operators.aggregate import Folder, Slider
-from etalis.runtime.operators.base import Waiter
-from etalis.runtime.operators.blockers import Blockers, EventLog, LooseBlockers
-from etalis.runtime.operators.repetition import Repeater, Runner
-from etalis.runtime.operators.store import Newest, count_instances, members
+from etalis.runtime.operators.blockers import Blockers
+from etalis.runtime.operators.partition_state import held_by
+from etalis.runtime.operators.store import count_instances
 from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
@@ -46,8 +44,8 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
     """Return a row for everything that can hold something, in order of rules."""
     entries = {entry.key: entry for entry in rules.wiring.entries}
     found = [
-        _row(labels_of(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), held_by(part, rules))
-        for key, part in rules.memory.items()
+        _row(labels_of(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), held)
+        for key, held in ((key, held_by(part, rules.state)) for key, part in rules.memory.items())
         if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
     ]
     for ring in rules.heads.rings.values():
@@ -85,7 +83,7 @@ def _count(part: Any, rules: RuleSet) -> int:
         case Blockers(groups=groups):
             return sum(map(len, groups.values()))
         case _:
-            return sum(1 for _ in held_by(part, rules))
+            return sum(1 for _ in held_by(part, rules.state))
 
 
 def labels_of_kind(rules: RuleSet, kind: tuple[str, int]) -> tuple[str, ...]:
@@ -141,26 +139,3 @@ def _operator(node: p.Node) -> str:
 
 def _part(name: str) -> str:
     return _SIDES.get(name, "absent")
-
-
-def held_by(part: Any, rules: RuleSet) -> Iterator[tuple[Any, int]]:
-    """Yield what a part of the state holds, each with its end."""
-    match part:
-        case dict():
-            groups = (group.items[-1:] if isinstance(group, Newest) else members(group) for group in part.values())
-            yield from ((instance, instance[-1]) for instance in chain.from_iterable(groups))
-        case Blockers(groups=groups):
-            yield from ((pair, pair[0]) for group in groups.values() for pair in group)
-        case LooseBlockers(items=items):
-            yield from ((item, item[2]) for item in items)
-        case EventLog(items=items):
-            yield from ((item, item[1]) for item in items)
-        case Repeater(lefts=shelf) | Folder(openers=shelf):
-            yield from ((item, item.end) for group in shelf.groups.values() for item in group)
-        case Runner(runs=runs, firsts=firsts):
-            yield from ((run, run.end) for group in runs.values() for run in group)
-            yield from ((run, run.end) for group in firsts.values() for run, _ in group)
-        case Slider(groups=windows):
-            yield from ((item, item[0]) for window in windows.values() for item in window)
-        case Waiter():
-            yield from ((t[4], t[4][-1]) for t in rules.state.timers if t[3] is part)

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EtalisError, EventError, Problem, Span
 from etalis.language.check.spelling import is_lookalike
-from etalis.runtime.lateness.watermark import CAUSES, DeadLetter, atom_of
-from etalis.runtime.reporting.never_fired import Around, Search, Why, near_name, show
-from etalis.runtime.state import BEGINNING, NEVER
+from etalis.runtime.lateness.watermark import CAUSES, DeadLetter
+from etalis.runtime.reporting.never_fired import near_name, show
 
 if TYPE_CHECKING:
-    from etalis.runtime.core import Core
     from etalis.runtime.reporting.failures import Failures
     from etalis.runtime.ruleset import RuleSet
 
@@ -177,26 +175,6 @@ def lines_of(problems: Iterable[Problem]) -> Iterator[str]:
         yield f"and {len(several) - SHOWN:,} more"
 
 
-def make_report(core: Core) -> Report:
-    """Put together what an engine has come across so far."""
-    rules, evidence = core.rules, core.evidence
-    unread = tuple(read_nowhere(evidence.unread, rules))
-    held = () if core.disorder is None or core.disorder.held is None else core.disorder.held
-    waiting = {(name, len(values)) for name, values in map(atom_of, held)}
-    around = Around(
-        unread=[(each.name, each.arity) for each in unread],
-        held=waiting,
-        refused={letter.name for letter in core.dead_letters.letters},
-        raised={kind[0] for kind in core.failures.kinds if isinstance(kind, tuple)},  # labels of rules
-        closed=core.state.floor >= NEVER,
-    )
-    silent = tuple(_silent(rules, Search(rules, around)))
-    refused = tuple(Refused(cause, count, first) for cause, (first, count) in core.dead_letters.causes.items())
-    failed = failed_of(core.failures)
-    nothing = core.state.now == BEGINNING and not (refused or unread or waiting)
-    return Report(unread, () if nothing else silent, refused, failed, nothing and bool(silent))
-
-
 def failed_of(failures: Failures) -> tuple[Failed, ...]:
     """Return the kinds of failures, each with its count."""
     return tuple(Failed(first.problems[0], count) for first, count in failures.kinds.values())
@@ -210,13 +188,6 @@ def refuse_unread(rules: RuleSet, name: str, arity: int) -> None:
         raise EventError(replace(found.problem, code="E330", message=f"no rule reads {show(kind)}"))
 
 
-def refuse_silence(core: Core, found: Any) -> None:
-    """Refuse the end of a run in which rules never fired."""
-    report = make_report(core)
-    if report.silent or report.is_empty:
-        raise ReportError(Report(silent=report.silent, is_empty=report.is_empty), found)
-
-
 def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:
     """Yield the kinds of event that no rule reads, the most frequent first, each with the one that may be meant."""
     known = [kind for kind in rules.processors if kind not in rules.spied]
@@ -226,18 +197,6 @@ def read_nowhere(unread: Any, rules: RuleSet) -> Iterator[Unread]:
         near = near_name(name, [kind[0] for kind in known])
         meant = same or [kind for kind in known if kind[0] == near]
         yield Unread(name, arity, count, show(meant[0]) if meant else None, read)
-
-
-def _silent(rules: RuleSet, search: Search) -> Iterator[Silent]:
-    """Yield the rules that never fired; those that wait for the same come together."""
-    by_reason: dict[Why, list[tuple[str, Span | None]]] = {}
-    for planned, rule in rules.rules:
-        why = search.why(planned)
-        if why is not None:
-            by_reason.setdefault(why, []).append((planned.head.label, rule.span))
-    for why, several in by_reason.items():
-        labels = tuple(dict.fromkeys(label for label, _ in several))
-        yield Silent(labels, why.part, why.reason, why.hint, several[0][1])
 
 
 def _tell_unread(unread: tuple[Unread, ...]) -> Iterator[Problem]:
