@@ -36,7 +36,6 @@ class Arranger:
 
     pipeline: Pipeline
     received: Sequence[str]  # the events that the program must be given
-    interval: bool  # whether any source has start and end
 
     def arrange(self, number: int, columns: Columns, problems: list[Problem]) -> Arrangement | None:
         """Return the parts of a source's columns; None if one is missing."""
@@ -54,7 +53,7 @@ class Arranger:
         if roles.event is None and event is None:
             return None
         times = roles.times
-        ends = [(times[0], START), (times[-1], END)] if self.interval else [(times[0], AT)]
+        ends = [(times[0], START), (times[-1], END)] if self.pipeline.has_intervals else [(times[0], AT)]
         parts = [*ends, *((name, part) for name, part in ((roles.order, ORDER), (roles.event, EVENT)) if name)]
         return Arrangement((*((name, name) for name in roles.free), *parts), event)
 

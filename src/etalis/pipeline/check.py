@@ -41,13 +41,8 @@ class Checked:
     def options(self) -> Options:
         """How the columns of all sources are read, once they are arranged."""
         ordered = any(source.order for source in self.pipeline.sources)
-        time = (START, END) if has_intervals(self.pipeline) else AT
+        time = (START, END) if self.pipeline.has_intervals else AT
         return Options(time, EVENT, ORDER if ordered else None, self.pipeline.run.unit)
-
-
-def has_intervals(pipeline: Pipeline) -> bool:
-    """Tell whether any source tells start and end."""
-    return any(len(source.time) == 2 for source in pipeline.sources)
 
 
 def check_pipeline(path: str | Path) -> Checked:
@@ -192,8 +187,7 @@ def _place_problems(pipeline: Pipeline) -> Iterator[Problem]:
 def _column_problems(checked: Checked, open_questions: list[str]) -> list[Problem]:
     """Return what does not fit between columns, program and sinks; plan as far as all columns are known."""
     pipeline, problems = checked.pipeline, list[Problem]()
-    received = events_received(checked.program)
-    arranger = Arranger(pipeline, received, has_intervals(pipeline))
+    arranger = Arranger(pipeline, events_received(checked.program))
     givens: list[Given] = []
     for i in range(len(pipeline.sources)):
         columns = _columns(pipeline, i, problems)

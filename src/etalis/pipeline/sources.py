@@ -8,7 +8,7 @@ from typing import Any
 from etalis.errors import InputError, Problem
 from etalis.formats.roles import events_received
 from etalis.pipeline.arrangement import Arranger
-from etalis.pipeline.check import Checked, has_intervals
+from etalis.pipeline.check import Checked
 from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.spec import Pipeline, SourcePart
 from etalis.spark.plan.shards import quoted
@@ -17,8 +17,7 @@ from etalis.spark.plan.shards import quoted
 def load_events(spark: Any, checked: Checked) -> dict[str | None, Any]:
     """Return one DataFrame per event, those of one event united; None stands for rows that name their event."""
     pipeline, problems = checked.pipeline, list[Problem]()
-    received = events_received(checked.program)
-    arranger = Arranger(pipeline, received, has_intervals(pipeline))
+    arranger = Arranger(pipeline, events_received(checked.program))
     frames: dict[str | None, list[Any]] = {}
     for i, source in enumerate(pipeline.sources):
         df = _load(spark, pipeline, i, source, problems)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -140,6 +140,11 @@ class Pipeline:
     run: RunPart
     spark: SparkPart
     metrics: MetricsPart
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether any source tells start and end."""
+        return any(len(source.time) == 2 for source in self.sources)
 
     def problem(self, code: str, message: str, key: Key, hint: str | None = None) -> Problem:
         """Return a finding about a key of the file."""
@@ -288,8 +293,6 @@ class _Reader:
 
 
 def _is_needed(given: Any) -> bool:
-    from dataclasses import MISSING
-
     return given.default is MISSING and given.default_factory is MISSING
 
 

@@ -1,8 +1,8 @@
-"""Kinds of values in a pipeline file: what each is called in messages, and how it is read and checked."""
+"""Kinds of values in a pipeline file: what each is called in messages, and how it is checked and read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,126 +19,95 @@ START = "start"  # knowledge that is read once
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value: what it is called, and how it is read; reading raises ValueError where it is none."""
+    """A kind of value: what it is called, which values are of it, and what they become in the folder of the file."""
 
     called: str
-    read: Callable[[Any, Path], Any]
+    fits: Callable[[Any], bool]
+    convert: Callable[[Any, Path], Any] = lambda value, _: value
 
-
-def _text(value: Any, _: Path) -> str:
-    if not isinstance(value, str) or not value:
-        raise ValueError
-    return value
-
-
-def _texts(value: Any, folder: Path) -> tuple[str, ...]:
-    return tuple(_text(item, folder) for item in (value if isinstance(value, list) and value else [value]))
-
-
-def _place(value: Any, folder: Path) -> str:
-    text = _text(value, folder)
-    return text if "://" in text else str(folder / text)
-
-
-def _options(value: Any, _: Path) -> dict[str, str]:
-    if not isinstance(value, dict) or not all(isinstance(v, str | int | float) for v in value.values()):
-        raise ValueError
-    return {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in value.items()}
-
-
-def _flags(value: Any, _: Path) -> dict[str, Any]:
-    if not isinstance(value, dict) or not all(isinstance(v, str | int | float) for v in value.values()):
-        raise ValueError
-    return {name: {True: "on", False: "off"}[v] if isinstance(v, bool) else v for name, v in value.items()}
-
-
-def _columns(value: Any, _: Path) -> tuple[str | int, ...]:
-    if not isinstance(value, list) or not all(isinstance(v, str | int) and not isinstance(v, bool) for v in value):
-        raise ValueError
-    return tuple(value)
-
-
-def _times(value: Any, folder: Path) -> tuple[str, ...]:
-    names = _texts(value, folder)
-    if len(names) > 2:
-        raise ValueError
-    return names
-
-
-def _number(least: int, most: int) -> Callable[[Any, Path], int]:
-    def read(value: Any, _: Path) -> int:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ValueError
-        return value
-
-    return read
-
-
-def _flag(value: Any, _: Path) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _duration(value: Any, _: Path) -> Any:
-    try:
-        to_duration("it", value)
-    except InputError:
-        raise ValueError from None
-    return value
-
-
-def _ahead(value: Any, folder: Path) -> Any:
-    return value if value == NONE else _duration(value, folder)
-
-
-def _bound(value: Any, _: Path) -> int | float:
-    try:
-        read_bound(value)
-    except InputError:
-        raise ValueError from None
-    assert isinstance(value, int | float)
-    return value
-
-
-def _trigger(value: Any, folder: Path) -> str:
-    text = _text(value, folder)
-    if text not in (ONCE, AVAILABLE_NOW):
-        _duration(text, folder)
-    return text
-
-
-def _refreshed(value: Any, folder: Path) -> str:
-    text = _text(value, folder)
-    if text not in (START, BATCH):
-        _duration(text, folder)
-    return text
+    def read(self, value: Any, folder: Path) -> Any:
+        """Return what a value becomes; ValueError if it is none of this kind."""
+        if not self.fits(value):
+            raise ValueError(value)
+        return self.convert(value, folder)
 
 
 def one_of(*names: str) -> Kind:
-    def read(value: Any, _: Path) -> str:
-        if value not in names:
-            raise ValueError
-        return str(value)
-
-    return Kind(f"one of {', '.join(names)}", read)
+    """Return the kind of some names."""
+    return Kind(f"one of {', '.join(names)}", lambda value: value in names)
 
 
-TEXT = Kind("a text", _text)
-TEXTS = Kind("a text or a list of texts", _texts)
-PLACE = Kind("a path or an address", _place)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _are_texts(value: Any) -> bool:
+    return all(map(_is_text, _listed(value)))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) and value else [value]
+
+
+def _place(text: str, folder: Path) -> str:
+    return text if "://" in text else str(folder / text)
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(v, str | int | float) for v in value.values())
+
+
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(v, str | int) and not isinstance(v, bool) for v in value)
+
+
+def _is_taken(read: Callable[..., object], *given: Any) -> bool:
+    """Tell whether a function takes some arguments."""
+    try:
+        read(*given)
+    except InputError:
+        return False
+    return True
+
+
+def _number(called: str, least: int, most: int) -> Kind:
+    return Kind(called, lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most)
+
+
+def _duration(called: str, others: Collection[str] = (), *, only_text: bool = False) -> Kind:
+    """Return the kind of durations, and of some words."""
+
+    def fits(value: Any) -> bool:
+        is_word = isinstance(value, str) and value in others
+        return is_word or ((_is_text(value) or not only_text) and _is_taken(to_duration, "it", value))
+
+    return Kind(called, fits)
+
+
+TEXT = Kind("a text", _is_text)
+TEXTS = Kind("a text or a list of texts", _are_texts, lambda value, _: tuple(_listed(value)))
+TIMES = Kind(
+    "a column, or two in a list: start and end", lambda value: _are_texts(value) and len(_listed(value)) <= 2,
+    TEXTS.convert,
+)  # fmt: skip
+PLACE = Kind("a path or an address", _is_text, _place)
 PLACES = Kind(
-    "a path or a list of paths", lambda value, folder: tuple(_place(v, folder) for v in _texts(value, folder))
+    "a path or a list of paths", _are_texts, lambda value, folder: tuple(_place(v, folder) for v in _listed(value))
 )
-OPTIONS = Kind("a table of texts, numbers, true or false", _options)
-FLAGS = Kind("a table of flags", _flags)
-COUNT = Kind("a whole number above 0", _number(1, 1 << 31))
-PORT = Kind("the number of a port", _number(0, 65_535))
-YES_NO = Kind("true or false", _flag)
-DURATION = Kind('seconds, or a text such as "10 min"', _duration)
-TIMES = Kind("a column, or two in a list: start and end", _times)
-COLUMNS = Kind("a list of columns", _columns)
-REFRESHED = Kind('"start", "batch", or a text such as "30 seconds"', _refreshed)
-TRIGGER = Kind('"once", "available_now", or a text such as "10 seconds"', _trigger)
-AHEAD = Kind('seconds, a text such as "10 min", or "none"', _ahead)
-BOUND = Kind("a number of rows, or a share of all such as 0.01", _bound)
+OPTIONS = Kind(
+    "a table of texts, numbers, true or false", _is_table,
+    lambda value, _: {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in value.items()},
+)  # fmt: skip
+FLAGS = Kind(
+    "a table of flags", _is_table,
+    lambda value, _: {name: ("off", "on")[v] if isinstance(v, bool) else v for name, v in value.items()},
+)  # fmt: skip
+COLUMNS = Kind("a list of columns", _are_columns, lambda value, _: tuple(value))
+COUNT = _number("a whole number above 0", 1, 1 << 31)
+PORT = _number("the number of a port", 0, 65_535)
+YES_NO = Kind("true or false", lambda value: isinstance(value, bool))
+BOUND = Kind("a number of rows, or a share of all such as 0.01", lambda value: _is_taken(read_bound, value))
+DURATION = _duration('seconds, or a text such as "10 min"')
+AHEAD = _duration('seconds, a text such as "10 min", or "none"', (NONE,))
+REFRESHED = _duration('"start", "batch", or a text such as "30 seconds"', (START, BATCH), only_text=True)
+TRIGGER = _duration('"once", "available_now", or a text such as "10 seconds"', (ONCE, AVAILABLE_NOW), only_text=True)

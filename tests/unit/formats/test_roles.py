@@ -32,7 +32,7 @@ def test_all_readers_agree(
     columns: list[str], time: str | None, event: str | None, order: str | None, tmp_path: Path
 ) -> None:
     roles = find_roles(columns, time=time, event=event, order=order)
-    program = etalis.compile(TEXT)
+    program = etalis.compile(TEXT).compiled
     types = {name: "bigint" if name in (*roles.times, "n", roles.order) else "string" for name in columns}
     (frame,) = read_frames([Given(types)], signatures_read(program.compiled), Options(time, event, order))
     assert (frame.event, frame.times, frame.order) == (roles.event, roles.times, roles.order)
@@ -65,6 +65,6 @@ def arranged(
         f'[program]\nfiles = "p.etalis"\n[[source]]\nformat = "parquet"\npath = "x"\n{written}\n'
         '[[sink]]\nformat = "console"\n'
     )
-    found = Arranger(read_pipeline(file), ["w"], interval=False).arrange(0, dict.fromkeys(columns, "bigint"), [])
+    found = Arranger(read_pipeline(file), ["w"]).arrange(0, dict.fromkeys(columns, "bigint"), [])
     assert found is not None
     return {new: old for old, new in found.names}

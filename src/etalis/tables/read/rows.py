@@ -29,14 +29,6 @@ _SPARK = {"int": "bigint", "float": "double", "string": "string", JSON: JSON}
 _LOG = logging.getLogger("etalis.columns")
 
 
-@dataclass(frozen=True, slots=True)
-class RowSource:
-    """Rows in blocks, by a reading that notes what it sees; what cannot be read is added to a list."""
-
-    blocks: Callable[[list[Bad]], Iterable[Block]]
-    reading: Reading
-
-
 @dataclass(slots=True)
 class RowTable:
     """A source of rows as a table: the parts that its columns play, and its batches, which are read once."""
@@ -103,11 +95,13 @@ class RowTable:
         return without(block, wrong) if wrong.any() else block
 
 
-def open_rows(source: RowSource, received: Sequence[Kind]) -> RowTable:
+def open_rows(
+    read: Callable[[Reading, list[Bad]], Iterable[Block]], reading: Reading, received: Sequence[Kind]
+) -> RowTable:
     """Open a source, and read as much of it as must be known before: one block, or all."""
-    table = RowTable(source.reading, received, ())
-    blocks = iter(source.blocks(table.bad))
-    declared = {kind: [_DECLARED.get(t or "") for t in _declared(source.reading, kind)] for kind in received}
+    table = RowTable(reading, received, ())
+    blocks = iter(read(reading, table.bad))
+    declared = {kind: [_DECLARED.get(t or "") for t in _declared(reading, kind)] for kind in received}
     if all(None not in types for types in declared.values()):
         first = next(blocks, None)
         table.blocks = () if first is None else chain((first,), blocks)
@@ -120,7 +114,7 @@ def open_rows(source: RowSource, received: Sequence[Kind]) -> RowTable:
             for types, values in zip(found, block.parts.get(kind, ((), ()))[1], strict=False):
                 types |= types_of(values)
         table.types[kind] = tuple(map(_one_type, found))
-    for note in source.reading.seen.mixed():
+    for note in reading.seen.mixed():
         _LOG.warning("%s", note)
     return table
 

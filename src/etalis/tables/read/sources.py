@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from queue import Queue
@@ -29,7 +28,7 @@ from etalis.formats.row import Bad, Reading, reading_of
 from etalis.logic.knowledge.arrow_columns import schema_without_views, table_without_views
 from etalis.tables.read.blocks import Block, blocks_of
 from etalis.tables.read.csv_blocks import csv_blocks
-from etalis.tables.read.rows import RowSource, RowTable, open_rows
+from etalis.tables.read.rows import RowTable, open_rows
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def open_source(source: Any, batch: int, threads: int, program: CompiledProgram,
         return found
     reading = reading_of(program, event=options.event, time=options.time, unit=options.unit, encoding=options.encoding)
     received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
-    table = open_rows(RowSource(partial(found, reading), reading), received)
+    table = open_rows(found, reading, received)
     return Source(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)
 
 
