@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 import etalis
 from etalis.columnar.data.events import find_types, gather
@@ -11,10 +12,12 @@ from etalis.engine import Engine
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
 
+compiled = lru_cache(8)(etalis.compile)  # for several streams
+
 
 def check(text: str, events: list[Event], policy: str | None = None) -> bool:
     """Compare what both give, errors too, and tell whether all rules ran over columns."""
-    program = etalis.compile(text)
+    program = compiled(text)
     engine = program.engine(policy=policy)
     pushed = [e for event in events for e in engine.push(event.name, *event.args, at=(event.start, event.end))]
     pushed.extend(engine.close())
@@ -32,8 +35,9 @@ def check(text: str, events: list[Event], policy: str | None = None) -> bool:
 def check_carried(engine: Engine, events: list[Event], types: Types, expected: list[Event]) -> None:
     """Take some stretches over columns and the others by push, with one engine or one restored from it, and compare."""
     found: list[Event] = []
-    for number, low in enumerate(range(0, len(events), 5)):
-        part = events[low : low + 5]
+    size = max(5, len(events) // 6)
+    for number, low in enumerate(range(0, len(events), size)):
+        part = events[low : low + size]
         if number % 4 == 3:
             engine = engine.program.restore(engine.snapshot())
         if number % 3 == 1:
