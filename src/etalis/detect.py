@@ -100,7 +100,7 @@ def detect_on(engine: RuntimeEngine, source: Any, options: Options, form: Form, 
     program, rules = engine.core.program, engine.core.rules
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
-        raise InputError(Problem("E610", "the columns of the results cannot be told: rules were changed", hint=hint))
+        raise InputError(Problem("E610", "the columns of the results cannot be determined: rules changed", hint=hint))
     program.tell_unknown()
     plan = _plan(program, _open(source, pace, program, options), options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))

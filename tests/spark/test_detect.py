@@ -190,5 +190,5 @@ def test_a_failing_row_is_named(spark: Any) -> None:
 
 def test_explain(spark: Any) -> None:
     text = etalis.compile(FRAUD).on(spark).explain(spark.createDataFrame([], SCHEMA), time="ts", event="type")
-    assert text.startswith("3 shards\n  withdrawal/3: parted by card\n")
+    assert text.startswith("3 shards\n  withdrawal/3: partitioned by card\n")
     assert "the standard order of the events" in text

@@ -60,7 +60,7 @@ def test_with_watermark_is_the_lateness(spark: Any, tmp_path: Path, caplog: pyte
     program.detect(renamed, **{**options(tmp_path), "time": "at"})
     other = frame.selectExpr("ts", "ts + interval 1 day as day", "x").withWatermark("day", "1 minute")
     for wrong, column in ((other, "day"), (other.drop("day"), "day")):
-        with pytest.raises(InputError, match=f"E605: withWatermark is on the column {column}, and ts tells the time"):
+        with pytest.raises(InputError, match=f"E605: withWatermark is on the column {column}, and ts is the time"):
             program.detect(wrong, **options(tmp_path))
     with caplog.at_level(logging.WARNING, "etalis.spark"):
         program.detect(late, **options(tmp_path, lateness=5))
@@ -135,7 +135,7 @@ def test_a_stream_is_closed_once(spark: Any, tmp_path: Path) -> None:
     assert go_on() == closed
     (letter,) = spark.read.parquet(str(tmp_path / "state" / "late")).collect()
     assert letter.reason.endswith("but the stream has ended")
-    with pytest.raises(InputError, match=r"E605.*a stream is closed by a file beside its checkpoint"):
+    with pytest.raises(InputError, match=r"E605.*a stream is closed by a file next to its checkpoint"):
         program.detect(source.frame(spark, SCHEMA), **options(tmp_path, close=True))
 
 

@@ -70,16 +70,16 @@ def test_explained(spark: Any) -> None:
     lines = program.on(spark).explain(df, time="ts", event="type").splitlines()
     assert lines[:-2] == [
         "stage 1 of 3: 3 shards, rule 1",
-        "  withdrawal/3: parted by card",
+        "  withdrawal/3: partitioned by card",
         "  over columns: rule 1",
         "stage 2 of 3: 3 shards, rule 2",
-        "  confirmed/3: parted by city",
-        "  pair/3, made before: parted by attribute 2",
+        "  confirmed/3: partitioned by city",
+        "  pair/3, derived by an earlier stage: partitioned by attribute 2",
         "  event at a time: rule 2",
-        "    what other stages make comes in between its rows",
+        "    events derived by other stages come between its rows",
         "stage 3 of 3: 1 shard, rules 3, 4",
-        "  near/2, made before: all rows in one shard",
+        "  near/2, derived by an earlier stage: all rows in one shard",
         "  rule 3: near/2 is not joined by L",
         "  event at a time: rules 3, 4",
-        "    what other stages make comes in between its rows",
+        "    events derived by other stages come between its rows",
     ]

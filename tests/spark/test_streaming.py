@@ -113,7 +113,7 @@ def test_the_same_as_the_engine_but_for_late_rows(spark: Any, tmp_path: Path, sh
     assert enveloped(spark.read.parquet(str(tmp_path / "sink")).collect()) == wanted
     (letter,) = spark.read.parquet(str(tmp_path / "state" / "late")).collect()
     assert (letter.event, letter.args, letter.end) == ("withdrawal", '["c1", "weil", 9.0]', 3.0)
-    assert letter.reason == "it ends at 3, but the stream is settled up to 9.999999"
+    assert letter.reason == "it ends at 3, but the watermark has reached 9.999999"
 
 
 def test_rules_change_at_a_restart(spark: Any, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_what_is_refused_before_a_query_starts(spark: Any, tmp_path: Path) -> No
             program.detect(frame, **{**options, **wrong})
     with pytest.raises(InputError, match=r"E601.*some DataFrames are streams"):
         program.detect({"withdrawal": frame, "confirmed": spark.createDataFrame([], SCHEMA)}, **options)
-    with pytest.raises(InputError, match=r"E601.*told as it runs"):
+    with pytest.raises(InputError, match=r"E601.*while it runs"):
         program.errors(frame, time="ts", event="type")
     with pytest.raises(etalis.ProgramError, match="E232"):
         etalis.compile("d(X) <- a(X) do assert(seen(X)).").on(spark).detect(

@@ -39,7 +39,7 @@ def not_closed() -> str:
 MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "the name of a file for its text": (lambda: etalis.compile("fraud.etalis"), "call etalis.compile_file"),
     "a program for an engine": (lambda: program().push("failed", at=1), "program.engine().push"),  # type: ignore[attr-defined]
-    "a row for a name": (lambda: program().engine().push(("failed", "bob", 1)), "rows are taken by run([row])"),  # type: ignore[arg-type]
+    "a row for a name": (lambda: program().engine().push(("failed", "bob", 1)), "rows are accepted by run([row])"),  # type: ignore[arg-type]
     "a frame for rows": (lambda: list(program().engine().run(frame())), "tables: detect(table)"),
     "no time": (lambda: program().engine().push("failed", "bob"), "give `at=` with the event"),
     "milliseconds for seconds": (
@@ -50,7 +50,7 @@ MISTAKES: dict[str, tuple[Callable[[], object], str]] = {
     "another case": (lambda: program().detect(frame(event=["Failed", "Failed", "login"])), "rules read failed/1"),
     "a late push": (late, "let events come late: flags out_of_order"),
     "an absence that is never due": (not_closed, "advance(to=...) or close()"),
-    "facts for nobody": (lambda: program().load_facts("vip", [("bob",)]), "facts vip/1 are asked for by no goal"),
+    "facts for nobody": (lambda: program().load_facts("vip", [("bob",)]), "facts vip/1 are called by no goal"),
     "no rules": (lambda: program("% " + BRUTE), "there are no rules"),
 }
 

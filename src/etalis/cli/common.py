@@ -58,7 +58,7 @@ def one_of(names: Iterable[str], text: str, *declared: str) -> Any:
 
 ProgramFile = Annotated[Path, typer.Argument(help="File of event rules.", exists=True, dir_okay=False, readable=True)]
 Policy = Annotated[str | None, one_of(POLICIES, "Consumption policy of rules that name none.")]
-Format = Annotated[str | None, one_of(FORMATS, "Format of events, if the file's name does not tell.", "--format")]
+Format = Annotated[str | None, one_of(FORMATS, "Format of events, if the file's name does not say.", "--format")]
 EventName = Annotated[str | None, typer.Option(help="Column that names the event, or the event of every row.")]
 TimeColumn = Annotated[str | None, typer.Option(help="Column of time.")]
 Unit = Annotated[str, one_of(UNITS, "Unit of times given as numbers.")]

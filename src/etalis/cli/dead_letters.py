@@ -26,7 +26,7 @@ _LATE = "use --sort, or set the flags out_of_order and ooo_window; --dead-letter
 
 
 class Letters:
-    """What was not taken: written down, counted, the first ones kept to be shown."""
+    """What was rejected: written down, counted, the first ones kept to be shown."""
 
     def __init__(
         self, path: Path | None = None, *, append: bool = False, most: int | None = None, is_endless: bool = False,
@@ -78,7 +78,7 @@ class Letters:
         self.refused += 1
         if len(self._refused) < SHOWN:
             where = "" if place is None else f"{place.source}:{place.line}:1: "
-            self._refused.append(f"{where}{letter.name} was not taken: {letter.reason}")
+            self._refused.append(f"{where}{letter.name} was rejected: {letter.reason}")
         self._write({**letter.to_dict(), **self._dates(letter), **({} if place is None else _place(place))})
 
     def _dates(self, letter: DeadLetter) -> dict[str, str]:
@@ -107,7 +107,7 @@ class Letters:
         if self.bad and (kept is None or nothing):
             print(f"{count(self.bad, 'row')} cannot be read{', and no other' if nothing else ''}", file=sys.stderr)
         if self.refused and kept is None:
-            print(f"{count(self.refused, 'event')} came too late, or cannot be taken\n  hint: {_LATE}", file=sys.stderr)
+            print(f"{count(self.refused, 'event')} came too late, or cannot be used\n  hint: {_LATE}", file=sys.stderr)
         return nothing or (kept is None and bool(self.bad or self.refused))
 
 

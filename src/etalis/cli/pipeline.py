@@ -146,7 +146,7 @@ def _status_lines(figures: Figures, state: str, now: float) -> Iterator[str]:
         yield f"error: {figures.error}"
     if figures.batch is not None:
         yield f"last batch: {figures.batch}, {figures.batch_seconds:.1f} s, {figures.rows_per_second:,.0f} rows/s"
-    yield f"rows: {figures.rows:,} taken, {figures.held:,} held, {figures.late:,} dead letters"
+    yield f"rows: {figures.rows:,} accepted, {figures.held:,} waiting, {figures.late:,} dead letters"
     for cause, number in sorted(figures.causes.items()):
         yield f"  {CAUSES.get(cause, cause)}: {number:,}"
     yield f"matches: {figures.matched:,}"

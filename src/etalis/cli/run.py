@@ -79,7 +79,7 @@ Ahead = Annotated[
 ]
 Clock = Annotated[str, one_of(("events", "wall"), "What moves time: events alone, or also the clock on the wall.")]
 DeadLetterFile = Annotated[
-    Path | None, typer.Option(help="Store what cannot be read or taken in this file, as JSON lines.")
+    Path | None, typer.Option(help="Store what cannot be read or is rejected in this file, as JSON lines.")
 ]
 MostBad = Annotated[int | None, typer.Option(min=0, help="End the run when more rows than this cannot be read.")]
 Follow = Annotated[bool, typer.Option("--follow", help="Go on reading the file as it grows, until stopped.")]

@@ -116,7 +116,7 @@ class Holding:
         """Take over what the engine holds."""
         rows = list(self.held)
         if not all(row[3] is None or row[3] is PLAIN for row in rows):
-            raise UnfitError("events that are held have ids, ranks or sources")
+            raise UnfitError("events that wait have ids, ranks or sources")
         self.parts = [_gather(rows, types)] if rows else []
 
     def take_over(self) -> None:

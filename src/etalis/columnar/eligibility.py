@@ -114,13 +114,13 @@ def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping
     if any(time >= LONGEST for time in (*times, *(node.duration for node in waiting))):
         yield "a time or a delay is too far away for columns"
     if len({node.duration for node in waiting}) < len(waiting):
-        yield "absences with equal deadlines stand beside each other"
+        yield "several absences have equal deadlines"
     absent = {kind for node in waiting for kind in read_kinds(node.absent)}
     if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in find_makers(absent, heads)):
         yield "what must be absent until a deadline may be an alarm that rings at once"
     timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
     if timed and sum(kind in depth for kind in read_kinds(head.body)) > 1:
-        yield "a time point or deadline stands beside several derived events"
+        yield "a time point or deadline meets several derived events"
 
 
 def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
@@ -145,7 +145,7 @@ def _alarm(head: p.Head, heads: Sequence[p.Head], types: Typing) -> Iterator[str
     for name in sorted(set(variables(head.alarm.when)) - types.sure(head.body)):
         yield f"{name} may be unbound"
     if not is_told(head, heads):
-        yield "its alarm is set for a time that only what happens by itself tells"
+        yield "its alarm is set for a time that depends on a timer"
 
 
 def _obstacles(head: p.Head, types: Typing) -> Iterator[str]:
@@ -286,7 +286,7 @@ def _vague(node: p.Node, types: Typing, loose: set[str]) -> list[str]:
 
 def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str]) -> Iterator[str]:
     if any(v in ("$parts", "$ids") for v in node.exports):
-        yield "its parts are asked for"
+        yield "its contributors are reported"
     if "$token" in node.exports and follower is None:
         yield "what a repetition counts after may be consumed elsewhere"
     if not isinstance(node, p.Source | p.Tick | p.Join | p.Union | p.Filter) or is_followed(node):

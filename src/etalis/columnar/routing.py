@@ -77,7 +77,7 @@ def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterato
     """Yield what makes a whole program run event at a time."""
     settings = program.settings
     if settings.corrects:
-        yield "what was reported may be taken back"
+        yield "reported matches may be retracted"
     if settings.logging or settings.store_fired_events:
         yield "every event is logged or kept"
     if program.effects or program.acts_on_run:
@@ -89,14 +89,14 @@ def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterato
     if any(trigger.body is not None for trigger in program.triggers):
         yield "a trigger has a condition"
     if any(isinstance(test, p.Alone) for head in heads for node in p.walk(head.body) for test in p.tests(node)):
-        yield "iso is asked of parts that may lie between others"
+        yield "iso looks at parts that may lie between others"
 
 
 def part_from(engine: RuntimeEngine, choice: Choice, *, goes_on: bool) -> Choice:
     """Leave to an engine what must run there, all the more if its state `goes_on`."""
     whole = tuple(whole_engine(engine)) if choice.columnar else ()
     if choice.columnar and goes_on and engine.core.rules.log is not None:
-        whole += ("iso looks at all that an engine has taken",)
+        whole += ("iso looks at all events that an engine has processed",)
     if whole:
         return replace(choice, columnar=(), at_a_time=tuple(range(len(choice.heads))), reasons=choice.reasons + whole)
     left = set(choice.at_a_time)
@@ -130,9 +130,9 @@ def whole_engine(engine: RuntimeEngine) -> Iterator[str]:
     if rules.generation or len(rules.rules) < len(rules.first):
         yield "rules were changed at run time"
     if rules.traced:
-        yield "the parts of events are asked for"
+        yield "the contributors of events are reported"
     if engine.core.guard is not None:
-        yield "what is held has a limit"
+        yield "the number of instances has a limit"
     if not engine.core.delivery.is_plain():
         yield "events are handed to callbacks"
     if rules.spied:

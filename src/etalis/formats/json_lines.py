@@ -102,7 +102,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
+        raise ValueError(f"{next(n for n in names if names.count(n) > 1)!r} occurs twice in one object")
     return record
 
 
@@ -235,7 +235,7 @@ def _taken_back(event: Event, reading: Reading, place: Place) -> Event:
     """Return that an event is taken back, where the program may hear of it."""
     if reading.retracts:
         return Retraction.of(event)
-    raise place.refuse("E312", f"{event.name} is taken back (sign -1)", "add `:- set_flag(revision_flag, on).`")
+    raise place.refuse("E312", f"{event.name} is retracted (sign -1)", "add `:- set_flag(revision_flag, on).`")
 
 
 def _attribute(event: str, attribute: str, kind: str, given: Any, place: Place) -> Value:

@@ -86,17 +86,17 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 "accepted; instances are dropped as time passes, no step needed",
                 number="seconds",
             ),
-            Flag("soft_limit", -1, "instances held above which the engine warns", number="limit"),
+            Flag("soft_limit", -1, "number of instances above which the engine warns", number="limit"),
             Flag("hard_limit", -1, "most instances that an engine may hold", number="limit"),
             Flag(
                 "shedding",
                 "off",
-                "at the hard limit: an error, or `oldest` instances go, or the `newest` events are not taken",
+                "at the hard limit: an error, or `oldest` instances go, or the `newest` events are rejected",
                 ("off", "oldest", "newest"),
             ),
             Flag("logging", "off", "every event is written to the log", ON_OFF),
             Flag("store_fired_events", "off", "the engine keeps every event it reported", ON_OFF),
-            Flag("knowledge_horizon", -1, "seconds for which old knowledge can be asked for", number="seconds"),
+            Flag("knowledge_horizon", -1, "seconds for which old knowledge can be queried", number="seconds"),
             Flag("out_of_order", "off", "events may come late", ON_OFF),
             Flag("ooo_window", -1, "how many seconds an event may be late", number="seconds"),
             Flag("max_ahead", -1, "how many seconds past the latest time an event may end", number="seconds"),
@@ -106,8 +106,8 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
                 "when matches of late events are reported",
                 ("on_watermark", "on_arrival"),
             ),
-            Flag("revision_flag", "off", "events can be taken back", ON_OFF),
-            Flag("revision_window", -1, "how far back, in seconds, events can be taken back", number="seconds"),
+            Flag("revision_flag", "off", "events can be retracted", ON_OFF),
+            Flag("revision_window", -1, "how far back, in seconds, events can be retracted", number="seconds"),
             Flag("etalis_justification", "off", "events can be explained", ON_OFF, later=_LATER),
         )
     }
@@ -140,7 +140,7 @@ class Settings:
     """What a program's flags come to; durations are in microseconds.
 
     `garbage_window`: None unless garbage_control is general. `lateness`: how late an event may be, None if not at all,
-    `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be taken back, None for
+    `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be retracted, None for
     ever. A `knowledge_horizon` of 0 keeps nothing old. A limit that is None limits nothing, `max_ahead` neither.
     """
 
@@ -167,7 +167,7 @@ class Settings:
 
     @property
     def corrects(self) -> bool:
-        """Tell whether what was reported may be taken back, so that events are run again."""
+        """Tell whether reported matches may be retracted, so that events are run again."""
         return self.revision or (self.lateness is not None and self.reporting == "on_arrival")
 
 

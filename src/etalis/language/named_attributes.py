@@ -92,7 +92,7 @@ class _Use:
     def refusal(self) -> Problem:
         """Say why the names of an event that is not declared have no places."""
         if self.is_made:
-            message = f"{self.name} is made by a rule, so its attributes have names only if it is declared"
+            message = f"{self.name} is derived by a rule, so its attributes have names only if it is declared"
         elif self.ordered:
             message = f"the attributes of {self.name} are given by name here and by position elsewhere"
         else:

@@ -72,7 +72,7 @@ class Arranger:
             problems.append(self.pipeline.problem("E703", "nothing says which column is the time", key, hint))
         wrong = [name for name in roles.times if not (has_order(columns[name]) or columns[name] == UNKNOWN)]
         for name in wrong[:1]:
-            message = f"the column {name} of type {base_of(columns[name])} cannot tell the time"
+            message = f"the column {name} of type {base_of(columns[name])} cannot be the time"
             hint = "convert it with select: to_timestamp(...) as ..., or give numbers"
             problems.append(self.pipeline.problem("E704", message, (*key, "time"), hint))
         return bool(roles.times) and not wrong

@@ -141,7 +141,7 @@ def _bound_problems(pipeline: Pipeline) -> Iterator[Problem]:
     """Yield what does not go with a bound on the rows that a run over history may reject."""
     most = pipeline.run.max_rejected
     if most is not None and pipeline.dead_letters is None:
-        hint = 'say where rows go that cannot be taken: path = "folder" in [dead_letters]'
+        hint = 'say where rejected rows go: path = "folder" in [dead_letters]'
         yield pipeline.problem("E705", "max_rejected needs [dead_letters] in a run once", ("run", "max_rejected"), hint)
     elif isinstance(most, float):
         hint = "give a number of rows"
@@ -154,7 +154,7 @@ def _stream_problems(pipeline: Pipeline) -> Iterator[Problem]:
         yield pipeline.problem("E705", "a clock has no end, and available_now has one", ("run", "clock"), hint)
     for i, table in enumerate(pipeline.knowledge):
         if not table.is_fixed and pipeline.run.reporting == "on_arrival":
-            message = "what is told on arrival cannot be judged again by facts that have changed"
+            message = "matches reported on arrival cannot be revised when facts change"
             yield pipeline.problem("E705", message, ("knowledge", i, "refreshed"), 'say refreshed = "start"')
     if pipeline.run.checkpoint is None:
         hint = 'say where state is kept through restarts: checkpoint = "folder"'

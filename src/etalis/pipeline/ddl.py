@@ -35,7 +35,7 @@ def read_ddl(text: str) -> dict[str, str]:
             raise SchemaError(f"{part.strip()!r} is no column: a column is `name type`")
         name = found[1].strip("`").replace("``", "`")
         if name in columns:
-            raise SchemaError(f"{name} stands twice")
+            raise SchemaError(f"{name} occurs twice")
         columns[name] = _type(found[2].strip().lower())
     return columns
 

@@ -113,14 +113,14 @@ def _write(path: Path, text: str) -> None:
 _METRICS: Mapping[str, tuple[str, str, Callable[[Figures], float | None]]] = {
     "etalis_up": ("gauge", "1 while the pipeline runs", lambda f: float(f.state == RUNNING)),
     "etalis_batch": ("gauge", "number of the last batch that is done", lambda f: f.batch),
-    "etalis_rows_total": ("counter", "rows taken", lambda f: f.rows),
-    "etalis_rows_per_second": ("gauge", "rows taken per second in the last batch", lambda f: f.rows_per_second),
+    "etalis_rows_total": ("counter", "rows accepted", lambda f: f.rows),
+    "etalis_rows_per_second": ("gauge", "rows accepted per second in the last batch", lambda f: f.rows_per_second),
     "etalis_batch_seconds": ("gauge", "how long the last batch took", lambda f: f.batch_seconds),
-    "etalis_dead_letters_total": ("counter", "rows that could not be taken, most of them too late", lambda f: f.late),
+    "etalis_dead_letters_total": ("counter", "rejected rows, most of them too late", lambda f: f.late),
     "etalis_held_rows": ("gauge", "rows that wait for the watermark", lambda f: f.held),
     "etalis_state_bytes": ("gauge", "size of the state of all shards", lambda f: f.state_bytes),
     "etalis_latest_seconds": ("gauge", "latest time of a row, since 1970", lambda f: f.latest),
-    "etalis_watermark_seconds": ("gauge", "time up to which all is settled, since 1970", lambda f: f.watermark),
+    "etalis_watermark_seconds": ("gauge", "the watermark, since 1970", lambda f: f.watermark),
     "etalis_lag_seconds": ("gauge", "by how much the watermark is behind the latest row", lambda f: f.lag),
     "etalis_updated_seconds": ("gauge", "when these figures were taken, since 1970", lambda f: f.updated),
 }
@@ -129,7 +129,7 @@ _METRICS: Mapping[str, tuple[str, str, Callable[[Figures], float | None]]] = {
 # metric: (what it is, by what it is counted, the counts)
 _COUNTS: Mapping[str, tuple[str, str, Callable[[Figures], Mapping[str, int]]]] = {
     "etalis_matches_total": ("complex events found, by rule", "rule", lambda f: f.matches),
-    "etalis_dead_letters_by_cause_total": ("rows that could not be taken, by cause", "cause", lambda f: f.causes),
+    "etalis_dead_letters_by_cause_total": ("rejected rows, by cause", "cause", lambda f: f.causes),
 }
 
 

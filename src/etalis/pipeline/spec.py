@@ -251,7 +251,7 @@ class _Reader:
         if not several:
             return self._part(made, keys, {} if given is None else given, (name,), given is not None)
         if given is not None and not isinstance(given, list):
-            self.note("E704", f"{name} stands once or several times, each under [[{name}]]", (name,))
+            self.note("E704", f"{name} is a list of tables, each under [[{name}]]", (name,))
             given = []
         return tuple(self._part(made, keys, part, (name, i), True) for i, part in enumerate(given or ()))
 

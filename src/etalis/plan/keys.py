@@ -216,7 +216,7 @@ def _extend(part: _Part, kind: Kind, positions: dict[Kind, int], loose: set[Kind
     for read, sources in part.sources.items():
         place = _place(term, [source.args for source in sources], positions.get(read))
         if place is None:
-            settled = f", parted by attribute {positions[read] + 1}," if read in positions else ""
+            settled = f", partitioned by attribute {positions[read] + 1}," if read in positions else ""
             return f"{show(read)}{settled} is not joined by {_shown(term, kind, positions[kind])}"
         positions[read] = place
     crossing = _crossing(part.body, term) if isinstance(term, Var) else None
@@ -232,7 +232,7 @@ def _carry(
     made = part.made
     place = _place(term, [part.head.event.args], positions.get(made))
     if place is None and makers.must_carry(made):
-        why = "other rules read" if made in makers.read else "several rules make"
+        why = "other rules read" if made in makers.read else "several rules derive"
         return f"its head {show(made)}, which {why}, does not carry {_shown(term, kind, positions[kind])}"
     if place is None or (makers.count[made] > 1 and not makers.must_carry(made)):
         loose.add(made)

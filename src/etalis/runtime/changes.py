@@ -83,7 +83,7 @@ class Changes:
         except LogicError:
             raise unfit(key, rows, "is built in or registered") from None
         if change.what == "replace" and not predicate.is_facts():
-            raise unfit(key, rows, "is made of more than facts")
+            raise unfit(key, rows, "has clauses other than facts")
 
     def _make(self, change: Change) -> None:
         database, (name, arity), rows = self._database, change.key, change.rows.rows

@@ -134,7 +134,7 @@ class Core:
         del stamp
         out: list[Any] = []
         try:
-            self.retractions(f"{name} is taken back (sign -1)").take_back(name, values, start, end, out)
+            self.retractions(f"{name} is retracted (sign -1)").take_back(name, values, start, end, out)
         except EventError as error:
             if not self.dead_letters.are_handed_on:
                 raise
@@ -145,7 +145,7 @@ class Core:
         self, what: Hashable, args: tuple[Any, ...], named: dict[str, Any], at: Any, to: Any
     ) -> tuple[Event, ...]:
         """Take back the event of an id, or of a name, attributes and a time; put that of a row in its stead."""
-        retractions = self.retractions("events of this program cannot be taken back")
+        retractions = self.retractions("events of this program cannot be retracted")
         instead = None if to is None else self.inputs.row(to)[:4]
         if instead is not None and self.horizon is not None and self.horizon.refuses(*instead):
             return ()

@@ -15,7 +15,7 @@ from etalis.temporal.json_values import from_plain
 from etalis.temporal.record import are_places, drop_added, flatten, is_added, known_as
 from etalis.temporal.time_input import are_dates, check_times, to_interval
 
-_NAME_HINT = "give a name and attributes, push('a', 1, at=5); rows are taken by run([row]), tables by detect(table)"
+_NAME_HINT = "give a name and attributes, push('a', 1, at=5); rows are accepted by run([row]), tables by detect(table)"
 _ROW_HINT = 'a row is (name, *attributes, at), an Event, or {"event": name, "at": time, ...}; tables: detect(table)'
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
 

@@ -119,7 +119,7 @@ def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:
 def solutions_at(solver: Solver, goal: str, time: int, now: int) -> list[dict[str, Any]]:
     """Return all solutions of a goal over the knowledge as it was after a moment."""
     if time > now:
-        message = f"what is known at {to_seconds(time)} cannot be told: time has reached {show_time(now)}"
+        message = f"the facts at {to_seconds(time)} are not known yet: time has reached {show_time(now)}"
         raise EventError(Problem("E311", message, hint="ask for a moment that has come"))
     with solver.as_of(time):
         return solutions(solver, goal)

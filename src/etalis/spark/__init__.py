@@ -79,7 +79,7 @@ class SparkProgram:
         frames, given = _frames(df)
         options, form = Options(time, event, order, unit, id), Form(select, envelope, contributors)
         if id is not None and not contributors:
-            raise refuse("E605", "id names the rows that matches are made of", "give contributors=True as well")
+            raise refuse("E605", "id names the rows that contribute to matches", "give contributors=True as well")
         is_stream = any(frame.isStreaming for frame in frames)
         streaming = Streaming(
             state, lateness, reporting, idle, clock, late, refreshed, ahead if is_stream else None,
@@ -90,7 +90,7 @@ class SparkProgram:
                 raise refuse("E605", "rejected is for batches", 'a stream has dead letters: late="folder"')
             if contributors:
                 hint = "leave contributors out, or read a batch: spark.read"
-                raise refuse("E605", "a stream does not tell what its matches are made of", hint)
+                raise refuse("E605", "a stream does not report the contributors of its matches", hint)
             known = mirror_frames(self.spark, knowledge or {}, refreshed)
             tables = asked_tables(known, refreshed)
             make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables, strict=strict)
@@ -136,7 +136,7 @@ class SparkProgram:
         """Return a DataFrame of what conditions and actions raise when `detect` runs over the same events."""
         frames, given = _frames(df)
         if _is_streaming(frames, Streaming()):
-            raise refuse("E601", "errors of a stream are told as it runs", "they go to the log of the workers")
+            raise refuse("E601", "errors of a stream are logged while it runs", "they go to the log of the workers")
         options = Options(time, event, order, unit)
         plan = self._plan(given, options, Form(envelope=True), policy, shards, knowledge=knowledge)
         return build(self.spark, frames, leave_out(plan), run_errors, ERROR_COLUMNS)
@@ -152,7 +152,7 @@ class SparkProgram:
         """
         frames, given = _frames(df)
         if _is_streaming(frames, Streaming()):
-            raise refuse("E601", "a stream is told about as it runs", "see `etalis pipeline run` and its figures")
+            raise refuse("E601", "a stream has no report while it runs", "see `etalis pipeline run` and its figures")
         options: dict[str, Any] = {"time": time, "event": event, "order": order, "unit": unit, "policy": policy}
         options |= {"shards": shards, "knowledge": knowledge}
         columns = Options(time, event, order, unit)
@@ -169,7 +169,7 @@ class SparkProgram:
         """Return a DataFrame of the rows that `detect` cannot take: event, args, start, end, reason, cause, raw."""
         frames, given = _frames(df)
         if _is_streaming(frames, Streaming()):
-            raise refuse("E601", "rows that a stream rejects are told as it runs", 'they go to a folder: late="folder"')
+            raise refuse("E601", "rejected rows of a stream are kept as it runs", 'they go to a folder: late="folder"')
         plan = self._plan(given, Options(time, event, None, unit), Form(envelope=True), None, 1)
         return find_rejected(frames, plan, self._ahead(ahead))
 

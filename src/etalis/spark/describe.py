@@ -26,15 +26,15 @@ def _lines(plan: Plan, is_stream: bool) -> Iterator[str]:
         yield from (f"  {line}" for line in _way(plan, stage, is_stream))
     order = plan.frames[0].order
     tie = "the standard order of the events" if order is None else f"{order}, then the standard order of the events"
-    yield f"rows of equal time are taken in the order of {tie}"
+    yield f"rows of equal time are processed in the order of {tie}"
     yield f"results: {plan.job.output.ddl}"
 
 
 def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
     for layout, columns in sharding.keys:
-        kind = show(layout.kind) + (", made before" if layout.tag in derived else "")
+        kind = show(layout.kind) + (", derived by an earlier stage" if layout.tag in derived else "")
         by = ", ".join(column for column, _ in columns)
-        yield f"  {kind}: " + (f"parted by {by}" if by else "all rows in one shard")
+        yield f"  {kind}: " + (f"partitioned by {by}" if by else "all rows in one shard")
     yield from (f"  {reason}" for reason in sharding.reasons)
     if sharding.merged:
         yield "  equal events of several shards are merged"

@@ -46,7 +46,7 @@ def find_obstacles(job: Job) -> Iterator[str]:
     if find_spec("numba") is None:
         yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
     if job.output.contributors:
-        yield "matches tell what they are made of"
+        yield "the contributors of matches are reported"
     kinds = [part.kind for part in parts_of(job)]
     for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1}):
         yield f"rows of {show(kind)} come from several DataFrames"
@@ -80,7 +80,7 @@ def stage_columns(
 def stage_reasons(relayed: Relayed, program: CompiledProgram) -> tuple[str, ...]:
     """Return why the rules of one stage of several run event at a time; nothing if they run over columns."""
     if relayed.incoming or relayed.passing:
-        return ("what other stages make comes in between its rows",)
+        return ("events derived by other stages come between its rows",)
     run = run_columns(relayed.job, program)
     if run is None:
         return tuple(find_obstacles(relayed.job))

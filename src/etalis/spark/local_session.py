@@ -123,7 +123,7 @@ def check_java() -> None:
         raise _refuse("E632", message, f"correct or unset JAVA_HOME, or {_JAVA}")
     found = re.search(r'version "((?:1\.)?(\d+)[^"]*)', _shown_version(java))
     if found is None:
-        raise _refuse("E633", f"{java} does not tell its version, as a Java does", _JAVA)
+        raise _refuse("E633", f"{java} does not print the version of a Java", _JAVA)
     if int(found[2]) < OLDEST_JAVA:
         message = f"Java {found[1]} ({java}) is too old, Spark needs {OLDEST_JAVA} or later"
         raise _refuse("E633", message, f"{_JAVA}, and set JAVA_HOME to it")

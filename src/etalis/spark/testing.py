@@ -154,7 +154,7 @@ def _value_type(value: Any, kind: str) -> pa.DataType:
             return pa.list_(inner.pop())
     elif type(value) in _TYPES:
         return _TYPES[type(value)]
-    raise refuse("E603", f"{value!r} in {kind} cannot stand in a column", "give numbers, strings, or lists of one type")
+    raise refuse("E603", f"{value!r} in {kind} cannot be in a column", "give numbers, strings, or lists of one type")
 
 
 def _plain(value: Any) -> Any:

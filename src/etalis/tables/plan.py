@@ -81,8 +81,8 @@ def plan_intake(
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
     unplanned = find_unplanned(program.tree)
     if unplanned is not None:
-        hint = "write the rules into the program's text, and report events that rules make"
-        raise refuse("E610", f"the columns of the results cannot be told: {unplanned}", hint)
+        hint = "write the rules into the program's text, and report derived events"
+        raise refuse("E610", f"the columns of the results cannot be determined: {unplanned}", hint)
     settings, heads = program.settings_under(policy), program.plans(policy)
     known = signatures_read(program)
     made = tuple(s.kind[0] for s in known if s.made)

@@ -166,7 +166,7 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     return Frame(roles.event, roles.times, time_types, roles.order, order_type, layouts, roles.id)
 
 
-_PARTS = {"time": "tells the time", "order": "breaks ties of time", "id": "tells rows apart"}
+_PARTS = {"time": "tells the time", "order": "breaks ties of time", "id": "identifies rows"}
 
 
 def _check_roles(roles: Roles, given: Given) -> None:
@@ -181,7 +181,7 @@ def _check_roles(roles: Roles, given: Given) -> None:
     for name, column_type in zip(roles.times, types, strict=True):
         if not has_order(column_type):
             hint = "convert it: to_timestamp(...), or to a number of seconds"
-            raise refuse("E603", f"the column {name} of type {column_type} cannot tell the time", hint)
+            raise refuse("E603", f"the column {name} of type {column_type} cannot be the time", hint)
     if len({base_of(t) in NUMBERS for t in types}) > 1:
         message = f"{roles.times[0]} is {types[0]} and {roles.times[1]} is {types[1]}"
         raise refuse("E603", message, "give both in one type")

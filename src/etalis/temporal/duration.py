@@ -114,7 +114,7 @@ def parse_iso(text: str) -> Fraction:
     assert found is not None
     if "M" in found[1]:
         raise DurationError(
-            "E126", "a month has no fixed length", "minutes stand behind a T, PT10M; or say how many days, P30D"
+            "E126", "a month has no fixed length", "minutes are written behind a T, PT10M; or say how many days, P30D"
         )
     return add_up([*_iso_parts(found[1], _DATE_UNITS), *_iso_parts(found[2] or "", _TIME_UNITS)])
 
@@ -132,7 +132,7 @@ def add_up(parts: Sequence[tuple[Fraction, str]]) -> Fraction:
     lengths = [length_of(unit) for _, unit in parts]
     for (_, before), (_, unit), longer, shorter in zip(parts, parts[1:], lengths, lengths[1:], strict=False):
         if shorter >= longer:
-            message = f"`{unit}` cannot stand behind `{before}`"
+            message = f"`{unit}` cannot follow `{before}`"
             raise DurationError("E127", message, "name the larger unit first, each once: 1 h 30 min")
     return _checked(sum((number * length for (number, _), length in zip(parts, lengths, strict=True)), Fraction(0)))
 

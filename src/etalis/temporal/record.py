@@ -49,7 +49,7 @@ def open_record(record: Mapping[str, Any]) -> Record:
     args = fields.get("args")
     if isinstance(args, list):
         if len(fields) > 1:
-            raise _refuse(f"{name} has attributes beside its `args`: {', '.join(fields.keys() - {'args'})}")
+            raise _refuse(f"{name} has attributes besides its `args`: {', '.join(fields.keys() - {'args'})}")
         return Record(name, (), tuple(args), at, rule, sign)
     return Record(name, () if are_places(fields) else tuple(fields), tuple(fields.values()), at, rule, sign)
 

@@ -80,7 +80,7 @@ def test_run_sorts_if_asked(program: Path, tmp_path: Path) -> None:
     path.write_text('["b", 7, 3]\n["a", 1, 0]\n')
     late = call("run", program, path)
     assert late.exit_code == ExitCode.INPUT
-    assert "e.jsonl:2:1: a was not taken: it ends at 0, but time has reached 3" in late.stderr
+    assert "e.jsonl:2:1: a was rejected: it ends at 0, but time has reached 3" in late.stderr
     assert "--sort" in late.stderr
     assert call("run", program, path, "--sort").stdout == "pair(1, 7) [0, 3]\n"
 

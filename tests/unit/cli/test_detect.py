@@ -77,7 +77,7 @@ def test_a_run_goes_on_where_the_last_one_ended(program: Path, tmp_path: Path) -
     assert json.loads(after.stdout) == columns("pair", 5, 6, 1, 2, "1")
     again = call(program, table(tmp_path, "3.parquet", ("b", 1, 6)), "--time", "at", "--state", state)
     assert again.exit_code == ExitCode.INPUT
-    assert "b was not taken" in again.stderr
+    assert "b was rejected" in again.stderr
     named = call(program, table(tmp_path, "3.parquet", ("b", 9, 6)), "--state", state, "--policy", "recent")
     assert named.exit_code == ExitCode.USAGE
     assert not list(tmp_path.glob("*.new"))

@@ -77,8 +77,8 @@ def test_without_a_file_the_first_ten_are_shown(program: Path) -> None:
     assert (result.exit_code, result.stdout.splitlines()) == (ExitCode.INPUT, PAIRED)
     assert [f"<stdin>:{line}:1: error E402" in result.stderr for line in (2, 11, 12)] == [True, True, False]
     assert "12 rows cannot be read\n" in result.stderr
-    assert "<stdin>:15:1: a was not taken: it ends at 0, but time has reached 1\n" in result.stderr
-    assert "1 event came too late, or cannot be taken\n  hint: use --sort" in result.stderr
+    assert "<stdin>:15:1: a was rejected: it ends at 0, but time has reached 1\n" in result.stderr
+    assert "1 event came too late, or cannot be used\n  hint: use --sort" in result.stderr
 
 
 def test_too_many_bad_rows_end_the_run(program: Path, tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_an_empty_stream_is_said_to_be_empty(fraud: Path, tmp_path: Path) -> Non
 def test_names_that_nothing_answers_to_are_refused(fraud: Path, tmp_path: Path) -> None:
     rows = events(tmp_path, ["login", "c1", 1])
     assert "event='zzz' is neither a column nor an event" in call(fraud, rows, "--event", "zzz").stderr
-    assert "error E336: facts vip/1 are asked for by no goal" in call(fraud, rows, "--facts", f"vip(0)={rows}").stderr
+    assert "error E336: facts vip/1 are called by no goal" in call(fraud, rows, "--facts", f"vip(0)={rows}").stderr
 
 
 def test_a_state_that_could_not_be_stored_is_refused_before_the_run(fraud: Path, tmp_path: Path) -> None:

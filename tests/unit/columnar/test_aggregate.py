@@ -68,7 +68,7 @@ def test_a_sum_beyond_64_bits_is_exact_and_refused_where_a_column_must_hold_it()
     found = list(ColumnRun(program.compiled, types).take(gather(events, types)))
     assert [e.args[0] for e in found] == [(1 << 63) - 1, (1 << 64) - 2]
     table = pa.table({"at": [1, 1], "event": ["e", "e"], "g": [0, 0], "x": [(1 << 63) - 1] * 2})
-    with pytest.raises(EventError, match=r"E607: rule 1 made s.*outside 64 bits"):
+    with pytest.raises(EventError, match=r"E607: rule 1 derived s.*outside 64 bits"):
         program.detect(table)
     halved = etalis.compile("s(M) <- aggregate(sum(X), e(_, X), S) where M is S // 2.")
     assert halved.detect(table)["M"].to_pylist() == [(1 << 62) - 1, (1 << 63) - 1]

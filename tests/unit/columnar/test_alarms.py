@@ -82,4 +82,4 @@ def test_a_time_too_far_away_is_refused() -> None:
 )
 def test_why_an_alarm_runs_event_at_a_time(rule: str) -> None:
     run = ColumnRun(etalis.compile(rule).compiled, {("a", 2): ("int", "int")})
-    assert "its alarm is set for a time that only what happens by itself tells" in run.choice.describe()
+    assert "its alarm is set for a time that depends on a timer" in run.choice.describe()

@@ -48,7 +48,7 @@ def test_equal_to_the_engine(rule: str) -> None:
 @pytest.mark.parametrize("pattern", ["a(X) seq b(X) seq c", "a(X) and b(X)", "a(_) star_times seq c"])
 def test_parts_that_may_lie_between_others(pattern: str) -> None:
     run = ColumnRun(etalis.compile(f"d <- iso({pattern}). e <- a(_) seq c.").compiled, find_types(stream(1)))
-    assert run.choice.describe() == ("event at a time: rules 1, 2\n  iso is asked of parts that may lie between others")
+    assert run.choice.describe() == ("event at a time: rules 1, 2\n  iso looks at parts that may lie between others")
 
 
 def test_a_rule_that_sees_all_events_runs_with_all_others() -> None:
@@ -62,4 +62,4 @@ def test_a_rule_that_sees_all_events_runs_with_all_others() -> None:
 
 def test_an_engine_that_goes_on_sees_for_itself() -> None:
     run = run_on(etalis.compile(RULES["joined"]).engine(), find_types(stream(1)))
-    assert "iso looks at all that an engine has taken" in run.choice.describe()
+    assert "iso looks at all events that an engine has processed" in run.choice.describe()

@@ -80,7 +80,7 @@ def test_what_to_json_writes_reads_back(tmp_path: Path) -> None:
         ("{", "E402", "not JSON"),
         ("[" * 100_000, "E402", "nested too deep"),
         ('{"event": "a", "at": 1, "args": [NaN]}', "E402", "NaN is not a value"),
-        ('{"event": "a", "event": "b", "at": 1}', "E402", "'event' stands twice"),
+        ('{"event": "a", "event": "b", "at": 1}', "E402", "'event' occurs twice"),
         ("7", "E402", "expected an object"),
         ('{"at": 1}', "E403", "names no event"),
         ('{"event": 3, "at": 1}', "E403", "expected the event's name, found 3"),

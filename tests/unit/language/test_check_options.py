@@ -108,7 +108,7 @@ def test_triggers() -> None:
         assert brief(f"print_trigger({fine}). d <- a(X).") == []
     for received in ("a/1", "a(1)"):
         assert brief(f"print_trigger({received}). d <- a(X).") == [
-            "W237 print_trigger reports nothing: a/1 is received, and only what rules make is reported"
+            "W237 print_trigger reports nothing: a/1 is received, and only derived events are reported"
         ]
 
 
@@ -150,6 +150,6 @@ def test_settings_of_a_rule() -> None:
 
 def test_a_history_without_an_end_is_told() -> None:
     assert brief(":- set_flag(revision_flag, on).") == [
-        "W214 any event can be taken back at any time, so all events are kept"
+        "W214 any event can be retracted at any time, so all events are kept"
     ]
     assert brief(":- set_flag(revision_flag, on). :- set_flag(revision_window, 60).") == []

@@ -23,7 +23,7 @@ def test_unsafe_head_variable() -> None:
         ("d(_) <- a(X).", "write a constant such as null, or a variable of the pattern"),
         (
             "d(Z) <- (a seq b) cnot c(Z).",
-            "Z stands in the negated pattern only, whose variables have no value outside it",
+            "Z occurs in the negated pattern only, whose variables have no value outside it",
         ),
         ("d(X) <- go seq aggregate(sum(X), p(X), S).", "X is aggregated; its value is the result, S"),
     ],
@@ -137,7 +137,7 @@ def test_variables_that_look_like_no_other(program: str) -> None:
 
 def test_goal_that_cannot_be_called() -> None:
     assert finding("d <- a where 5.") == (
-        "test:1:14: error E226: 5 cannot be called: it stands where a condition needs a goal\n"
+        "test:1:14: error E226: 5 cannot be called: it is written where a condition needs a goal\n"
         "    1 | d <- a where 5.\n"
         "                     ^\n"
         "  hint: write a comparison, an assignment with `is`, or a call of a predicate"

@@ -37,12 +37,12 @@ test:1:10: error E109: `wihtin` is not an operator of patterns
 test:1:16: error E109: `>` is not an operator of patterns
     1 | hit(X) <- a(X) > 5.
                        ^
-  hint: a condition stands behind `where`: a(X) where X > 1""",
+  hint: a condition is written behind `where`: a(X) where X > 1""",
     ),
     (
         "hit <- a not b.",
         """
-test:1:10: error E110: `not` does not stand between events
+test:1:10: error E110: `not` is not written between events
     1 | hit <- a not b.
                  ^^^
   hint: use cnot: (a seq b) cnot c, or fnot for never before""",
@@ -106,7 +106,7 @@ test:1:17: error E108: a second arrow in one rule
     (
         "hit <- Withdrawal(X).",
         """
-test:1:8: error E113: the variable `Withdrawal` cannot stand for an event
+test:1:8: error E113: the variable `Withdrawal` cannot be an event
     1 | hit <- Withdrawal(X).
                ^^^^^^^^^^
   hint: names of events begin with a small letter, or are quoted: 'Withdrawal'""",
@@ -122,7 +122,7 @@ test:1:19: error E125: `minuts` is no unit of time
     (
         "hit <- a where p seq b.",
         """
-test:1:18: error E111: `seq` needs brackets around what stands left of it
+test:1:18: error E111: `seq` needs brackets around its left side
     1 | hit <- a where p seq b.
                          ^^^
   hint: put the event with its condition in brackets: (a(X) where X > 5) seq b(X)""",
@@ -138,7 +138,7 @@ test:1:14: error E114: `not` needs brackets around it and its `within`
     (
         "hit <- a(b seq c).",
         """
-test:1:12: error E111: the operator `seq` cannot stand here
+test:1:12: error E111: the operator `seq` is not allowed here
     1 | hit <- a(b seq c).
                    ^^^
   hint: events are joined outside of their brackets: a(X) seq b(Y)""",

@@ -140,7 +140,7 @@ def test_files(folder: Path) -> None:
         (
             "ts timestamp",
             "ts boolean",
-            "7 E704: the column ts of type boolean cannot tell the time (convert it with select: to_timestamp(...)",
+            "7 E704: the column ts of type boolean cannot be the time (convert it with select: to_timestamp(...)",
         ),
         (
             'event = "withdrawal"',
@@ -211,7 +211,7 @@ def test_what_does_not_fit(folder: Path, old: str, new: str, problem: str) -> No
         ),
         (
             STREAM.replace('"near.csv"\n', '"near.csv"\nrefreshed = "batch"\n') + 'reporting = "on_arrival"\n',
-            "12 E705: what is told on arrival cannot be judged again",
+            "12 E705: matches reported on arrival cannot be revised",
         ),
         (GOOD + "x = = 1\n", "- E701: p.toml: not TOML: "),
     ],

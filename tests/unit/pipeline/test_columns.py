@@ -41,7 +41,7 @@ def test_schema(text: str, columns: dict[str, str]) -> None:
     [
         ("a strin", "'strin' is no type of Spark; did you mean string?"),
         ("a", "'a' is no column: a column is `name type`"),
-        ("a int, a string", "a stands twice"),
+        ("a int, a string", "a occurs twice"),
         ("a int b", "'int b' is no type of Spark"),
         ("", "'' is no column"),
     ],

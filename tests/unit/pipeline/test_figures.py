@@ -111,7 +111,7 @@ def test_status(tmp_path: Path, figures: Figures, first: str, code: ExitCode) ->
     assert lines[0].startswith(first)
     assert ("error: E710: no" in lines) == (figures.error is not None)
     assert "last batch: 7, 4.0 s, 250 rows/s" in lines
-    assert "rows: 2,000 taken, 5 held, 2 dead letters" in lines
+    assert "rows: 2,000 accepted, 5 waiting, 2 dead letters" in lines
     assert lines[lines.index("matches: 4") + 1 :][:2] == ["  block: 1", "  two: 3"]
     assert lines[-1] == "watermark: 1970-01-01T00:15:40+00:00, latest row 1970-01-01T00:16:40+00:00, lag 60 s"
     told = json.loads(CliRunner().invoke(app, ["pipeline", "status", str(path), "--json"]).stdout)

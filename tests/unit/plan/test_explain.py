@@ -66,8 +66,8 @@ policies
   recent  the latest candidate; what was matched leaves; the arriving instance waits only if it found none
 
 events
-  withdrawal/3  received        card: string, city: string, amount: float
-  fraud/2       made by rule 1  string, float
+  withdrawal/3  received           card: string, city: string, amount: float
+  fraud/2       derived by rule 1  string, float
 
 partition
   rule 1: by attribute 1 of withdrawal/3, attribute 1 of fraud/2

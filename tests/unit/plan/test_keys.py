@@ -65,7 +65,7 @@ TOGETHER = {
     "an aggregated key": ("d(S) <- aggregate(sum(X), a(X), S).", "rule 1: an aggregate is not grouped by X"),
     "a changing key": (
         "d(X, Y) <- a(X, Y). d(X, Z) <- d(X, Y) seq a(Y, Z).",
-        "rule 2: d/2, parted by attribute 1, is not joined by Y",
+        "rule 2: d/2, partitioned by attribute 1, is not joined by Y",
     ),
     "a head that loses the key": (
         "d(Y) <- a(X, Y) seq b(X). e <- d(Y) seq a(_, Y).",
@@ -73,7 +73,7 @@ TOGETHER = {
     ),
     "two rules, one head without key": (
         "d <- a(X) seq b(X). d <- b(X) seq a(X).",
-        "rule 1: its head d/0, which several rules make, does not carry X",
+        "rule 1: its head d/0, which several rules derive, does not carry X",
     ),
 }
 

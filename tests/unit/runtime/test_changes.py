@@ -136,7 +136,7 @@ def test_refusals() -> None:
         engine.retract_fact("q", 2)
     with pytest.raises(InputError, match="f/1, which is built in or registered"):
         engine.assert_fact("f", 1, at=9)
-    with pytest.raises(InputError, match="r/1, which is made of more than facts"):
+    with pytest.raises(InputError, match="r/1, which has clauses other than facts"):
         engine.reload("r", [(1,)], at=9)
     assert ends(engine.push("a", 1, at=10)) == [10]
 
@@ -146,7 +146,7 @@ def test_what_cannot_be_made_any_more_is_reported() -> None:
     engine.reload("p", [(2,)], at=3)
     engine.push("b", at=1)
     assert ends(engine.push("a", 3, at=4)) == [4]
-    assert "made of more than facts" in str(engine.errors[0])
+    assert "has clauses other than facts" in str(engine.errors[0])
 
 
 HISTORY = """

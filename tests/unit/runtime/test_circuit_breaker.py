@@ -33,7 +33,7 @@ def test_a_rule_is_switched_off_and_on() -> None:
         "as many as max_rule_failures allows\n"
         "    5 |     watch rule: d(X) <- a(X) where \\+ loop(X).\n"
         "                                           ^^^^^^^^^^\n"
-        "  hint: mend the condition, or raise the limit that it reached; engine.switch_on('watch') asks it again"
+        "  hint: mend the condition, or raise the limit that it reached; engine.switch_on('watch') enables it"
     )
     assert "hint: the goal may not end; if it does, raise the flag max_goal_steps" in str(engine.errors[0])
     assert [(b.rule, b.what, b.goal, b.failures) for b in engine.broken] == [("watch", "condition", "\\+ loop(X)", 3)]

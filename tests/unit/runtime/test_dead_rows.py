@@ -75,5 +75,5 @@ def test_what_was_not_taken_is_logged_once(caplog: pytest.LogCaptureFixture) -> 
         list(program.engine().run(GOOD))
     (record,) = caplog.records
     assert record.getMessage() == (
-        "2 events were not taken: on_dead_letter= takes them; the last: b: it ends at 3, but time has reached 5"
+        "2 events were rejected: on_dead_letter= receives them; the last: b: it ends at 3, but time has reached 5"
     )

@@ -20,7 +20,7 @@ def texts(html: str) -> str:
 def test_a_program_says_what_it_is() -> None:
     with pytest.warns(etalis.ProgramWarning):
         program = etalis.compile("d(X) <- a(X) seq b(X). e(X) <- d(X).")
-    assert repr(program) == "<Program: 2 rules, reads a/1, b/1, makes d/1, e/1, 1 warning>"
+    assert repr(program) == "<Program: 2 rules, reads a/1, b/1, derives d/1, e/1, 1 warning>"
     shown = texts(program._repr_html_())
     assert "2 rules, reads a/1, b/1" in shown
     assert "W209" in shown

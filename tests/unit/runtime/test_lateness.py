@@ -156,7 +156,7 @@ def test_beyond_the_horizon_nothing_is_taken_back() -> None:
 
 
 def test_a_program_without_revision_takes_nothing_back() -> None:
-    with pytest.raises(EventError, match="cannot be taken back"):
+    with pytest.raises(EventError, match="cannot be retracted"):
         engine(PAIR).retract("a", 1, at=1)
 
 

@@ -108,7 +108,7 @@ def test_the_text_of_a_program_travels_with_its_names_in_place() -> None:
 
 
 def test_explanations_name_the_attributes() -> None:
-    assert "w/2    received        card: term, amount: term" in etalis.compile(IMPLIED).explain()
+    assert "w/2    received           card: term, amount: term" in etalis.compile(IMPLIED).explain()
 
 
 def test_the_caret_points_at_the_named_attribute() -> None:

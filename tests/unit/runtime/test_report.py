@@ -91,7 +91,7 @@ def test_hints_name_the_remedy() -> None:
     assert "equal times are not in sequence" in equal
     failed, silent = told("d(X) <- a(X) where X > 1.", ("a", "x", 1))
     assert "(declare the types of attributes (`:- event(...)`), or test first" in failed
-    assert "(conditions of it failed with errors, which are told as well)" in silent
+    assert "(conditions of it failed with errors, which are reported too)" in silent
 
 
 def test_a_rule_that_fired_is_not_silent_whatever_its_stores_hold() -> None:
@@ -137,7 +137,7 @@ def test_what_was_not_taken_comes_by_cause() -> None:
     (late,) = run("d <- a.", ("a", 5), ("a", 4), ("a", 3)).report().refused
     assert (late.cause, late.count, late.first.reason) == ("late", 2, "it ends at 4, but time has reached 5")
     (silent,) = run("d <- a seq b.", ("a", 5), ("b", 4)).report().silent
-    assert silent.reason == "no b/0 was taken"
+    assert silent.reason == "no b/0 was accepted"
     (ahead,) = run("d <- a.", ("a", 5), ("a", 5_000), ahead=60).report().refused
     assert (ahead.cause, ahead.count) == ("ahead", 1)
 
@@ -200,7 +200,7 @@ def test_a_revised_run_knows_what_matched_in_the_past() -> None:
     assert [silent.reason for silent in engine.report().silent] == ["no z/0 came"]
     holding = etalis.compile(text, **late).engine()
     holding.push("a", 1, at=5)
-    assert holding.report().silent[0].reason == "a/1 came, and is held until it is settled"
+    assert holding.report().silent[0].reason == "a/1 came, and waits until the watermark passes it"
 
 
 # over columns
@@ -302,7 +302,7 @@ def test_a_strict_engine_refuses_at_once() -> None:
     with pytest.raises(etalis.EventError, match="error E330: no rule reads logn/1\n  hint: rules read login/1"):
         engine.push("logn", "c1", at=1)
     engine.push("login", "c1", at=5)
-    with pytest.raises(etalis.EventError, match="error E332: login was not taken: it ends at 4"):
+    with pytest.raises(etalis.EventError, match="error E332: login was rejected: it ends at 4"):
         engine.push("login", "c1", at=4)
     with pytest.raises(etalis.ConditionError, match="error E333"):
         engine.push("pay", "c1", "much", at=6)
@@ -331,12 +331,12 @@ def test_a_strict_engine_takes_a_table_and_refuses_what_it_does_not_read() -> No
 
 def test_callbacks_are_for_events_that_rules_make() -> None:
     engine = etalis.compile("pair(X) <- a(X) seq b(X).").engine()
-    with pytest.raises(etalis.InputError, match=r"error E335: no rule makes pairr\n  hint: did you mean pair\?"):
+    with pytest.raises(etalis.InputError, match=r"error E335: no rule derives pairr\n  hint: did you mean pair\?"):
         engine.on("pairr", print)
-    with pytest.raises(etalis.InputError, match="a is an input: only what rules make is reported"):
+    with pytest.raises(etalis.InputError, match="a is an input: only derived events are reported"):
         engine.on("a", print)
     hidden = etalis.compile("print_trigger(e/1). d(X) <- a(X). e(X) <- d(X).").engine()
-    with pytest.raises(etalis.InputError, match="d is made, but not reported"):
+    with pytest.raises(etalis.InputError, match="d is derived, but not reported"):
         hidden.on("d", print)
     engine.insert_rule("late(X) <- b(X).")
     engine.on("late", print)
@@ -359,7 +359,7 @@ def test_on_decorates() -> None:
     ("text", "name", "rows", "expected"),
     [
         ("d(X) <- a(X) where vip(X).", "vipp", [(1,)], "did you mean vip?"),
-        ("d(X) <- a(X) where vip(X).", "vip", [(1, 2)], "goals ask for vip/1"),
+        ("d(X) <- a(X) where vip(X).", "vip", [(1, 2)], "goals call vip/1"),
         ("d(X) <- a(X).", "vip", [(1,)], "write `:- dynamic vip/1.`"),
         (":- dynamic vip/1. d(X) <- a(X).", "vip", [(1,)], None),
         ("d(X) <- a(X) where good(X). good(X) :- \\+ bad(X).", "bad", [(1,)], None),

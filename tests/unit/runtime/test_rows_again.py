@@ -36,16 +36,16 @@ def test_elsewhere_it_is_refused_by_name() -> None:
         lambda: list(engine.run([back])),
         lambda: list(engine.run([back.to_dict()])),
     ):
-        with pytest.raises(EventError, match="E312: d is taken back"):
+        with pytest.raises(EventError, match="E312: d is retracted"):
             refused()
     letters: list[DeadLetter] = []
     engine = etalis.compile(NEXT).engine(on_dead_letter=letters.append)
     assert list(engine.run([back, Event("d", 1, 2, at=3)])) == [Event("e", 1, 2, at=3)]
-    assert [letter.reason for letter in letters] == ["d is taken back (sign -1)"]
+    assert [letter.reason for letter in letters] == ["d is retracted (sign -1)"]
     letters.clear()
     assert etalis.compile(NEXT).detect([back.to_dict()], on_dead_letter=letters.append).num_rows == 0
     assert len(letters) == 1
-    assert "d is taken back" in letters[0].reason
+    assert "d is retracted" in letters[0].reason
 
 
 def test_on_the_command_line(tmp_path: Path) -> None:

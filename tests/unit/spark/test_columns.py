@@ -89,10 +89,10 @@ def test_kinds_of_one_name_by_arity() -> None:
 
 
 EXPLAINED = """4 shards
-  withdrawal/2: parted by card
-  confirmed/1: parted by card
+  withdrawal/2: partitioned by card
+  confirmed/1: partitioned by card
   over columns: rules 1, 2
-rows of equal time are taken in the order of the standard order of the events
+rows of equal time are processed in the order of the standard order of the events
 results: `event` string, `Card` string, `Sum` double, `start` timestamp, `end` timestamp, `rule` string"""
 
 
@@ -110,7 +110,7 @@ def test_explained_together() -> None:
         "  b/1: all rows in one shard",
         "  rule 1: b/1 is not joined by X",
         "  over columns: rule 1",
-        "rows of equal time are taken in the order of n, then the standard order of the events",
+        "rows of equal time are processed in the order of n, then the standard order of the events",
         "results: `event` string, `start` bigint, `end` bigint, `rule` string, `match_id` string",
     ]
 
@@ -151,7 +151,7 @@ def test_times_come_back_in_the_type_they_came(text: str, time: str, expected: s
 REFUSED: dict[str, tuple[tuple[str, dict[str, str], dict[str, Any]], str]] = {
     "no such time": (
         (PROGRAM, COLUMNS, {"time": "tss"}),
-        "E602: the DataFrame has no column tss, which tells the time\n  hint: did you mean ts?",
+        "E602: the DataFrame has no column tss, which is the time\n  hint: did you mean ts?",
     ),
     "no time": ((PROGRAM, {"type": "string"}, {}), "E602: the DataFrame has no column of time"),
     "no event": (
@@ -176,7 +176,7 @@ REFUSED: dict[str, tuple[tuple[str, dict[str, str], dict[str, Any]], str]] = {
     ),
     "a truth value as time": (
         (PROGRAM, COLUMNS | {"ts": "boolean"}, {}),
-        "E603: the column ts of type boolean cannot tell the time",
+        "E603: the column ts of type boolean cannot be the time",
     ),
     "digits behind the point": (
         ("d <- a(X, Y).", {"ts": "int", "x": "int", "y": "decimal(9,2)"}, {}),

@@ -308,7 +308,7 @@ def test_a_query_that_was_begun_without_its_checkpoint_cannot_be_closed(tmp_path
     assert fit_checkpoint(given, None).checkpoint == fit_checkpoint(given, "query").checkpoint == "c"
     make(tmp_path).run(0, [row("a", 1)])
     assert fit_checkpoint(given, "query").checkpoint is None
-    with pytest.raises(InputError, match=r"E605: a stream is closed by a file beside its checkpoint"):
+    with pytest.raises(InputError, match=r"E605: a stream is closed by a file next to its checkpoint"):
         fit_checkpoint(replace(given, close=True), "query")
 
 

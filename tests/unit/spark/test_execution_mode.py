@@ -158,7 +158,7 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptur
 
 def test_contributors_are_told_event_at_a_time() -> None:
     found = plan(ALL, Form(contributors=True))
-    assert "    matches tell what they are made of" in describe(found).splitlines()
+    assert "    the contributors of matches are reported" in describe(found).splitlines()
 
 
 def test_one_kind_from_two_frames() -> None:

@@ -50,7 +50,7 @@ def refusal(call: object) -> tuple[str, str, str]:
     [
         ('java version "1.8.0_202"', "E633", "Java 1.8.0_202 ({java}) is too old, Spark needs 17 or later"),
         ('openjdk version "11.0.2" 2019-01-15', "E633", "Java 11.0.2 ({java}) is too old, Spark needs 17 or later"),
-        ("what?", "E633", "{java} does not tell its version, as a Java does"),
+        ("what?", "E633", "{java} does not print the version of a Java"),
     ],
 )
 def test_a_wrong_java(

@@ -210,14 +210,14 @@ REFUSED: dict[str, tuple[str, dict[str, str], list[Row], str]] = {
         "d(Y) <- a(X) where Y is X * X.",
         FLAT,
         [("a", 1, 1 << 40)],
-        "E607: rule 1 made d(1208925819614629174706176): Y is an integer outside 64 bits",
+        "E607: rule 1 derived d(1208925819614629174706176): Y is an integer outside 64 bits",
     ),
     "64 bits in a term": ("d(f(Y)) <- a(X) where Y is X * X.", FLAT, [("a", 1, 1 << 40)], "E607"),
     "a head of another type": (
         ":- event(d(x: int)). d(Y) <- a(X) where p(X, Y). p(1, k).",
         FLAT,
         [("a", 1, 1)],
-        "E607: rule 1 made d(k): x is k, not int",
+        "E607: rule 1 derived d(k): x is k, not int",
     ),
 }
 
@@ -233,7 +233,7 @@ def test_event_at_a_time_the_result_that_does_not_fit_is_named() -> None:
     text = "d(Y) <- a(X) where Y is X * X."
     plan = plan_detection(etalis.compile(text).compiled, [Given(FLAT)], Options(), WIDE, policy=None, shards=1, usual=1)
     rows = pa.table({"_event": ["a"], "_start": [1], "s0": [1 << 40]}).to_batches()
-    with pytest.raises(EtalisError, match=r"E607: rule 1 made d\(1208925819614629174706176\): Y is an integer outside"):
+    with pytest.raises(EtalisError, match=r"E607: rule 1 derived d\(1208925819614629174706176\): Y is an integer"):
         list(run_shard(replace(plan.job, over_columns=False), rows))
 
 
@@ -280,7 +280,7 @@ def test_raised_events_are_taken_in_a_shard() -> None:
     ("text", "reason"),
     [
         ("d(X) <- a(X) do ins_event_rule((e <- a(_))).", "goals insert rules"),
-        ("print_trigger(c/1). d(X) <- a(X) do event(c(X)).", "c/1 is to be reported, which no rule makes"),
+        ("print_trigger(c/1). d(X) <- a(X) do event(c(X)).", "c/1 is to be reported, which no rule derives"),
         ("print_trigger(all_events). d(X) <- a(X) do event(c(X)).", "all_events is to be reported"),
     ],
 )

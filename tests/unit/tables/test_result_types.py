@@ -94,7 +94,7 @@ def test_times_in_conditions_are_numbers() -> None:
 def test_a_number_that_a_column_of_floats_does_not_hold_is_refused() -> None:
     program = etalis.compile(":- event(a(t: time, n: int)). d(N) <- a(T, M) where N is M + T.")
     table = pa.table({"at": [1], "t": [1], "n": [(1 << 60)]})
-    with pytest.raises(EventError, match=r"E607: rule 1 made d\(1152921504606846977\): N is .*, not number"):
+    with pytest.raises(EventError, match=r"E607: rule 1 derived d\(1152921504606846977\): N is .*, not number"):
         program.detect(table, time="at")
 
 

@@ -143,7 +143,7 @@ def test_all_shapes_that_were_written_are_read(record: dict[str, object]) -> Non
     [
         ({"at": 1}, "not an event"),
         ({"event": "d", "start": 1}, "no time is given for d"),
-        ({"event": "d", "args": [1], "x": 2, "at": 1}, "attributes beside its `args`: x"),
+        ({"event": "d", "args": [1], "x": 2, "at": 1}, "attributes besides its `args`: x"),
         ({"event": "d", "at": "soon"}, "not a time"),
     ],
 )

@@ -140,7 +140,7 @@ def fit(column: Column, kind: str) -> Column:
         (x for x in values if type_of(x) != kind and x != "null" and not (kind == "int" and type(x) is int)), None
     )
     if other is not None:
-        hint = "declare the attribute term, or make the rules that make the event give it the type"
+        hint = "declare the attribute term, or let the rules that derive the event give it the type"
         raise EventError(Problem("E607", f"{format_value(other)} is not {kind}, as was declared", hint=hint))
     return from_values(values, kind)
 

@@ -1,4 +1,4 @@
-"""Which variables a pattern binds for what stands around it (definition 9.17).
+"""Which variables a pattern binds for what is around it (definition 9.17).
 
 `or` binds for sure only what both sides bind; a negated pattern binds nothing outside itself; a repetition binds what
 is also used outside it; an aggregate binds its result and what groups it, never the variable it aggregates.
@@ -70,7 +70,7 @@ def _some_of(parts: tuple[BoundVariables, ...], count: int) -> BoundVariables:
 
 
 def mentioned(pattern: Pattern) -> Names:
-    """Return the variables of a pattern that what stands around it can share.
+    """Return the variables of a pattern that what is around it can share.
 
     Those of a negated pattern alone, and those that an aggregate is taken of, are local (definition 11.10 and 14.9).
     """

@@ -90,7 +90,7 @@ def _endless_history(outline: Outline) -> Iterator[Problem]:
     if outline.settings.revision and outline.settings.revision_window is None:
         flags = [f for f in outline.program.items if isinstance(f, SetFlag) and f.name == "revision_flag"]
         hint = "add `:- set_flag(revision_window, Seconds).`"
-        message = "any event can be taken back at any time, so all events are kept"
+        message = "any event can be retracted at any time, so all events are kept"
         yield Problem("W214", message, flags[-1].span if flags else None, hint)
 
 

@@ -60,7 +60,7 @@ def check_effects(outline: Outline) -> Iterator[Problem]:
 
 def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
     """Yield what the condition of a trigger asks that may change while the program runs."""
-    hint = "ask facts and clauses that stay as they are; what changes belongs in a rule: seen(X) <- made(X) where ..."
+    hint = "call facts and clauses that do not change; what changes belongs in a rule: seen(X) <- made(X) where ..."
     changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
     changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
     reached, waiting = set[Indicator](), list(calls(body))
@@ -97,7 +97,7 @@ def refuse_effects(program: Tree, settings: Settings) -> Iterator[Problem]:
     hint = "use reporting(on_watermark), or leave the effect to whoever reads the results"
     clock = ["a goal reads the time reached"] if reads_clock(program) else []
     for effect in (*find_effects(program), *find_lessons(program), *clock):
-        yield Problem("E232", f"{effect}, which {flag} cannot take back", hint=hint)
+        yield Problem("E232", f"{effect}, which {flag} cannot undo", hint=hint)
 
 
 def _effects(goal: Term) -> Iterator[str]:
@@ -135,7 +135,7 @@ def find_unplanned(program: Tree) -> str | None:
     triggers = [item.pattern for item in program.items if isinstance(item, Trigger)]
     others = [t for t in triggers if t != Const("all_defined_events") and triggered(t) not in outline.derived]
     if "event" in named and others:
-        return f"goals raise events, and {written(others[0])} is to be reported, which no rule makes"
+        return f"goals raise events, and {written(others[0])} is to be reported, which no rule derives"
     return None
 
 

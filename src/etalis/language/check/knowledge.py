@@ -55,7 +55,7 @@ def _unknown(call: Call, known: frozenset[Indicator], outline: Outline, role: st
     elif call.name in ELSEWHERE:
         hint = ELSEWHERE[call.name]
     elif role == "clause" and not outline.rules:
-        hint = "a clause asks facts; a rule over events is written Head <- Pattern"
+        hint = "a clause calls facts; a rule over events is written Head <- Pattern"
     else:
         otherwise = f"add facts or clauses for {call.name}, or declare it: `:- dynamic {kind(*call.indicator)}.`"
         hint = suggest(call.name, {name for name, _ in known}, otherwise) or otherwise

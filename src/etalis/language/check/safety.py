@@ -42,7 +42,7 @@ def check_safety(outline: Outline) -> Iterator[Problem]:
             hint = "write a comparison, an assignment with `is`, or a call of a predicate"
             yield Problem(
                 "E226",
-                f"{written(part)} cannot be called: it stands where {_ROLES.get(role, 'a condition')} needs a goal",
+                f"{written(part)} cannot be called: it is written where {_ROLES.get(role, 'a condition')} needs a goal",
                 part.span,
                 hint,
             )
@@ -76,7 +76,7 @@ def _how_to_bind(v: Var, rule: Rule, bound: BoundVariables) -> str:
     for node in postorder(rule.pattern):
         match node:
             case Negation(absent=absent) | NotWithin(absent=absent) if v.name in names(pattern_variables(absent)):
-                return f"{v.name} stands in the negated pattern only, whose variables have no value outside it"
+                return f"{v.name} occurs in the negated pattern only, whose variables have no value outside it"
             case Aggregate(value=value, result=result) if value is not None and v.name in names(variables(value)):
                 return f"{v.name} is aggregated; its value is the result, {written(result)}"
     if v.name.lower() in ("start", "end", "begin", "time", "timestamp", "now", "t1", "t2"):

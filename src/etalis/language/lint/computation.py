@@ -23,7 +23,7 @@ _COMPUTING = {"=": "=:=", "==": "=:=", "\\=": "=\\=", "\\==": "=\\="}
 _PAIRS = frozenset({"-", "/"})  # `Key-Value` and `Name/Arity` are data as well
 _CONDITIONS = frozenset({"where", "check", "event_multiply"})
 _INSTEAD = {
-    "len": "length(X, N) tells the length of a list, atom_length(X, N) that of a word",
+    "len": "length(X, N) is the length of a list, atom_length(X, N) that of a word",
     "size": "write length(X, N)",
     "datetime": "moments of the calendar are compared by less_datetime(A, B)",
     "datime": "moments of the calendar are compared by less_datime(A, B)",

@@ -69,7 +69,7 @@ FOREIGN_GOALS: Mapping[Indicator, str] = MappingProxyType(
         ("!", 1): "a goal is negated by \\+: \\+ p(X)",
         (":=", 2): "a variable is given a value by `is`: Y is X + 1",
         ("let", 1): "a variable is given a value by `is`: Y is X + 1",
-        ("{}", 1): "several goals stand in round brackets: (p(X), q(X))",
+        ("{}", 1): "several goals are written in round brackets: (p(X), q(X))",
         ("if", 2): "write (Condition -> Goal ; true)",
         ("if", 3): "write (Condition -> Goal ; Otherwise)",
         ("aggregate", 3): "events are aggregated in the pattern: a seq aggregate(count, b, N)",
@@ -135,13 +135,13 @@ def _as_event(event: EventPattern, names: set[str], facts: frozenset[Indicator])
     key, shown = (event.name, len(event.args)), kind(event.name, len(event.args))
     word = event.name.lower()
     if key in facts or key in _PREDICATES:
-        message = f"{shown} is a predicate, but stands here as an event, which nothing makes"
+        message = f"{shown} is a predicate, but used here as an event, which no rule derives"
         hint = (
-            f"a condition stands behind `where`: ... where {_text(event)}; events come from the stream, not from facts"
+            f"write a condition behind `where`: ... where {_text(event)}; events come from the stream, not from facts"
         )
         yield Problem("W221", message, event.span, hint)
     elif word in _TIME_WORDS and len(event.args) == 1 and _is_number(event.args[0]):
-        yield Problem("W221", f"{_text(event)} is read as an event, which nothing makes", event.span, _TIME_WORDS[word])
+        yield Problem("W221", f"{_text(event)} is read as an event that never occurs", event.span, _TIME_WORDS[word])
     elif word in _PATTERN_WORDS and any(_is_pattern(arg, names, word, len(event.args)) for arg in event.args):
         message = f"{_text(event)} is read as an event, with a term for an attribute"
         yield Problem("W221", message, event.span, _PATTERN_WORDS[word])
@@ -241,14 +241,14 @@ def _as_fact(clause: Clause, outline: Outline) -> Iterator[Problem]:
     if key in outline.asked:
         return
     if key == ("event", 1) and not _is_declaration(clause.head):
-        message = f"{written(clause.head)} is a fact, and makes no event"
+        message = f"{written(clause.head)} is a fact, not an event"
         hint = "events come from a stream: `etalis run PROGRAM EVENTS` reads them from a file, engine.push takes one"
         yield Problem("W224", message, clause.span, hint)
     elif key in _DIRECTIVES:
         message = f"{written(clause.head)} is a fact, which sets nothing"
         yield Problem("W224", message, clause.span, f"a directive begins with :- , as in :- {written(clause.head)}.")
     elif (near := find_similar(key[0], _SPECIAL)) is not None and key[1] == _SPECIAL[near]:
-        message = f"{written(clause.head)} is a fact that nothing asks for"
+        message = f"{written(clause.head)} is a fact that no goal calls"
         yield Problem("W224", message, clause.span, f"did you mean {near}?")
     elif key == ("policy", 1) and isinstance(clause.head, Compound):
         argument = clause.head.args[0]

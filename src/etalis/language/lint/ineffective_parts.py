@@ -44,7 +44,7 @@ def find_vain(
             case Within(duration=duration):
                 if written is not None and duration > written and not isinstance(core_of(node), Aggregate):
                     larger = f"this window of {seconds(duration)} changes nothing"
-                    message = f"{larger}: one of {seconds(written)} stands around it"
+                    message = f"{larger}: one of {seconds(written)} is around it"
                     yield Problem("W232", message, node.span, "leave one of them out, or make the inner one shorter")
                 inner = duration if window is None else min(window, duration)
                 written = duration if written is None else min(written, duration)

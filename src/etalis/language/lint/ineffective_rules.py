@@ -70,9 +70,9 @@ def _cause(node: Pattern, extents: Extents, occurrence: Occurrence) -> Iterator[
             makers = occurrence.makers[kind_of(node)]
             if not occurrence.matching(node, makers):
                 heads = dict.fromkeys(pattern_text(rule.head) for rule in makers)
-                message = f"no rule makes {pattern_text(node)}, so it never occurs"
+                message = f"no rule derives {pattern_text(node)}, so it never occurs"
                 shown = listing([*list(heads)[:3], *(["others"] if len(heads) > 3 else [])])
-                hint = f"the rules make {shown}; if {kind(*kind_of(node))} is received too, declare it"
+                hint = f"the rules derive {shown}; if {kind(*kind_of(node))} is received too, declare it"
                 yield Problem("W228", message, node.span, hint)
         case Within(pattern=pattern, duration=window):
             whole = extents[id(pattern)]
@@ -149,7 +149,7 @@ def _always_blocked(node: Negation, part: EventPattern) -> Problem:
 
 
 def _rootless(silent: list[Rule], occurrence: Occurrence) -> Iterator[Problem]:
-    """Yield the groups of events that are made of each other alone."""
+    """Yield the groups of events that are derived from each other alone."""
     dead = {key for key, rules in occurrence.makers.items() if all(occurrence.made[id(r)] is None for r in rules)}
     after = {key: [read for rule in occurrence.makers[key] for read in _read_by(rule) if read in dead] for key in dead}
     component = number_components(after)
@@ -181,8 +181,10 @@ def _read_by(rule: Rule) -> list[Indicator]:
 def _made_of_itself(rule: Rule, group: list[Indicator]) -> Problem:
     one = kind(*group[0])
     each = (
-        f"{one} is made of itself" if len(group) == 1 else f"{listing(kind(*k) for k in group)} are made of each other"
+        f"{one} is derived from itself"
+        if len(group) == 1
+        else f"{listing(kind(*k) for k in group)} are derived from each other"
     )
     message = f"{each} alone: unless one is received, there is never a first"
-    hint = f"add a rule that makes the first from other events; if {one} is received, declare it: `:- event(...).`"
+    hint = f"add a rule that derives the first from other events; if {one} is received, declare it: `:- event(...).`"
     return Problem("W227", message, rule.head.span or rule.span, hint)

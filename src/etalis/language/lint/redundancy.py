@@ -51,7 +51,7 @@ def _twice(outline: Outline) -> Iterator[Problem]:
         if before is not rule.span:
             line, _ = before.source.place(before.start)
             message = (
-                f"the same rule stands on line {line} already; a derived event occurs once, however often it is made"
+                f"the same rule is on line {line} already; a derived event occurs once, however often it is derived"
             )
             yield Problem("W233", message, rule.span, "leave one of them out")
 
@@ -75,7 +75,7 @@ def _paired_with_itself(rule: Rule) -> Iterator[Problem]:
             event, word = kind(*kind_of(a)), node.operator if isinstance(node, Binary) else "any"
             message = f"one {event} is enough: it can be both sides of `{word}`"
             hint = (
-                f"for two of them write `seq` or `ntimes 2`, or tell them apart: {_apart(left - right, right - left)}"
+                f"for two of them write `seq` or `ntimes 2`, or distinguish them: {_apart(left - right, right - left)}"
             )
             yield Problem("W234", message, node.span, hint)
             break
@@ -116,12 +116,12 @@ def _facts(outline: Outline) -> Iterator[Problem]:
                     added.setdefault(fact, call)
     for key, call in added.items():
         if key not in asked | outline.given:
-            message = f"nothing asks for {kind(*key)}, which is added here at every match"
-            hint = f"ask in a condition; if only `engine.query` asks, declare it: `:- dynamic {kind(*key)}.`"
+            message = f"no goal calls {kind(*key)}, which is added here at every match"
+            hint = f"call it in a condition; if only `engine.query` does, declare it: `:- dynamic {kind(*key)}.`"
             yield Problem("W236", message, call.span, hint)
         elif key not in taken:
-            message = f"{kind(*key)} grows for ever: facts are added here at every match, and never taken away"
-            hint = f"take them away with retractall({key[0]}(...)), or look back with `a(X) fnot a(X) within Duration`"
+            message = f"{kind(*key)} grows for ever: facts are added here at every match, and never retracted"
+            hint = f"retract them with retractall({key[0]}(...)), or look back with `a(X) fnot a(X) within Duration`"
             yield Problem("W235", message, call.span, hint)
 
 
@@ -140,7 +140,7 @@ def _unknown_at_first(outline: Outline) -> Iterator[Problem]:
             if call.indicator in open_keys:
                 open_keys -= {call.indicator}
                 known = kind(*call.indicator)
-                message = f"{known} is not defined before the first is added: until then, asking for it is an error"
+                message = f"{known} is not defined before the first is added: until then, calling it is an error"
                 yield Problem("W238", message, call.span, f"declare it: `:- dynamic {known}.`")
 
 
@@ -153,7 +153,7 @@ def _fact(call: Call) -> Indicator | None:
 
 
 def _triggers(outline: Outline) -> Iterator[Problem]:
-    """Yield triggers for what no rule makes like that and, where there are no others, for received events.
+    """Yield triggers for what no rule derives like that and, where there are no others, for received events.
 
     Programs of the original list received events beside others, and lose nothing.
     """
@@ -172,11 +172,11 @@ def _triggers(outline: Outline) -> Iterator[Problem]:
             continue
         args = item.pattern.args if isinstance(item.pattern, Compound) and item.pattern.name != "/" else ()
         if key in received and silent:
-            message = f"{item.kind} reports nothing: {kind(*key)} is received, and only what rules make is reported"
+            message = f"{item.kind} reports nothing: {kind(*key)} is received, and only derived events are reported"
             yield Problem("W237", message, item.span, f"make an event of it: seen_{key[0]}(...) <- {key[0]}(...).")
         elif key in heads and args and not any(all(map(may_match, args, head.args)) for head in heads[key]):
-            message = f"{item.kind} reports nothing: no rule makes a {kind(*key)} like that"
-            yield Problem("W237", message, item.span, f"the rules make {_made(heads[key][0])}")
+            message = f"{item.kind} reports nothing: no rule derives a {kind(*key)} like that"
+            yield Problem("W237", message, item.span, f"the rules derive {_made(heads[key][0])}")
 
 
 def _made(head: EventPattern) -> str:

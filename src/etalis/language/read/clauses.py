@@ -148,7 +148,7 @@ def _fact_kind(term: Term) -> tuple[str, int, str | None]:
         return (*_indicator(term), None)
     (name, arity), (remover, count) = map(_indicator, term.args)
     if count != arity or remover == name:
-        message = "an event that takes a fact away has another name and the same arguments"
+        message = "an event that retracts a fact has another name and the same arguments"
         raise refusal("E116", message, _place(term), f"write {name}/{arity} - other/{arity}")
     return name, arity, remover
 

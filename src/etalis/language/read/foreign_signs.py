@@ -32,11 +32,11 @@ _GROUP = "leave it out: events belong together if they share a variable, a(Card)
 _TYPED = "types are declared: :- event(a(x: int)). In a goal, integer(X), number(X) and atom(X) ask for them"
 _GOALS = "goals are comparisons and calls of predicates, joined by commas in brackets: where (X > 5, p(X))"
 _WINDOW = "a window is written (a seq b) within 5, a time without an event a seq (not b within 5)"
-_CONDITION = "a condition stands behind `where`: a(X) where X > 5"
+_CONDITION = "a condition is written behind `where`: a(X) where X > 5"
 _BRACKETS = "put the event with its condition in brackets: (a(X) where X > 5) seq b(X)"
 _DECLARED = "an event is declared by :- event(name(attribute: type))."
 _JOINED = "say how they belong together: a seq b, a and b, a or b"
-_SELECT = "a rule is written Head <- Pattern where Condition: what is selected stands in the head"
+_SELECT = "a rule is written Head <- Pattern where Condition: the head names what is selected"
 
 # Words and signs of other languages, and the operator that says the same here.
 MEANT = {
@@ -57,7 +57,7 @@ _GOAL_SIGNS: Mapping[str, str] = MappingProxyType(
     | {"lt": "less is written <", "gt": "greater is written >"}
     | {"in": "write member(X, [1, 2, 3])", "between": "write where (X >= 1, X =< 5)"}
     | {"else": "write (Condition -> Goal ; Otherwise)", "isa": _TYPED, "instanceof": _TYPED, "::": _TYPED}
-    | {"then": "what is done stands behind `do`; in a goal write (Condition -> Goal ; true)"}
+    | {"then": "actions are written behind `do`; in a goal write (Condition -> Goal ; true)"}
     | {"?": "write (Condition -> Goal ; Otherwise)", "not": _NEGATED, "!": _NEGATED, ".": _ATTRIBUTE}
 )  # fmt: skip
 _PATTERN_SIGNS: Mapping[str, str] = MappingProxyType(
@@ -76,7 +76,7 @@ _CLAUSE_WORDS: Mapping[str, str] = MappingProxyType(
     | dict.fromkeys(("import", "from", "include", "use", "load"), "write :- import a/1 from 'file'.")
     | dict.fromkeys(("def", "function", "fun", "fn", "class"), "a function is a clause: twice(X, Y) :- Y is 2 * X.")
     | dict.fromkeys(("let", "var", "const", "set"), "a value is a fact: limit(5).")
-    | {"rule": "a label stands first: name rule: Head <- Pattern"}
+    | {"rule": "a label comes first: name rule: Head <- Pattern"}
     | dict.fromkeys(("event", "stream", "schema", "declare"), _DECLARED)
 )  # fmt: skip
 _DIRECTIVES: Mapping[str, str] = MappingProxyType(
@@ -233,12 +233,12 @@ def _between(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
     if tokens[at][0] == "var" and (after in ("=", ":") or after in _COMPARISONS):
         yield _NAMED if after in ("=", ":") else _CONDITION
     if tokens[at][0] == "var" and tokens[at - 1][0] == "var" and opener in ("(", ","):
-        yield "attributes are parted by commas: a(X, Y)"
+        yield "attributes are separated by commas: a(X, Y)"
     is_word = here in MEANT or here in _PATTERN_SIGNS or here == "after" or before in PATTERN_WORDS
     if tokens[at][0] == "var" and tokens[at - 1][0] == "name" and before.isidentifier() and not is_word:
-        yield f"attributes stand in brackets: {before}({tokens[at][1]})"
+        yield f"attributes are written in brackets: {before}({tokens[at][1]})"
     if here in ("[", "{") and tokens[at + 1][0] == "var":
-        yield f"attributes stand in round brackets: {before}({tokens[at + 1][1]})"
+        yield f"attributes are written in round brackets: {before}({tokens[at + 1][1]})"
     if here in ("if", "when") and not any(_word(tokens, i) in ARROWS for i in range(at)):
         yield _RULE
     if before == "no":
@@ -255,7 +255,7 @@ def _between(problem: Problem, tokens: Sequence[Token], at: int) -> Iterator[str
         yield _REPEATED
     if here == "after" or (here == ":" and before == "timer"):
         is_duration = here == ":" or tokens[at + 1][0] in ("number", "rational")
-        yield _WINDOW if is_duration else "what comes later stands on the right: a seq b"
+        yield _WINDOW if is_duration else "the later event is on the right: a seq b"
     if here == ")" and before == ",":
         yield "an attribute is missing, or the comma is one too many"
     elif here == ")" and problem.code == "E108":

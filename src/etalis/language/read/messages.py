@@ -20,10 +20,10 @@ def wrong_operand(reader: TermReader, token: Token) -> ClauseError:
     kind, value, _, _ = token
     if kind == "var" and find_operator(token) is None:
         hint = f"names of events begin with a small letter, or are quoted: '{value}'"
-        return reader.refusal("E113", f"the variable {describe(token)} cannot stand for an event", token, hint)
+        return reader.refusal("E113", f"the variable {describe(token)} cannot be an event", token, hint)
     if kind == "punct" and value in "[{":
         return reader.refusal(
-            "E113", f"{describe(token)} begins no event", token, "lists stand in NOT(c).[a, b] and any(2, [a, b, c])"
+            "E113", f"{describe(token)} begins no event", token, "lists belong in NOT(c).[a, b] and any(2, [a, b, c])"
         )
     if kind == "name" and find_operator(token) is None and not is_arrow(token):
         return reader.refusal("E113", f"{describe(token)} is no event", token, "quote the name if you mean it")
@@ -58,7 +58,7 @@ def wrong_operator(reader: TermReader, opening: int | None) -> ClauseError:
 def _wrong_word(reader: TermReader, token: Token) -> ClauseError:
     word = token[1].lower()
     if word == "not":
-        return reader.refusal("E110", "`not` does not stand between events", token, _NOT_HINT)
+        return reader.refusal("E110", "`not` is not written between events", token, _NOT_HINT)
     if word in ARROWS:
         number = reader.tokens[reader.at + 1][0] == "number"
         hint = "put a space between < and the minus: X < -1" if number else _ARROW_HINT
@@ -68,7 +68,7 @@ def _wrong_word(reader: TermReader, token: Token) -> ClauseError:
     elif word in (":-", "-->"):
         hint = "event rules are written Head <- Pattern"
     elif token[1] in reader.operators.infix and reader.operators.infix[token[1]].priority == 700:
-        hint = f"a condition stands behind `where`: a(X) where X {token[1]} 1"
+        hint = f"a condition is written behind `where`: a(X) where X {token[1]} 1"
     else:
         near = suggest(word, PATTERN_WORDS)
         unit = _wrong_unit(reader, token) if near is None else None

@@ -245,7 +245,7 @@ class PatternParser:
         names, args = reader.named(reader.arguments())
         span = Span(reader.source, start, reader.tokens[reader.at - 1][3])
         if len(args) == 2 and word in _ONLY_INFIX:
-            raise refusal("E114", f"`{word}` stands between its two sides", span, f"write a {word} b")
+            raise refusal("E114", f"`{word}` is written between its two sides", span, f"write a {word} b")
         return EventPattern(value, args, span, names)
 
     def _bare(self, token: Token, after: Token, limit: int) -> Operand:

@@ -149,7 +149,7 @@ class TermReader:
     def _wrong_start(self, token: Token) -> ClauseError:
         if token[0] == "rational":
             hint = "write it as a division, or as a float"
-            return self.refusal("E105", "a rational number stands only for a duration or a time", token, hint)
+            return self.refusal("E105", "a rational number can only be a duration or a time", token, hint)
         return self.refusal("E108", f"expected a term, found {describe(token)}", token)
 
     def _variable(self, name: str, span: Span) -> Var:
@@ -247,9 +247,7 @@ class TermReader:
         hint = "give all attributes by name, or all by position; a term a:b is written in brackets: (a:b)"
         match other:
             case Compound(args=(Compound(name=":", args=(Const(), Var(name=variable))), _)) if other.name != ":":
-                hint = (
-                    f"the attribute stands alone, its condition behind the pattern: where {variable} {other.name} ..."
-                )
+                hint = f"write the attribute alone, its condition behind the pattern: where {variable} {other.name} ..."
         raise refusal("E120", "an event's attributes are given by name or by position, not both", _place(other), hint)
 
     def _mark(self, term: Term) -> None:
@@ -369,7 +367,7 @@ class TermReader:
             hint: str | None = "events are joined outside of their brackets: a(X) seq b(Y)"
         else:
             hint = "put the whole operation in brackets" if row.priority > ARGUMENT else None
-        return self.refusal("E111", f"the operator {describe(token)} cannot stand here", token, hint)
+        return self.refusal("E111", f"the operator {describe(token)} is not allowed here", token, hint)
 
     def _never_closed(self, opening: int) -> ClauseError:
         token = self.tokens[opening]
@@ -381,7 +379,7 @@ class TermReader:
     def clash(self, token: Token) -> ClauseError:
         """Return the refusal of an operator whose left side binds more loosely than it may."""
         hint = "say with brackets what belongs together"
-        return self.refusal("E111", f"{describe(token)} needs brackets around what stands left of it", token, hint)
+        return self.refusal("E111", f"{describe(token)} needs brackets around its left side", token, hint)
 
     def refusal(self, code: str, message: str, token: Token, hint: str | None = None) -> ClauseError:
         """Return a finding at a token, to raise."""

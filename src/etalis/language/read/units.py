@@ -114,7 +114,7 @@ def wrong_unit(reader: Cursor) -> ClauseError | None:
     if not _on_one_line(reader, reader.at):
         if kind != "name" or word not in UNITS or before[0] not in NUMBERS:
             return None
-        return reader.refusal("E125", f"the unit `{value}` does not stand on the line of its number", token, _LINE)
+        return reader.refusal("E125", f"the unit `{value}` is not on the line of its number", token, _LINE)
     if before[0] not in NUMBERS:
         is_value = before[0] == "var" or (before[0] == "punct" and before[1] == ")")
         if kind != "name" or word not in UNITS or not is_value:
@@ -142,7 +142,7 @@ def joins_durations(reader: Cursor) -> bool:
 
 def parts_joined(reader: Cursor) -> ClauseError:
     """Refuse a comma or word between the parts of a duration."""
-    message = "nothing stands between the parts of a duration"
+    message = "nothing is written between the parts of a duration"
     return reader.refusal("E127", message, reader.tokens[reader.at], "write 1 h 30 min")
 
 

@@ -285,7 +285,7 @@ def _consume(
     low = table.index if table.state == _RUNNING else table.low
     _depend(tabling, low)
     if tabling.guard > low or _is_guarded(machine, cont):
-        raise _unstratified(table, "a negation, a condition or a collection of all solutions asks for its answers")
+        raise _unstratified(table, "a negation, a condition or a collection of all solutions needs its answers")
     if not variables:
         table.floor = 0
         return None

@@ -199,7 +199,7 @@ def _columns(exports: Sequence[str]) -> str:
 
 def _until(policy: Policy, keep: int | None) -> str:
     """Say when a waiting instance goes: by time, by consumption, by a newer one."""
-    ends = {None: "for ever", 0: "while time stands at its end"}
+    ends = {None: "for ever", 0: "while time is at its end"}
     limit = ends.get(keep) or f"until {seconds(keep or 0)} s after its end"
     if policy.consume:
         return "until matched" if keep is None else f"{limit} or matched"

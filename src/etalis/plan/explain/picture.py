@@ -1,7 +1,7 @@
 """An explanation as a graph of boxes and arrows: events flow from patterns through operators to the heads they make.
 
 A part that rules share is one box with several arrows out. A head whose events other rules read has an arrow to their
-patterns, over a box of its own where several rules make and several read them.
+patterns, over a box of its own where several rules derive and several read them.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def _origin(labels: Iterable[str]) -> str:
     if not several:
         return "received"
     shown = ", ".join(several[:6]) + (f" and {len(several) - 6} more" if len(several) > 6 else "")
-    return f"made by rule{'s' if len(several) > 1 else ''} {shown}"
+    return f"derived by rule{'s' if len(several) > 1 else ''} {shown}"
 
 
 def attributes_text(explanation: Explanation, kind: Kind) -> str:
@@ -125,7 +125,7 @@ def attributes_text(explanation: Explanation, kind: Kind) -> str:
 def _partition(partitioning: Partitioning) -> list[str]:
     lines = [f"one place for all events: {reason}" for reason in partitioning.obstacles]
     for group in partitioning.groups:
-        labels = _origin(group.rules).removeprefix("made by ")
+        labels = _origin(group.rules).removeprefix("derived by ")
         lines += [f"{labels}: {text}" for text in _ways(group)]
     return lines
 

@@ -122,7 +122,7 @@ class Disorder:
 
     def bury(self, name: str, values: Values, start: int, end: int, reached: int) -> None:
         """Refuse an event that comes too late."""
-        reason = f"it ends at {show_moment(end)}, but the stream is settled up to {show_time(reached)}"
+        reason = f"it ends at {show_moment(end)}, but the watermark has reached {show_time(reached)}"
         self.dead.add(name, values, start, end, reason, "late")
 
     # time

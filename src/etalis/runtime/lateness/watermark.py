@@ -62,17 +62,17 @@ class DeadLetter:
         return to_text(self.to_dict())
 
 
-CAUSES = {  # why something was not taken: in words, and what to do
+CAUSES = {  # why something was rejected: in words, and what to do
     "late": ("came too late", "sort by time (--sort), or let events come late: flags out_of_order and ooo_window"),
     "ahead": ("lie too far ahead", "is the unit of times right? see unit= (--unit), ahead= (--ahead)"),
-    "full": ("were turned away", "raise hard_limit, or let the engine shed: see docs/flags.md"),
-    "unknown": ("take back what is not there", "give name, attributes and time as they were"),
+    "full": ("were rejected at the limit", "raise hard_limit, or let the engine shed: see docs/flags.md"),
+    "unknown": ("retract what is not there", "give name, attributes and time as they were"),
     "unreadable": ("cannot be read", "on_dead_letter= (--dead-letters FILE) takes each with its reason"),
 }
 
 
 class DeadLetters:
-    """What was not taken: all of it counted, the last ones kept, each handed on."""
+    """What was rejected: all of it counted, the last ones kept, each handed on."""
 
     KEPT = 1000
 
@@ -103,13 +103,13 @@ class DeadLetters:
         if self.causes and not self._is_told and self._hand_on is None:
             self._is_told = True
             cause, (letter, _) = next(iter(self.causes.items()))
-            message = "%s was not taken: %s (%s); this is said once, engine.report() counts"
+            message = "%s was rejected: %s (%s); this is said once, engine.report() counts"
             _LOG.warning(message, letter.name, letter.reason, CAUSES[cause][1])
 
     def report_since(self, count: int) -> Iterator[Any]:
         """Log, as the end of a stream, how many came after the first so many, where nobody else takes them."""
         if self.count > count and self._hand_on is None:
-            message = "%d events were not taken: on_dead_letter= takes them; the last: %s: %s"
+            message = "%d events were rejected: on_dead_letter= receives them; the last: %s: %s"
             _LOG.warning(message, self.count - count, self.letters[-1].name, self.letters[-1].reason)
         yield from ()
 
@@ -128,7 +128,7 @@ class DeadLetters:
         if self._hand_on is not None:
             self._hand_on(letter)
         if self.strict:
-            raise EventError(Problem("E332", f"{name or 'a row'} was not taken: {reason}", hint=CAUSES[cause][1]))
+            raise EventError(Problem("E332", f"{name or 'a row'} was rejected: {reason}", hint=CAUSES[cause][1]))
 
 
 class Watermark:

@@ -48,7 +48,7 @@ class Breaker:
             f"rule {rule} is switched off: its {what} {goal} reached a limit {self.failures[key]} times, "
             "as many as max_rule_failures allows"
         )
-        hint = f"mend the {what}, or raise the limit that it reached; engine.switch_on({rule!r}) asks it again"
+        hint = f"mend the {what}, or raise the limit that it reached; engine.switch_on({rule!r}) enables it"
         return ConditionError(Problem("E512", message, place, hint))
 
     def broken(self) -> tuple[Broken, ...]:

@@ -17,7 +17,7 @@ from etalis.runtime.reporting.report import Failed, Report, Silent, Unread
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
 
-_APART = "try some of its rows with program.detect, or etalis detect: these tell the part that never matched"
+_APART = "try some of its rows with program.detect, or etalis detect: these name the part that never matched"
 
 
 def report_counts(

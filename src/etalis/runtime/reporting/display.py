@@ -24,7 +24,7 @@ def describe_program(program: CompiledProgram) -> str:
     made = dict.fromkeys((rule.head.name, len(rule.head.args)) for rule in program.rules)
     read = [kind for kind in {**attribute_variables(program.tree), **declarations(program.tree)} if kind not in made]
     parts = [_count(len(program.rules), "rule")]
-    parts += [f"{verb} {_listed(kinds)}" for verb, kinds in (("reads", read), ("makes", list(made))) if kinds]
+    parts += [f"{verb} {_listed(kinds)}" for verb, kinds in (("reads", read), ("derives", list(made))) if kinds]
     warnings = len(program.problems)
     return "<Program: " + ", ".join([*parts, *([_count(warnings, "warning")] if warnings else [])]) + ">"
 

@@ -85,7 +85,7 @@ class Search:
         found = self._first(self.roots[rule.number], rule.head.body)
         if found is None or found.missing is not None or rule.head.label not in self.around.raised:
             return found
-        return replace(found, hint="conditions of it failed with errors, which are told as well")
+        return replace(found, hint="conditions of it failed with errors, which are reported too")
 
     def _matched(self, entry: Entry, node: p.Node) -> bool:
         if self.evidence.has_matched(entry.key, node):
@@ -124,13 +124,13 @@ class Search:
             hint = "compare the values in the pattern with those of the events: '1', 1 and 1.0 are three values"
             return Why(text, f"{show(kind)} came, but never as {text}", hint)
         if kind in self.around.held:
-            hint = "late events are waited for: close() or advance(to=...) settles them"
-            return Why(show(kind), f"{show(kind)} came, and is held until it is settled", hint)
+            hint = "late events are waited for: close() or advance(to=...) moves the watermark"
+            return Why(show(kind), f"{show(kind)} came, and waits until the watermark passes it", hint)
         if kind in self.makers:
             label = self.makers[kind][0]
-            return Why(show(kind), f"no {show(kind)} was made", f"rule {label} makes it, and never fired", kind)
+            return Why(show(kind), f"no {show(kind)} was derived", f"rule {label} derives it, and never fired", kind)
         if kind[0] in self.around.refused:
-            return Why(show(kind), f"no {show(kind)} was taken", "they came, but too late or wrong: see that", kind)
+            return Why(show(kind), f"no {show(kind)} was accepted", "they came, but too late or wrong: see that", kind)
         return Why(show(kind), f"no {show(kind)} came", self._seen_instead(kind), kind)
 
     def _seen_instead(self, kind: Kind) -> str | None:

@@ -35,13 +35,13 @@ def check_facts(tree: Tree, name: str, arity: int) -> None:
         return
     arities = sorted({n for other, n in asked if other == name})
     if arities:
-        message = f"{show(key)} is asked for nowhere: goals ask for {', '.join(show((name, n)) for n in arities)}"
+        message = f"{show(key)} is called nowhere: goals call {', '.join(show((name, n)) for n in arities)}"
         hint = "choose as many columns: load_facts(name, source, columns=[...]), --facts 'NAME(COLUMN,...)=FILE'"
         raise InputError(Problem("E336", message, hint=hint))
     near = near_name(name, sorted({other for other, _ in (*asked, *outline.predicates) if other.isidentifier()}))
     meant = "" if near is None else f"did you mean {near}? "
-    hint = f"{meant}for facts that only `query` or later rules ask for, write `:- dynamic {show(key)}.`"
-    raise InputError(Problem("E336", f"facts {show(key)} are asked for by no goal of the program", hint=hint))
+    hint = f"{meant}for facts that only `query` or later rules call, write `:- dynamic {show(key)}.`"
+    raise InputError(Problem("E336", f"facts {show(key)} are called by no goal of the program", hint=hint))
 
 
 def _is_open(goal: Term) -> bool:
@@ -83,13 +83,13 @@ def check_reported(program: CompiledProgram, rules: RuleSet, name: str) -> None:
     if any(program.is_reported(*kind) is not False for kind in mine) or rules.acts:
         return
     if mine:
-        message, hint = f"{name} is made, but not reported", f"name it: `print_trigger({show(mine[0])}).`"
+        message, hint = f"{name} is derived, but not reported", f"name it: `print_trigger({show(mine[0])}).`"
     elif any(kind[0] == name for kind in rules.processors):
-        message = f"{name} is an input: only what rules make is reported"
+        message = f"{name} is an input: only derived events are reported"
         hint = f"report it by a rule, as in `{name}_came(X) <- {name}(X).`"
     else:
         near = near_name(name, sorted({kind[0] for kind in made}))
         known = ", ".join(sorted({kind[0] for kind in made})[:8])
-        message = f"no rule makes {name}"
-        hint = f"did you mean {near}?" if near is not None else f"rules make {known}; insert a rule before its callback"
+        message = f"no rule derives {name}"
+        hint = f"did you mean {near}?" if near is not None else f"rules derive {known}; insert a rule before a callback"
     raise InputError(Problem("E335", message, hint=hint))

@@ -68,8 +68,8 @@ class Partitions:
     def part(self, name: str) -> Part:
         """Return the part that takes the same events, parted by the same."""
         if name not in self._parts:
-            hint = "restore it with rules that part events as the old ones did"
-            raise SnapshotError(Problem("E426", f"the snapshot parts events in another way: {name}", hint=hint))
+            hint = "restore it with rules that partition events as the old ones did"
+            raise SnapshotError(Problem("E426", f"the snapshot partitions events otherwise: {name}", hint=hint))
         return self._parts[name]
 
 

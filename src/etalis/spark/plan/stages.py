@@ -37,9 +37,9 @@ class StagePlan:
 def find_obstacles(program: CompiledProgram) -> list[Reason]:
     """Return what keeps a program together that is not seen in its rules."""
     if program.settings.store_fired_events:
-        return [Reason(None, "what is reported is kept, and goals may ask for it")]
+        return [Reason(None, "what is reported is kept, and goals may query it")]
     if program.settings.revision:
-        return [Reason(None, "events can be taken back")]
+        return [Reason(None, "events can be retracted")]
     return []
 
 

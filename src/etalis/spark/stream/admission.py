@@ -156,7 +156,7 @@ def _refuse_misplaced(
         reasons = [describe_ahead(time, limit - most, most, wall) for time in end[ahead].tolist()]
         _tell(Letters(rows.filter(pa.array(ahead)), reasons, "ahead"), stream, letters)
     if late.any():
-        settled = "the stream has ended" if ended else f"the stream is settled up to {show_moment(before)}"
+        settled = "the stream has ended" if ended else f"the watermark has reached {show_moment(before)}"
         reasons = [f"it ends at {show_moment(time)}, but {settled}" for time in end[late].tolist()]
         _tell(Letters(rows.filter(pa.array(late)), reasons, "late"), stream, letters)
     taken = ~(ahead | late)

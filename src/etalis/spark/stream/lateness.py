@@ -38,8 +38,8 @@ def _delays(df: Any, plan: Frame) -> Iterator[int]:
     """Yield the delay of `withWatermark` on a DataFrame, which must be on its column of time."""
     for column, delay in _watermarks(df):
         if column.casefold() not in {name.casefold() for name in plan.times}:
-            message = f"withWatermark is on the column {column}, and {plan.times[-1]} tells the time"
-            hint = f'put it on {plan.times[-1]}, behind what makes that column, or say lateness="10 minutes"'
+            message = f"withWatermark is on the column {column}, and {plan.times[-1]} is the time"
+            hint = f'put it on {plan.times[-1]}, behind the expression that computes it, or say lateness="10 minutes"'
             raise refuse("E605", message, hint)
         yield delay
 

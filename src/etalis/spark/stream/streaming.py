@@ -84,7 +84,7 @@ def _one_shard(asked: int | None) -> int:
     """Return the one shard of a stream whose results must be merged and may be taken back; refuse more of them."""
     if asked is not None and asked > 1:
         hint = "leave out shards=, give heads the key, or report on_watermark"
-        raise refuse("E608", "more than one shard, but equal events of several shards may be taken back", hint)
+        raise refuse("E608", "more than one shard, but equal events of several shards may be retracted", hint)
     return 1
 
 
@@ -116,7 +116,7 @@ def fit_checkpoint(given: Streaming, query: str | None) -> Streaming:
         given = replace(given, checkpoint=None)
     if given.close and given.checkpoint is None:
         hint = "begin it with checkpoint=, the folder that is its checkpointLocation"
-        raise refuse("E605", "a stream is closed by a file beside its checkpoint, and none was named", hint)
+        raise refuse("E605", "a stream is closed by a file next to its checkpoint, and no checkpoint was named", hint)
     return given
 
 
@@ -152,7 +152,7 @@ def refreshing(tasks: Sequence[Task], told: Told) -> tuple[Task, ...]:
     """Return tasks that know the host's facts but for those that are refreshed, which batches tell them."""
     if tasks[0].stream.arrives:
         hint = "leave refreshed out, or report on_watermark"
-        raise refuse("E605", "what is told on arrival cannot be judged again by facts that have changed", hint)
+        raise refuse("E605", "matches reported on arrival cannot be revised when facts change", hint)
     return tuple(
         replace(task, stream=replace(task.stream, job=replace(task.stream.job, told=told)), refreshes=True)
         for task in tasks

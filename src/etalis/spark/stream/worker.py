@@ -63,7 +63,7 @@ class Task:
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The columns that say, where what was reported may be taken back, what is done."""
+        """The columns that say, where reported matches may be retracted, what is done."""
         if not self.stream.job.settings.corrects:
             return ()
         return tuple(distinct(("op",), {name.casefold() for name, _ in self.stream.job.output.columns}))
@@ -95,7 +95,7 @@ def turn_of(stage: str) -> Turn:
     batch, query = (context.getLocalProperty(name) if context else None for name in (BATCH_PROPERTY, QUERY_PROPERTY))
     if context is None or batch is None or query is None:
         message = "this is no batch of a streaming query: Spark names no batch and no query"
-        hint = "write the DataFrame with writeStream, which tells both"
+        hint = "write the DataFrame with writeStream, which names both"
         raise SnapshotError(Problem("E624", message, hint=hint))
     return Turn(Place(query, stage, context.partitionId()), int(batch))
 
@@ -151,7 +151,7 @@ def _seen_version(store: Store, turn: Turn, batches: Iterable[Any]) -> tuple[str
         told = store.header(turn.place, turn.batch - 1).get("facts") if turn.batch else None
     if told is None:
         hint = "begin anew with another checkpointLocation"
-        raise SnapshotError(Problem("E626", f"{turn.place} was told no version of the facts", hint=hint))
+        raise SnapshotError(Problem("E626", f"{turn.place} got no version of the facts", hint=hint))
     return told, rows
 
 

@@ -29,5 +29,5 @@ def undeclared(tag: str) -> InputError:
 
 def reason_undeclared(tag: str) -> tuple[str, str]:
     """Say that rows name an event that only rules make, and what to do."""
-    hint = f"rules make {tag}; to receive it as well, declare it: `:- event({tag}(attribute: type, ...)).`"
+    hint = f"rules derive {tag}; to receive it as well, declare it: `:- event({tag}(attribute: type, ...)).`"
     return f"rows name the event {tag}, which is not declared", hint

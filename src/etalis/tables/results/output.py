@@ -325,7 +325,7 @@ def moments(times: Any, output: Output) -> pa.Array:
 
 
 def _misfit(event: Event, field: Field, value: Value) -> EventError:
-    rule = f"rule {event.rule} made {event.atom}"
+    rule = f"rule {event.rule} derived {event.atom}"
     if isinstance(value, int) and not _LEAST <= value <= _MOST:
         hint = "make it a float or a string in the rule's head"
         return EventError(Problem("E607", f"{rule}: {field.column} is an integer outside 64 bits", hint=hint))

@@ -24,7 +24,7 @@ class Unfinished:
         """Say what can be done.
 
         >>> Unfinished(3, pa.table({"end": [1]})).note()
-        'the engine has taken 3 rows of the table; engine.unfinished.found has what they caused'
+        'the engine has processed 3 rows of the table; engine.unfinished.found has what they caused'
         """
         count = "1 row" if self.rows == 1 else f"{self.rows} rows"
-        return f"the engine has taken {count} of the table; engine.unfinished.found has what they caused"
+        return f"the engine has processed {count} of the table; engine.unfinished.found has what they caused"
