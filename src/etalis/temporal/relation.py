@@ -31,6 +31,12 @@ class Relation:
     sequential: bool = False
     weakens: bool = False
 
+    def __post_init__(self) -> None:
+        first, last = ("b2", "a2") if self.occurs_on == "a" else ("a2", "b2")
+        ends = {(first, "<", last), (first, "<=", last), (first, "=", last), (last, "=", first)}
+        if self.occurs_on != "hull" and ends.isdisjoint(self.comparisons):
+            raise ValueError(f"the relation {self.name} occurs on {self.occurs_on}, which may end before the other")
+
     def holds(self, a: tuple[int, int], b: tuple[int, int]) -> bool:
         """Test the row on two intervals."""
         points = {"a1": a[0], "a2": a[1], "b1": b[0], "b2": b[1]}

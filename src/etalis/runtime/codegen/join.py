@@ -353,9 +353,10 @@ class Probe:
                     code(f"{hits}.append({y})")
         with code.block(f"if {hits}:"):
             code(self.unpack(f"{hits}[-1]"))
-            code(f"{first} = {self.x1}")
-            with code.block(f"for {y} in {hits}:"), code.block(f"if {y}[-2] < {first}:"):
-                code(f"{first} = {y}[-2]")
+            code(f"{first} = {self.x1 if self.node.relation.occurs_on in ('hull', 'ab'[self.place]) else self.y1}")
+            if self.node.relation.occurs_on != "ab"[self.place]:
+                with code.block(f"for {y} in {hits}:"), code.block(f"if {y}[-2] < {first}:"):
+                    code(f"{first} = {y}[-2]")
             self._combined(first, g, hits, other)
         self._keep_after(hits, own)
 
