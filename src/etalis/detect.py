@@ -30,11 +30,11 @@ from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
 from etalis.tables.column_types import nested_types, type_name
 from etalis.tables.knowledge import engine_answers, with_facts
-from etalis.tables.plan import Form, Intake, plan_intake, plan_output
+from etalis.tables.plan import Form, InputPlan, plan_input, plan_output
 from etalis.tables.progress import Pace, following
 from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of
 from etalis.tables.read.merging import Pieces, merge, order_of, within
-from etalis.tables.read.sources import Source, open_source, prefetch
+from etalis.tables.read.sources import TableSource, open_source, prefetch
 from etalis.tables.results.output import Output, in_utc
 from etalis.tables.results.unfinished import Unfinished
 from etalis.tables.schema import JSON, Frame, Given, Options, Part
@@ -165,9 +165,9 @@ class _Plan:
     """What is decided before rows are read: the parts that columns play in each table, and names of what rules make."""
 
     program: CompiledProgram
-    tables: tuple[Source, ...]
+    tables: tuple[TableSource, ...]
     unit: str
-    intake: Intake
+    intake: InputPlan
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -192,7 +192,7 @@ class _Plan:
         return self.intake.received
 
 
-Tables: TypeAlias = Mapping[str | None, Source]  # one of all events, or one per event
+Tables: TypeAlias = Mapping[str | None, TableSource]  # one of all events, or one per event
 
 
 def _open(source: Any, pace: Pace, program: CompiledProgram, options: Options) -> Tables:
@@ -220,7 +220,7 @@ def _plan(program: CompiledProgram, tables: Tables, options: Options, policy: st
             frame = table.rows.frame()
             mine = tuple(x for x in frame.layouts if name in (None, x.kind[0], show(x.kind)))
             given.append(replace(frame, layouts=mine))
-    return _Plan(program, tuple(tables.values()), options.unit, plan_intake(program, given, options, policy))
+    return _Plan(program, tuple(tables.values()), options.unit, plan_input(program, given, options, policy))
 
 
 class _Feed:
@@ -253,7 +253,7 @@ class _Feed:
             return self._merged(run, [in_order(rows) for rows in arriving])
         return map(run.read, arriving[0] if run.run.in_any_order else map(in_time, arriving[0]))
 
-    def _arriving(self, tables: Sequence[Source] | None = None, *, known: bool) -> list[Iterator[Arrived]]:
+    def _arriving(self, tables: Sequence[TableSource] | None = None, *, known: bool) -> list[Iterator[Arrived]]:
         opened = zip(self.plan.tables if tables is None else tables, self.doors, strict=True)
         return [door.arriving(_scan(table, door.frame, self.plan, known=known)) for table, door in opened]
 
@@ -281,7 +281,7 @@ class _Feed:
         return found
 
 
-def _scan(table: Source, frame: Frame, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
+def _scan(table: TableSource, frame: Frame, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
     """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
     needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
     needed += [] if frame.order is None else [frame.order]

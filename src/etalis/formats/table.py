@@ -30,7 +30,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """The columns of one kind of event, in order of its attributes, and the columns that it does not have."""
 
     attributes: tuple[Attribute, ...]
@@ -56,7 +56,7 @@ class Table:
     time_columns: tuple[int, ...]
     attribute_columns: tuple[int, ...]
     read_cell: ReadCell
-    layouts: dict[str, Layout] = field(default_factory=dict)
+    layouts: dict[str, RowLayout] = field(default_factory=dict)
 
     def event(self, cells: Sequence[object], place: Place) -> Event:
         """Return the event of one row."""
@@ -78,7 +78,7 @@ class Table:
         times = times or [ARRIVAL]
         return Event.make(name, args, *interval_of(times[0], times[-1], place))
 
-    def _note_surplus(self, name: str, layout: Layout, cells: Sequence[object]) -> None:
+    def _note_surplus(self, name: str, layout: RowLayout, cells: Sequence[object]) -> None:
         """Say once that cells of an event are in columns which are no attributes of it."""
         filled = [self.columns[i] for i in layout.surplus if cells[i] not in (None, "")]
         if filled:
@@ -98,13 +98,15 @@ class Table:
             raise place.refuse("E403", "the row names no event", hint, place.cell(self.event_column))
         return name
 
-    def layout(self, name: str, place: Place) -> Layout:
+    def layout(self, name: str, place: Place) -> RowLayout:
         """Return the columns of an event's attributes, or refuse the row at a place."""
         signatures = signatures_for(self.reading, name)
         times = [self.columns[i] for i in self.time_columns]
         free = without_added(signatures, [self.columns[i] for i in self.attribute_columns], times)
         if not signatures:
-            return Layout(tuple(Attribute(name, i, self.columns[i], None) for i in self.attribute_columns), (), False)
+            return RowLayout(
+                tuple(Attribute(name, i, self.columns[i], None) for i in self.attribute_columns), (), False
+            )
         try:
             signature, columns = bind_one_of(signatures, free)
         except UnboundError as error:
@@ -113,7 +115,7 @@ class Table:
         types = signature.attributes or [(column, None) for column in columns]
         attributes = tuple(Attribute(name, i, a, t) for i, (a, t) in zip(places, types, strict=True))
         surplus = tuple(i for i in map(self.columns.index, free) if i not in places)
-        return Layout(attributes, surplus, True)
+        return RowLayout(attributes, surplus, True)
 
 
 def signatures_for(reading: Reading, event: str) -> tuple[Signature, ...]:

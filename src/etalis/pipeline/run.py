@@ -28,7 +28,7 @@ from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream.restart import query_of
 from etalis.spark.stream.state_store import Store
 from etalis.tables.knowledge import Columns
-from etalis.tables.plan import Form, plan_intake
+from etalis.tables.plan import Form, plan_input
 from etalis.tables.schema import Given
 
 STATE = "etalis-state"
@@ -142,7 +142,7 @@ def run_once(setup: Setup) -> bool:
     inputs = {event: Observation() for event in frames}
     matches = Observation()
     given = [Given(dict(df.dtypes), event) for event, df in frames.items()]
-    plans = plan_intake(setup.checked.program, given, setup.checked.options, None).frames
+    plans = plan_input(setup.checked.program, given, setup.checked.options, None).frames
     both = zip(frames.items(), plans, strict=True)
     counted = {event: df.observe(inputs[event], *observed_events(plan)) for (event, df), plan in both}
     letters = None if pipeline.dead_letters is None else pipeline.dead_letters.path

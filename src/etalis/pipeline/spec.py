@@ -20,7 +20,7 @@ from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.connectors.connector import Connector
 from etalis.pipeline.places import Path as Key
 from etalis.pipeline.places import Places
-from etalis.pipeline.values import ONCE, START, Kind
+from etalis.pipeline.values import ONCE, START, ValueKind
 from etalis.spark.stream.streaming import REPORTING
 from etalis.tables.schema import refuse
 from etalis.temporal.policy import POLICIES
@@ -151,7 +151,7 @@ class Pipeline:
         return Problem(code, message, self.places.find(key), hint)
 
 
-Section: TypeAlias = tuple[type, bool, Mapping[str, Kind]]  # its class, whether there may be several, its keys
+Section: TypeAlias = tuple[type, bool, Mapping[str, ValueKind]]  # its class, whether there may be several, its keys
 
 
 def sections() -> Mapping[str, Section]:
@@ -186,7 +186,7 @@ def sections() -> Mapping[str, Section]:
     }
 
 
-def _keys(connectors: Iterable[Connector]) -> dict[str, Kind]:
+def _keys(connectors: Iterable[Connector]) -> dict[str, ValueKind]:
     return {name: kind for connector in connectors for name, kind in connector.keys.items()}
 
 
@@ -255,7 +255,7 @@ class _Reader:
             given = []
         return tuple(self._part(made, keys, part, (name, i), True) for i, part in enumerate(given or ()))
 
-    def _part(self, made: type, keys: Mapping[str, Kind], given: Any, path: Key, is_there: bool) -> Any:
+    def _part(self, made: type, keys: Mapping[str, ValueKind], given: Any, path: Key, is_there: bool) -> Any:
         if not isinstance(given, dict):
             self.note("E704", f"{path[0]} is a section: [{path[0]}]", path)
             return None
@@ -279,7 +279,7 @@ class _Reader:
                 what = f"{section} has no key {name}" if section else f"unknown section or key {name}"
                 self.note("E702", what, (*path, name), hint)
 
-    def _values(self, given: Mapping[str, Any], keys: Mapping[str, Kind], path: Key) -> Iterator[tuple[str, Any]]:
+    def _values(self, given: Mapping[str, Any], keys: Mapping[str, ValueKind], path: Key) -> Iterator[tuple[str, Any]]:
         for name, value in given.items():
             if name not in keys:
                 continue
@@ -296,7 +296,7 @@ def _is_needed(given: Any) -> bool:
     return given.default is MISSING and given.default_factory is MISSING
 
 
-def _near(value: Any, kind: Kind) -> str | None:
+def _near(value: Any, kind: ValueKind) -> str | None:
     """Return the hint which of several words was meant."""
     if isinstance(value, str) and kind.called.startswith("one of "):
         return suggest(value, kind.called.removeprefix("one of ").split(", "))

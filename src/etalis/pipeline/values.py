@@ -18,7 +18,7 @@ START = "start"  # knowledge that is read once
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ValueKind:
     """A kind of value: what it is called, which values are of it, and what they become in the folder of the file."""
 
     called: str
@@ -32,9 +32,9 @@ class Kind:
         return self.convert(value, folder)
 
 
-def one_of(*names: str) -> Kind:
+def one_of(*names: str) -> ValueKind:
     """Return the kind of some names."""
-    return Kind(f"one of {', '.join(names)}", lambda value: value in names)
+    return ValueKind(f"one of {', '.join(names)}", lambda value: value in names)
 
 
 def _is_text(value: Any) -> bool:
@@ -70,43 +70,43 @@ def _is_taken(read: Callable[..., object], *given: Any) -> bool:
     return True
 
 
-def _number(called: str, least: int, most: int) -> Kind:
-    return Kind(called, lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most)
+def _number(called: str, least: int, most: int) -> ValueKind:
+    return ValueKind(called, lambda v: isinstance(v, int) and not isinstance(v, bool) and least <= v <= most)
 
 
-def _duration(called: str, others: Collection[str] = (), *, only_text: bool = False) -> Kind:
+def _duration(called: str, others: Collection[str] = (), *, only_text: bool = False) -> ValueKind:
     """Return the kind of durations, and of some words."""
 
     def fits(value: Any) -> bool:
         is_word = isinstance(value, str) and value in others
         return is_word or ((_is_text(value) or not only_text) and _is_taken(to_duration, "it", value))
 
-    return Kind(called, fits)
+    return ValueKind(called, fits)
 
 
-TEXT = Kind("a text", _is_text)
-TEXTS = Kind("a text or a list of texts", _are_texts, lambda value, _: tuple(_listed(value)))
-TIMES = Kind(
+TEXT = ValueKind("a text", _is_text)
+TEXTS = ValueKind("a text or a list of texts", _are_texts, lambda value, _: tuple(_listed(value)))
+TIMES = ValueKind(
     "a column, or two in a list: start and end", lambda value: _are_texts(value) and len(_listed(value)) <= 2,
     TEXTS.convert,
 )  # fmt: skip
-PLACE = Kind("a path or an address", _is_text, _place)
-PLACES = Kind(
+PLACE = ValueKind("a path or an address", _is_text, _place)
+PLACES = ValueKind(
     "a path or a list of paths", _are_texts, lambda value, folder: tuple(_place(v, folder) for v in _listed(value))
 )
-OPTIONS = Kind(
+OPTIONS = ValueKind(
     "a table of texts, numbers, true or false", _is_table,
     lambda value, _: {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in value.items()},
 )  # fmt: skip
-FLAGS = Kind(
+FLAGS = ValueKind(
     "a table of flags", _is_table,
     lambda value, _: {name: ("off", "on")[v] if isinstance(v, bool) else v for name, v in value.items()},
 )  # fmt: skip
-COLUMNS = Kind("a list of columns", _are_columns, lambda value, _: tuple(value))
+COLUMNS = ValueKind("a list of columns", _are_columns, lambda value, _: tuple(value))
 COUNT = _number("a whole number above 0", 1, 1 << 31)
 PORT = _number("the number of a port", 0, 65_535)
-YES_NO = Kind("true or false", lambda value: isinstance(value, bool))
-BOUND = Kind("a number of rows, or a share of all such as 0.01", lambda value: _is_taken(read_bound, value))
+YES_NO = ValueKind("true or false", lambda value: isinstance(value, bool))
+BOUND = ValueKind("a number of rows, or a share of all such as 0.01", lambda value: _is_taken(read_bound, value))
 DURATION = _duration('seconds, or a text such as "10 min"')
 AHEAD = _duration('seconds, a text such as "10 min", or "none"', (NONE,))
 REFRESHED = _duration('"start", "batch", or a text such as "30 seconds"', (START, BATCH), only_text=True)

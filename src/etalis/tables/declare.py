@@ -18,7 +18,7 @@ from etalis.language.attributes import declaration_text
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.logic.knowledge.cell_values import parse_cell
 from etalis.tables.column_types import declarable, type_name
-from etalis.tables.read.sources import Source, find_source
+from etalis.tables.read.sources import TableSource, find_source
 from etalis.temporal.interval import to_time
 
 _MOST = 100_000  # rows that are looked at
@@ -57,7 +57,7 @@ def _open(source: Any) -> tuple[Iterable[Mapping[str, Any]], Mapping[str, str]]:
         if files[0].format in _TEXT:
             return _text_rows(files[0]), {}
     found = find_source(source, _MOST, threads=False)
-    if not isinstance(found, Source):
+    if not isinstance(found, TableSource):
         return _records(source), {}
     batch = next(iter(found.scan(found.schema.names, None)), None)
     types = {field.name: declarable(type_name(field.type)) for field in found.schema}

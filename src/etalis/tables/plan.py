@@ -43,7 +43,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class InputPlan:
     """What comes in: the planned rules, the columns of each frame, and the names of events that rules make."""
 
     settings: Settings
@@ -75,9 +75,9 @@ def _united(kinds: Iterable[tuple[Kind, tuple[str, ...]]]) -> Types:
     return found
 
 
-def plan_intake(
+def plan_input(
     program: CompiledProgram, given: Sequence[Given | Frame], options: Options, policy: str | None
-) -> Intake:
+) -> InputPlan:
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
     unplanned = find_unplanned(program.tree)
     if unplanned is not None:
@@ -86,12 +86,12 @@ def plan_intake(
     settings, heads = program.settings_under(policy), program.plans(policy)
     known = signatures_read(program)
     made = tuple(s.kind[0] for s in known if s.made)
-    return Intake(settings, heads, read_frames(given, known, options), made)
+    return InputPlan(settings, heads, read_frames(given, known, options), made)
 
 
 def plan_output(
     program: CompiledProgram,
-    intake: Intake,
+    intake: InputPlan,
     form: Form,
     unit: str,
     *,

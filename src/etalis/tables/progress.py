@@ -34,7 +34,7 @@ def following(progress: bool | Tell) -> Iterator[Tell]:
     if callable(progress):
         yield progress
     elif progress and sys.stderr.isatty():
-        line = Line(sys.stderr, clock.monotonic)
+        line = ProgressLine(sys.stderr, clock.monotonic)
         try:
             yield line.tell
         finally:
@@ -43,10 +43,10 @@ def following(progress: bool | Tell) -> Iterator[Tell]:
         yield lambda *_: None
 
 
-class Line:
+class ProgressLine:
     """One line on a terminal, written over and over.
 
-    >>> Line(sys.stderr, lambda: 2.0).describe(3_000_000, 12)
+    >>> ProgressLine(sys.stderr, lambda: 2.0).describe(3_000_000, 12)
     '3,000,000 rows, 12 matches'
     """
 

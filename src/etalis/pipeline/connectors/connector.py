@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from etalis.errors import Problem
     from etalis.pipeline.places import Path as Key
     from etalis.pipeline.spec import Pipeline, SinkPart, SourcePart
-    from etalis.pipeline.values import Kind
+    from etalis.pipeline.values import ValueKind
 
 Columns: TypeAlias = dict[str, str]  # name -> type as Spark writes it, in order
 UNKNOWN = "void"  # a column whose type only Spark knows
@@ -40,7 +40,7 @@ class Connector:
     """
 
     name: str
-    keys: Mapping[str, Kind] = field(default_factory=dict)  # they say where its rows are; all are needed
+    keys: Mapping[str, ValueKind] = field(default_factory=dict)  # they say where its rows are; all are needed
 
     read: Callable[[Any, SourcePart, Pipeline], Any] | None = None  # session, source: a DataFrame
     columns: Callable[[SourcePart], Columns | None] = schema_columns  # before Spark starts; None if not known

@@ -41,7 +41,7 @@ _SECONDS = 30.0
 _ROWS = 10_000
 
 
-class Stretch(InputPartition):  # type: ignore[misc]
+class OffsetRange(InputPartition):  # type: ignore[misc]
     """Messages of one partition of the topic: from one offset up to, not with, another."""
 
     def __init__(self, partition: int, start: int, end: int) -> None:
@@ -81,26 +81,26 @@ class Topic:
         places = {n: TopicPartition(self.name, n) for n in sorted(described.partitions)}
         return {str(n): self._watcher.get_watermark_offsets(p, timeout=_SECONDS) for n, p in places.items()}
 
-    def read(self, stretch: Stretch) -> Iterator[pa.RecordBatch]:
-        """Yield the messages of a stretch; offsets that hold none (of transactions, or compacted) are passed over."""
+    def read(self, span: OffsetRange) -> Iterator[pa.RecordBatch]:
+        """Yield the messages of a span; offsets that hold none (of transactions, or compacted) are passed over."""
         from confluent_kafka import KafkaError, TopicPartition
 
         consumer = self.consumer()
-        place = TopicPartition(self.name, stretch.partition, stretch.start)
+        place = TopicPartition(self.name, span.partition, span.start)
         try:
             consumer.assign([place])
             while True:
-                messages = consumer.consume(min(_ROWS, stretch.end - place.offset), timeout=1.0)
+                messages = consumer.consume(min(_ROWS, span.end - place.offset), timeout=1.0)
                 failed = [m.error() for m in messages if m.error() is not None]
                 if failed and failed[0].code() != KafkaError._PARTITION_EOF:
-                    raise ValueError(f"partition {stretch.partition} of {self.name} cannot be read: {failed[0]}")
-                rows = [m for m in messages if m.error() is None and m.offset() < stretch.end]
+                    raise ValueError(f"partition {span.partition} of {self.name} cannot be read: {failed[0]}")
+                rows = [m for m in messages if m.error() is None and m.offset() < span.end]
                 if rows:
                     yield _to_batch(rows)
                 (reached,) = consumer.position([place])
-                if reached.offset >= stretch.end:
+                if reached.offset >= span.end:
                     return
-                place = TopicPartition(self.name, stretch.partition, max(place.offset, reached.offset))
+                place = TopicPartition(self.name, span.partition, max(place.offset, reached.offset))
         finally:
             consumer.close()
 
@@ -150,10 +150,10 @@ class KafkaReader(DataSourceReader):  # type: ignore[misc]
     def __init__(self, topic: Topic) -> None:
         self.topic = topic
 
-    def partitions(self) -> list[Stretch]:
-        return [Stretch(int(n), low, high) for n, (low, high) in self.topic.bounds().items() if low < high]
+    def partitions(self) -> list[OffsetRange]:
+        return [OffsetRange(int(n), low, high) for n, (low, high) in self.topic.bounds().items() if low < high]
 
-    def read(self, partition: Stretch) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: OffsetRange) -> Iterator[pa.RecordBatch]:
         return self.topic.read(partition)
 
 
@@ -189,11 +189,11 @@ class KafkaStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  #
             return {n: high for n, (_, high) in places.items()}
         return share(places, limit.max_rows)
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Stretch]:
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[OffsetRange]:
         """Return what lies between two offsets; a partition that is new begins at its beginning."""
-        return [Stretch(int(n), start.get(n, 0), end[n]) for n in end if start.get(n, 0) < end[n]]
+        return [OffsetRange(int(n), start.get(n, 0), end[n]) for n in end if start.get(n, 0) < end[n]]
 
-    def read(self, partition: Stretch) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: OffsetRange) -> Iterator[pa.RecordBatch]:
         return self.topic.read(partition)
 
 

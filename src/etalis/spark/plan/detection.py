@@ -21,7 +21,7 @@ from etalis.spark.plan.stages import (
     slot_rows,
 )
 from etalis.tables.knowledge import program_answers
-from etalis.tables.plan import Form, declared_types, plan_intake, plan_output
+from etalis.tables.plan import Form, declared_types, plan_input, plan_output
 from etalis.tables.schema import Frame, Given, Options
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY
 
@@ -67,7 +67,7 @@ def plan_detection(
 
     Tables of facts that are `refreshed` may have other types later.
     """
-    intake = plan_intake(program, given, options, policy)
+    intake = plan_input(program, given, options, policy)
     heads, frames, layouts = intake.heads, intake.frames, intake.layouts
     several = staged and not form.contributors and (usual if shards is None else shards) != 1
     stages = find_stages(heads, program.tree, find_obstacles(program), several=several)

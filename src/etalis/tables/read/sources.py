@@ -45,7 +45,7 @@ _COLUMNS: Mapping[str, str] = {"parquet": "parquet", "arrow": "feather"}  # form
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TableSource:
     """A table: its columns, and how some of them are read; where that is cheap, without rows that fail a filter.
 
     One that is read row by row has `rows`, and counts time in microseconds.
@@ -57,7 +57,7 @@ class Source:
     in_memory: pa.Table | None = None
     skips: bool = False  # stretches without a row that passes the filter; then it can be scanned again
 
-    def in_time(self, batch: int, options: Options) -> Source:
+    def in_time(self, batch: int, options: Options) -> TableSource:
         """Return the source with its rows in order of time, if it is in memory and they are in none."""
         table = self.in_memory
         names = None if table is None else find_times(table.column_names, options.time)
@@ -69,21 +69,21 @@ class Source:
         return _in_memory(table.take(pa.array(ends.argsort(kind="stable"))), batch)
 
 
-def open_source(source: Any, batch: int, threads: int, program: CompiledProgram, options: Options) -> Source:
+def open_source(source: Any, batch: int, threads: int, program: CompiledProgram, options: Options) -> TableSource:
     """Return a table, wherever it is, that is read some rows at a time."""
     for name, number in (("batch", batch), ("threads", threads)):
         if number < 1:
             raise InputError(Problem("E605", f"{name}={number} cannot be", hint="give a number from 1 on"))
     found = find_source(source, batch, threads > 1)
-    if isinstance(found, Source):
+    if isinstance(found, TableSource):
         return found
     reading = reading_of(program, event=options.event, time=options.time, unit=options.unit, encoding=options.encoding)
     received = [s.kind for s in signatures_of(program) if not s.made or s.attributes is not None]
     table = open_rows(found, reading, received)
-    return Source(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)
+    return TableSource(table.schema, lambda columns, _: (part.select(columns) for part in table.batches()), table)
 
 
-def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
+def find_source(source: Any, batch: int, threads: bool) -> TableSource | Blocks:
     """Return a source as columns, or what reads its rows."""
     if isinstance(source, str | Path):
         return _open_address(str(source), batch, threads)
@@ -97,7 +97,7 @@ def find_source(source: Any, batch: int, threads: bool) -> Source | Blocks:
         reader = pa.RecordBatchReader.from_stream(source)
         parts = (part for came in reader for part in table_without_views(pa.Table.from_batches([came])).to_batches())
         schema = schema_without_views(reader.schema)
-        return Source(schema, lambda columns, _: _filled((part.select(columns) for part in parts), batch))
+        return TableSource(schema, lambda columns, _: _filled((part.select(columns) for part in parts), batch))
     source = run_query(source)
     if is_cursor(source):
         names, blocks = cursor_rows(source, _FETCHED)
@@ -132,7 +132,7 @@ def _is_sorted(column: Any, block: int) -> bool:
     return True
 
 
-def _open_frame(source: Any, batch: int) -> Source | Blocks:
+def _open_frame(source: Any, batch: int) -> TableSource | Blocks:
     """Return a table in memory; one of pandas that holds objects of several types is read row by row."""
     try:
         table = source if isinstance(source, pa.Table) else pa.table(source)
@@ -145,18 +145,18 @@ def _open_frame(source: Any, batch: int) -> Source | Blocks:
     return _in_memory(table_without_views(table), batch)
 
 
-def _in_memory(table: pa.Table, batch: int) -> Source:
+def _in_memory(table: pa.Table, batch: int) -> TableSource:
     def scan(columns: list[str], _: Any) -> Iterator[pa.RecordBatch]:
         return _filled(table.select(columns).to_batches(batch), batch)
 
-    return Source(table.schema, scan, in_memory=table)
+    return TableSource(table.schema, scan, in_memory=table)
 
 
 def _open_records(rows: Iterable[Any]) -> Blocks:
     return lambda reading, bad: blocks_of(read_records(rows, "the rows", reading), bad)
 
 
-def _open_address(address: str, batch: int, threads: bool) -> Source | Blocks:
+def _open_address(address: str, batch: int, threads: bool) -> TableSource | Blocks:
     if address == STANDARD_INPUT:
         return lambda reading, bad: blocks_of(read(address, reading), bad)
     files = find_files(address)
@@ -196,7 +196,7 @@ def _together(parts: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     return parts if len(parts) < 2 else pa.Table.from_batches(parts).combine_chunks().to_batches()
 
 
-def _open_files(address: str, files: Sequence[File], batch: int, threads: bool) -> Source:
+def _open_files(address: str, files: Sequence[File], batch: int, threads: bool) -> TableSource:
     from pyarrow import dataset
 
     try:
@@ -209,7 +209,7 @@ def _open_files(address: str, files: Sequence[File], batch: int, threads: bool) 
         parts = _read(found, columns, rows, batch, threads)
         return _filled(prefetch(parts) if threads else parts, batch)
 
-    return Source(found.schema, scan, skips=True)
+    return TableSource(found.schema, scan, skips=True)
 
 
 _UNREADABLE = (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError)
