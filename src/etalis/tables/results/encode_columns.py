@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from etalis.columnar.component import Made
 from etalis.columnar.data.columns import Column, shrink
-from etalis.data.values import Value, format_atom, format_value
+from etalis.data.values import Value, format_value
 from etalis.tables.results.output import (
     ARGS,
     ATOM,
@@ -28,8 +28,11 @@ from etalis.tables.results.output import (
     Field,
     Output,
     args_text,
+    atom_texts,
     attribute,
     converted,
+    id_texts,
+    joined,
     moments,
     term_text,
 )
@@ -89,10 +92,10 @@ def made_cells(
             cell = attribute(made_events(kind, made, labels), place, field, output.arrow(field.spark))
         cells[field.column] = cell
     if ATOM in wanted or ID in wanted:
-        cells[ATOM] = _atoms(kind, made)
+        cells[ATOM] = atom_texts(kind[0], [_texts(column, format_value) for column in made.columns], len(made))
     if ID in wanted:
         start, end = (pa.array(times).cast(pa.string()) for times in (made.start, made.end))
-        cells[ID] = pc.binary_join_element_wise(cells[ATOM], pa.scalar("@"), start, pa.scalar(".."), end, "")
+        cells[ID] = id_texts(cells[ATOM], start, end)
     return cells
 
 
@@ -135,25 +138,7 @@ def _args(kind: Named, made: Made, labels: Sequence[str]) -> pa.Array:
     """Return attributes as JSON."""
     if any(column.type == "term" for column in made.columns):
         return pa.array(map(args_text, made_events(kind, made, labels)), pa.string())
-    return _joined("[", made.columns, "]", _to_json, len(made))
-
-
-def _atoms(kind: Named, made: Made) -> pa.Array:
-    """Return atoms as program text (`Event.atom`)."""
-    name = format_atom(kind[0])
-    if not kind[1]:
-        return pa.repeat(pa.scalar(name, pa.string()), len(made))
-    return _joined(f"{name}(", made.columns, ")", format_value, len(made))
-
-
-def _joined(opening: str, columns: Sequence[Column], closing: str, write: Writer, count: int) -> pa.Array:
-    """Return the values of columns as text, row by row."""
-    if not columns:
-        return pa.repeat(pa.scalar(opening + closing, pa.string()), count)
-    parts: list[Any] = [pa.scalar(opening)]
-    for column in columns:
-        parts += [_texts(column, write), pa.scalar(", ")]
-    return pc.binary_join_element_wise(*parts[:-1], pa.scalar(closing), "")
+    return joined("[", [_texts(column, _to_json) for column in made.columns], "]", len(made))
 
 
 def _texts(column: Column, write: Writer) -> pa.Array:

@@ -225,7 +225,7 @@ def _encode_rule(
         END: lambda: moments(cells[0], output),
         ARGS: lambda: pa.array([args_text(event) for event in events], pa.string()),
         ATOM: lambda: _atoms(kind, cells),
-        ID: lambda: _ids(kind, cells),
+        ID: lambda: id_texts(_atoms(kind, cells), _texts(cells[1]), _texts(cells[0])),
         CONTRIBUTORS: lambda: pa.array([[ids[i - 1] for i in e.parts] for e in events], ARROW["array<string>"]),
     }
     places = {field.column: i for i, field in enumerate(fields)}
@@ -242,20 +242,26 @@ def _encode_rule(
 
 
 def _atoms(kind: EventKind, cells: Sequence[Sequence[Any]]) -> pa.Array:
-    """Return the atoms of events of one kind as program text, a column at a time (`Event.atom`)."""
-    name = format_atom(kind.name)
-    if not kind.arity:
-        return pa.repeat(pa.scalar(name, pa.string()), len(cells[0]))
-    parts: list[Any] = [pa.scalar(f"{name}(")]
-    for place in range(kind.arity):
-        parts += [_texts(cells[3 + place]), pa.scalar(", ")]
-    return pc.binary_join_element_wise(*parts[:-1], pa.scalar(")"), "")
+    return atom_texts(kind.name, [_texts(cells[3 + place]) for place in range(kind.arity)], len(cells[0]))
 
 
-def _ids(kind: EventKind, cells: Sequence[Sequence[Any]]) -> pa.Array:
-    """Return what tells events of one kind apart, on every machine and in every run (`Event.id`)."""
-    start, end = (_texts(cells[i]) for i in (1, 0))
-    return pc.binary_join_element_wise(_atoms(kind, cells), pa.scalar("@"), start, pa.scalar(".."), end, "")
+def atom_texts(name: str, attributes: Sequence[pa.Array], count: int) -> pa.Array:
+    """Return the atoms of events of one kind as program text (`Event.atom`), from those of their attributes."""
+    atom = format_atom(name)
+    return joined(f"{atom}(", attributes, ")", count) if attributes else pa.repeat(pa.scalar(atom, pa.string()), count)
+
+
+def joined(opening: str, texts: Sequence[pa.Array], closing: str, count: int) -> pa.Array:
+    """Return columns of texts as one, in brackets."""
+    if not texts:
+        return pa.repeat(pa.scalar(opening + closing, pa.string()), count)
+    parts = [part for column in texts for part in (pa.scalar(", "), column)]
+    return pc.binary_join_element_wise(pa.scalar(opening), *parts[1:], pa.scalar(closing), "")
+
+
+def id_texts(atoms: pa.Array, start: pa.Array, end: pa.Array) -> pa.Array:
+    """Return what tells events apart, on every machine and in every run (`Event.id`)."""
+    return pc.binary_join_element_wise(atoms, pa.scalar("@"), start, pa.scalar(".."), end, "")
 
 
 def _texts(values: Sequence[Value]) -> pa.Array:
