@@ -19,7 +19,6 @@ from etalis.language.rules import knowledge_changes
 from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch.shard import run_shard
-from etalis.spark.batch.stage import run_stage
 from etalis.spark.batch.stage_schema import RESULT
 from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.spark.plan.stages import StagePlan
@@ -103,7 +102,7 @@ def _shard_of(stage: StagePlan, plan: Plan, row: dict[str, Any]) -> int:
             )
     if row[TAG] is None or row[TAG] in plan.job.made:  # to be refused
         return 0
-    assert row[TAG] == RESULT or row[TAG] in stage.relayed.passing
+    assert row[TAG] == RESULT or row[TAG] in stage.job.passing
     return hash(repr(row)) % stage.sharding.shards
 
 
@@ -117,17 +116,13 @@ def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: Plan) -> list[li
 
 def run_shuffled(plan: Plan, events: Sequence[Event], *, ordered: bool, over_columns: bool = True) -> Found:
     """Everything that a plan finds in events, whatever order they are in."""
-    job = replace(plan.job, over_columns=over_columns)
     rows = _table(plan, events, ordered)
     tables: list[pa.Table] = []
     for stage in plan.stages:
         is_mine = pa.array([tag in stage.tags for tag in rows[TAG].to_pylist()], pa.bool_())
         shards = shuffle([rows.filter(is_mine), *tables], stage, plan)
-        if len(plan.stages) == 1:
-            found = [batch for shard in shards for batch in run_shard(job, iter(shard))]
-        else:
-            own = replace(stage.relayed, job=replace(stage.relayed.job, over_columns=over_columns))
-            found = [batch for shard in shards for batch in run_stage(own, iter(shard))]
+        job = replace(stage.job, over_columns=over_columns)
+        found = [batch for shard in shards for batch in run_shard(job, iter(shard))]
         tables = [pa.Table.from_batches([batch]) for batch in found]
     results = [row for table in tables for row in table.to_pylist()]
     matches = [(r["event"], json.loads(r["args"]), r["start"], r["end"], r["rule"], r.get("_atom")) for r in results]

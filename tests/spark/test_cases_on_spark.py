@@ -17,7 +17,8 @@ from etalis.language.check.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
-from etalis.spark.batch.shard import Job, run_shard
+from etalis.spark.batch.job import Job
+from etalis.spark.batch.shard import run_shard
 from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options

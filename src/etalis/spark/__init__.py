@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.runtime.reporting.counted_report import report_counts
 from etalis.runtime.reporting.unknown_options import with_options
-from etalis.spark.batch.build import build, build_stages, finish
+from etalis.spark.batch.build import build, finish
 from etalis.spark.batch.rejecting import Rejecting, find_rejected, leave_out, reject
-from etalis.spark.batch.shard import ERROR_COLUMNS, run_errors, run_shard
+from etalis.spark.batch.shard import ERROR_COLUMNS, run_errors
 from etalis.spark.compare import compare_frames
 from etalis.spark.counters import count_errors, count_events
 from etalis.spark.describe import describe
@@ -29,7 +29,6 @@ from etalis.spark.stream.ending import end_stream
 from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
 from etalis.spark.stream.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
-from etalis.spark.stream.worker import stage_program
 from etalis.tables.knowledge import with_facts
 from etalis.tables.plan import Form
 from etalis.tables.results.output import ID, RULE
@@ -98,9 +97,7 @@ class SparkProgram:
         told: dict[str, Any] = {"knowledge": knowledge, "staged": True, "memory": memory, "strict": strict}
         plan = self._plan(given, options, form, policy, shards, **told)
         plan = reject(frames, plan, Rejecting(rejected, max_rejected, self._ahead(ahead)))
-        if len(plan.stages) > 1:
-            return _with_id(finish(build_stages(frames, plan), plan), match_id)
-        return _with_id(finish(build(self.spark, frames, plan, run_shard, plan.job.output.ddl), plan), match_id)
+        return _with_id(finish(build(self.spark, frames, plan), plan), match_id)
 
     def _ahead(self, given: Any) -> int | None:
         """Return how far ahead of the rows before it a row of a batch may be: as given, else by the flag."""
@@ -123,7 +120,7 @@ class SparkProgram:
         if query is None:
             warn_of_restart(tasks)
         else:
-            self.restart = check_restart(tasks, query, stage_program, allowed=given.allow_dropped)
+            self.restart = check_restart(tasks, query, allowed=given.allow_dropped)
         if given.close:
             end_stream(self.spark, str(given.checkpoint))
         return build_stream(frames, plan, tasks, Beside(given.clock, tables, given.checkpoint, self.now))
@@ -157,7 +154,7 @@ class SparkProgram:
         options |= {"shards": shards, "knowledge": knowledge}
         columns = Options(time, event, order, unit)
         plan = self._plan(given, columns, Form(envelope=True), policy, shards, knowledge=knowledge)
-        rules = build(self.spark, frames, leave_out(plan), run_shard, plan.job.output.ddl).groupBy(RULE).count()
+        rules = build(self.spark, frames, leave_out(plan)).groupBy(RULE).count()
         matches = {row[RULE]: row["count"] for row in rules.collect()}
         came, unread = count_events(frames, plan.frames)
         return report_counts(self.program, matches, came, unread, count_errors(self.errors(df, **options)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from etalis.plan.keys import show
-from etalis.spark.batch.shard import load
-from etalis.spark.execution_mode import MANY, describe_way, run_columns, stage_reasons
+from etalis.spark.batch.job import load
+from etalis.spark.execution_mode import MANY, describe_mode, run_columns, stage_reasons
 from etalis.spark.plan.detection import Plan
 from etalis.spark.plan.shards import Sharding
 from etalis.spark.plan.stages import StagePlan
@@ -22,8 +22,8 @@ def _lines(plan: Plan, is_stream: bool) -> Iterator[str]:
     for number, stage in enumerate(plan.stages, 1):
         shards = _counted(stage.sharding.shards, "shard")
         yield f"stage {number} of {len(plan.stages)}: {shards}, {_listed(stage.rules)}" if is_staged else shards
-        yield from _sharding(stage.sharding, {forward.tag for forward in stage.relayed.incoming})
-        yield from (f"  {line}" for line in _way(plan, stage, is_stream))
+        yield from _sharding(stage.sharding, {forward.tag for forward in stage.job.incoming})
+        yield from (f"  {line}" for line in _mode(plan, stage, is_stream))
     order = plan.frames[0].order
     tie = "the standard order of the events" if order is None else f"{order}, then the standard order of the events"
     yield f"rows of equal time are processed in the order of {tie}"
@@ -40,16 +40,16 @@ def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
         yield "  equal events of several shards are merged"
 
 
-def _way(plan: Plan, stage: StagePlan, is_stream: bool) -> list[str]:
+def _mode(plan: Plan, stage: StagePlan, is_stream: bool) -> list[str]:
     """Say which rules run over columns, and which event at a time and why."""
     if len(plan.stages) > 1:
-        own = load(plan.job).taking(stage.relayed.rules)
-        kept = ("stages of a stream keep what they know event at a time",)
-        reasons = kept if is_stream else stage_reasons(stage.relayed, own)
-        way = "event at a time" if reasons else "over columns"
-        return [f"{way}: {_listed(stage.rules)}", *(f"  {reason}" for reason in reasons)]
+        reasons: tuple[str, ...] = ("stages of a stream keep what they know event at a time",)
+        if not is_stream:
+            reasons = stage_reasons(stage.job, run_columns(stage.job, load(stage.job)))
+        mode = "event at a time" if reasons else "over columns"
+        return [f"{mode}: {_listed(stage.rules)}", *(f"  {reason}" for reason in reasons)]
     run = run_columns(plan.job, load(plan.job), carried=is_stream)
-    lines = describe_way(plan.job, run)
+    lines = describe_mode(plan.job, run)
     if is_stream and run is not None and run.components:
         lines[0] += f", where a batch brings {MANY} rows or more to a shard"
     return lines

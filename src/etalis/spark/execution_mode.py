@@ -1,61 +1,85 @@
-"""Which way the rules of a shard run: over columns where they qualify and numba is there, else event at a time."""
+"""How the rules of a shard run: over columns where they qualify and numba is there, else event at a time."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from etalis.plan.keys import show
-from etalis.runtime.engine import start_engine
-from etalis.tables.schema import Part
+from etalis.runtime.core import EngineOptions
+from etalis.runtime.engine import RuntimeEngine, start_engine
+from etalis.spark.batch.job import Job, load
+from etalis.spark.batch.row_runner import RowRunner, StageRowRunner, Write
+from etalis.tables.sorting import Stretch
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun
-    from etalis.errors import ConditionError
-    from etalis.plan.types import Types
     from etalis.runtime.compiled import CompiledProgram
-    from etalis.runtime.engine import RuntimeEngine
-    from etalis.spark.batch.shard import Job
-    from etalis.spark.batch.stage import Relayed
 
 MANY = 10_000  # rows that a micro-batch must bring to a shard to be taken over columns
 WORTH = 2  # as many rows as are taken while one instance that waits is brought over columns and back
 _LOG = logging.getLogger("etalis.spark")
 
 
-def parts_of(job: Job) -> tuple[Part, ...]:
-    """Return how the rows of a job become events over columns."""
-    return tuple(
-        Part(rows.tag, (rows.name, len(rows.slots)), tuple(f"s{i}" for i in rows.slots), rows.types)
-        for rows in job.rows
-    )
+class ShardRunner(Protocol):
+    """Takes the rows of a shard of a stage in order, and yields results and rows for later stages, as Arrow batches."""
+
+    def take(self, stretches: Iterable[Stretch]) -> Iterator[Any]:
+        """Take rows that follow all taken before."""
+
+    def advance(self, time: int) -> Iterator[Any]:
+        """Let time reach a moment."""
+
+    def close(self) -> Iterator[Any]:
+        """End the stream."""
 
 
-def types_of(job: Job) -> Types:
-    """Return the types of what comes to the shards of a job."""
-    return {part.kind: part.types for part in parts_of(job)}
+def open_runner(job: Job, received: Any) -> ShardRunner:
+    """Return the runner of a batch job, on a fresh engine; `received` is the schema of its rows."""
+    program = load(job)
+    run = run_columns(job, program)
+    if run is not None and is_over_columns(job, run):
+        from etalis.spark.batch.column_runner import ColumnRunner
+
+        return ColumnRunner(job, run, received)
+    options = EngineOptions(on_error=job.on_error, parts=job.output.contributors)
+    if job.is_staged:
+        return StageRowRunner(job, RuntimeEngine(program, options), received)
+    return RowRunner(job, start_engine(program, options))
+
+
+def resume_runner(job: Job, engine: RuntimeEngine, rows: int, received: Any, write: Write | None) -> ShardRunner:
+    """Return the runner of a micro-batch of so many rows, on an engine that goes on; over columns where that pays."""
+    if job.is_staged:
+        return StageRowRunner(job, engine, received)
+    run = _resume_columns(job, engine, rows)
+    if run is None:
+        return RowRunner(job, engine, write)
+    from etalis.spark.batch.column_runner import ColumnRunner
+
+    return ColumnRunner(job, run, write=write)
 
 
 def find_obstacles(job: Job) -> Iterator[str]:
     """Yield what keeps a whole job from columns, whatever its rules."""
+    if job.incoming or job.passing:
+        yield "events derived by other stages come between its rows"
+        return
     if not job.over_columns:
         yield "columns are turned off"
     if find_spec("numba") is None:
         yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
     if job.output.contributors:
         yield "the contributors of matches are reported"
-    kinds = [part.kind for part in parts_of(job)]
+    kinds = [part.kind for part in job.parts]
     for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1}):
         yield f"rows of {show(kind)} come from several DataFrames"
 
 
-def run_columns(
-    job: Job, program: CompiledProgram, on_error: Callable[[ConditionError], object] | None = None, *,
-    carried: bool = False,
-) -> ColumnRun | None:  # fmt: skip
+def run_columns(job: Job, program: CompiledProgram, *, carried: bool = False) -> ColumnRun | None:
     """Return a run of a job's rules over columns; None if the job keeps all of them from there.
 
     `carried`: as micro-batches do it, where what waits is an engine's.
@@ -64,45 +88,17 @@ def run_columns(
         return None
     from etalis.columnar.run import ColumnRun
 
-    return ColumnRun(program, types_of(job), on_error=on_error, engine=start_engine(program) if carried else None)
+    types = {part.kind: part.types for part in job.parts}
+    return ColumnRun(program, types, on_error=job.on_error, engine=start_engine(program) if carried else None)
 
 
-def stage_columns(
-    relayed: Relayed, program: CompiledProgram, on_error: Callable[[ConditionError], object] | None = None
-) -> ColumnRun | None:
-    """Return a run over columns of the rules of one stage of several; None if they run event at a time."""
-    if relayed.incoming or relayed.passing:
-        return None
-    run = run_columns(relayed.job, program, on_error)
-    return None if run is None or run.at_a_time or not run.waits_for_rows else run
-
-
-def stage_reasons(relayed: Relayed, program: CompiledProgram) -> tuple[str, ...]:
-    """Return why the rules of one stage of several run event at a time; nothing if they run over columns."""
-    if relayed.incoming or relayed.passing:
-        return ("events derived by other stages come between its rows",)
-    run = run_columns(relayed.job, program)
-    if run is None:
-        return tuple(find_obstacles(relayed.job))
-    if run.at_a_time:
-        return run.choice.reasons
-    return () if run.waits_for_rows else ("what falls due goes on to other stages",)
-
-
-def describe_way(job: Job, run: ColumnRun | None) -> list[str]:
-    """Say how the rules of a job run, in lines."""
-    if run is not None:
-        return run.choice.describe().splitlines()
-    return ["event at a time: all rules", *(f"  {obstacle}" for obstacle in find_obstacles(job))]
-
-
-def stream_columns(job: Job, engine: RuntimeEngine, rows: int) -> ColumnRun | None:
+def _resume_columns(job: Job, engine: RuntimeEngine, rows: int) -> ColumnRun | None:
     """Return a run over columns that goes on from where an engine stands; None if so many rows do not pay for it."""
     if rows < MANY or WORTH * rows < engine.waiting() or any(find_obstacles(job)):
         return None
     from etalis.columnar.run import run_on
 
-    run = run_on(engine, types_of(job))
+    run = run_on(engine, {part.kind: part.types for part in job.parts})
     if not run.choice.columnar:
         return None
     run.load()
@@ -113,10 +109,28 @@ def stream_columns(job: Job, engine: RuntimeEngine, rows: int) -> ColumnRun | No
 
 
 def is_over_columns(job: Job, run: ColumnRun | None) -> bool:
-    """Tell whether some rules run over columns; what does not is said once per process."""
+    """Tell whether some rules run over columns, of one stage of several all; what does not is said once per process."""
+    if job.is_staged:
+        return run is not None and not run.at_a_time and run.waits_for_rows
     if run is None or run.at_a_time:
-        say_once("\n".join(describe_way(job, run)))
+        say_once("\n".join(describe_mode(job, run)))
     return run is not None and bool(run.components)
+
+
+def stage_reasons(job: Job, run: ColumnRun | None) -> tuple[str, ...]:
+    """Return why the rules of one stage of several run event at a time; nothing if they run over columns."""
+    if run is None:
+        return tuple(find_obstacles(job))
+    if run.at_a_time:
+        return run.choice.reasons
+    return () if run.waits_for_rows else ("what falls due goes on to other stages",)
+
+
+def describe_mode(job: Job, run: ColumnRun | None) -> list[str]:
+    """Say how the rules of a job run, in lines."""
+    if run is not None:
+        return run.choice.describe().splitlines()
+    return ["event at a time: all rules", *(f"  {obstacle}" for obstacle in find_obstacles(job))]
 
 
 @lru_cache(maxsize=16)

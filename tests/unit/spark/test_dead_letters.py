@@ -18,6 +18,7 @@ import etalis
 from etalis.errors import InputError, SnapshotError
 from etalis.runtime.engine import start_engine
 from etalis.spark.batch.feed import Rows
+from etalis.spark.batch.job import load
 from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream import dead_letters as letter_files
 from etalis.spark.stream.ending import end_tag
@@ -26,7 +27,7 @@ from etalis.spark.stream.rejection_limit import FEW
 from etalis.spark.stream.restart import check_restart, warn_of_restart
 from etalis.spark.stream.state_store import Store
 from etalis.spark.stream.streaming import Streaming, fit_checkpoint, plan_stream
-from etalis.spark.stream.worker import live_shards, stage_program
+from etalis.spark.stream.worker import live_shards
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from micro_batches import Stream
@@ -128,7 +129,7 @@ def test_poison_changes_nothing_for_clean_rows(tmp_path: Path, seed: int) -> Non
             live_shards.cache_clear()
         found += stream.run(number, part)
     found += stream.run(len(parts), [], told=[end_tag()])
-    engine = start_engine(stage_program(replace(stream.tasks[0].stream, stage=None)))
+    engine = start_engine(load(replace(stream.tasks[0].stream.job, rules=None)))
     events = [(r[0], int(r[4]), r[5], r[1] // SECOND) for r in sorted(clean, key=lambda r: (r[1], r[3]))]
     wanted = [*engine.run(events), *engine.close()]
     assert sorted(r["match_id"] for r in found) == sorted(event.id for event in wanted)
@@ -323,9 +324,9 @@ def test_what_waits_is_not_dropped_unless_that_is_allowed(tmp_path: Path) -> Non
     with pytest.raises(SnapshotError, match=r"E628.*the changed rules have no place for .*of rule q(.|\n)*allow_drop"):
         make(tmp_path, changed).run(1, [])
     with pytest.raises(SnapshotError, match=r"E628: query query: the changed rules have no place"):
-        check_restart(make(tmp_path, changed).tasks, "query", stage_program)
+        check_restart(make(tmp_path, changed).tasks, "query")
     allowed = make(tmp_path, changed, allow_dropped=True)
-    told = check_restart(allowed.tasks, "query", stage_program, allowed=True)
+    told = check_restart(allowed.tasks, "query", allowed=True)
     assert told is not None
     assert (told.query, told.batch) == ("query", 0)
     assert [bool(part) for part in (told.kept, told.dropped, told.new)] == [True, True, True]
@@ -357,15 +358,15 @@ def test_a_changed_policy_drops_what_waits(tmp_path: Path) -> None:
     make(tmp_path, shards=1).run(0, [row("a", 9), row("b", 13, k=2.0)])
     changed = make(tmp_path, f":- set_flag(event_consumption_policy, unrestricted). {TEXT}", shards=1)
     with pytest.raises(SnapshotError, match="E628"):
-        check_restart(changed.tasks, "query", stage_program)
+        check_restart(changed.tasks, "query")
 
 
 def test_the_same_rules_go_on_in_silence(tmp_path: Path) -> None:
     make(tmp_path).run(0, [row("a", 1)])
     again = make(tmp_path)
-    told = check_restart(again.tasks, "query", stage_program)
+    told = check_restart(again.tasks, "query")
     assert str(told) == "query query goes on after batch 0, with the same rules"
-    assert check_restart(again.tasks, "another", stage_program) is None
+    assert check_restart(again.tasks, "another") is None
 
 
 def test_one_more_stage_is_refused_before_the_query_starts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -375,7 +376,7 @@ def test_one_more_stage_is_refused_before_the_query_starts(tmp_path: Path, caplo
     warn_of_restart(make(tmp_path, STAGED).tasks)
     assert "if this goes on with the checkpoint of query query, it will fail: error E622" in caplog.text
     with pytest.raises(SnapshotError, match=r"E622.*was kept with stages 1, now it would be 3"):
-        check_restart(make(tmp_path, STAGED).tasks, "query", stage_program)
+        check_restart(make(tmp_path, STAGED).tasks, "query")
 
 
 def test_dead_letters_show_times_as_far_as_they_are_some() -> None:

@@ -15,7 +15,8 @@ import etalis
 from etalis.data.values import format_value
 from etalis.errors import EtalisError
 from etalis.spark import execution_mode as way
-from etalis.spark.batch.shard import load, run_shard
+from etalis.spark.batch.job import load
+from etalis.spark.batch.shard import run_shard
 from etalis.spark.describe import describe
 from etalis.spark.execution_mode import is_over_columns, run_columns
 from etalis.spark.plan.detection import Plan, plan_detection

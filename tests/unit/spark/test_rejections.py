@@ -17,7 +17,6 @@ from etalis.spark.batch import rejections
 from etalis.spark.batch.rejecting import Rejecting, leave_out, reject
 from etalis.spark.batch.rejections import tell_buckets, tell_rejected
 from etalis.spark.batch.shard import run_shard
-from etalis.spark.batch.stage import run_stage
 from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
@@ -81,8 +80,8 @@ def test_the_bound_holds_for_all_tasks_of_a_call(tmp_path: Path, monkeypatch: py
 def test_the_first_stage_to_read_a_row_tells_it(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, shards=2)
     assert len(plan.stages) == 2
-    rows = [batch for batch in run_stage(plan.stages[0].relayed, ROWS.to_batches(2)) if batch.num_rows]
-    found = [row for batch in run_stage(plan.stages[1].relayed, rows) for row in batch.to_pylist()]
+    rows = [batch for batch in run_shard(plan.stages[0].job, ROWS.to_batches(2)) if batch.num_rows]
+    found = [row for batch in run_shard(plan.stages[1].job, rows) for row in batch.to_pylist()]
     assert sorted(json.loads(row["args"]) for row in found) == [[1], [1, 0.5], [2], [5, 1.5]]
     assert len(found_in(tmp_path)) == 4
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial, reduce
 from typing import Any
 
-from etalis.spark.batch.stage import run_stage
+from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage_schema import COLUMNS, STEP, result_columns
 from etalis.spark.plan.detection import Plan
 from etalis.spark.plan.shards import Slots, key_columns, quoted
@@ -21,25 +21,22 @@ from etalis.tables.schema import Frame, Layout
 from etalis.tables.sorting import END, ID, NO_EVENT, ORDER, START, TAG
 
 
-def build(spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any], schema: str) -> Any:
-    """Put a plan of one stage together: a DataFrame that runs `run` over every shard."""
-    (stage,) = plan.stages
-    rows = received(frames, plan, stage, is_first=True)
-    assert rows is not None
-    if plan.has_time_points:
-        rows = rows.unionByName(_lone_row(spark, rows))
-    return _shuffled(rows, plan, stage).mapInArrow(partial(run, plan.job), schema)
+def build(
+    spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any] = run_shard, schema: str | None = None
+) -> Any:
+    """Put a plan together: a DataFrame that runs `run` over every shard, stage after stage.
 
-
-def build_stages(frames: Sequence[Any], plan: Plan) -> Any:
-    """Put a plan of several stages together: each reads what it needs, and all that the one before hands on."""
+    Each stage reads the rows that it needs, and all that the one before hands on.
+    """
     df: Any = None
     for stage in plan.stages:
         rows = received(frames, plan, stage, is_first=df is None)
+        if plan.has_time_points:
+            rows = rows.unionByName(_lone_row(spark, rows))
         both = [part for part in (df, rows) if part is not None]
         united = reduce(lambda a, b: a.unionByName(b, allowMissingColumns=True), both)
-        schema = plan.job.output.ddl if stage.relayed.is_last else wire_columns(plan)
-        df = _shuffled(united, plan, stage).mapInArrow(partial(run_stage, stage.relayed), schema)
+        columns = (schema or plan.job.output.ddl) if stage.job.is_last else wire_columns(plan)
+        df = _shuffled(united, plan, stage).mapInArrow(partial(run, stage.job), columns)
     return df
 
 

@@ -19,6 +19,7 @@ from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.step_keys import input_key
 from etalis.tables.read.cells import cells_of, undeclared
+from etalis.tables.schema import Part
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import MICROSECONDS
@@ -36,6 +37,16 @@ class Rows:
     slots: tuple[int, ...]
     types: tuple[str, ...]
 
+    @property
+    def kind(self) -> tuple[str, int]:
+        """The name of its events and the number of their attributes."""
+        return self.name, len(self.slots)
+
+    @property
+    def part(self) -> Part:
+        """How they become events over columns."""
+        return Part(self.tag, self.kind, tuple(f"s{i}" for i in self.slots), self.types)
+
 
 class Feed:
     """Stretches of sorted rows, iterated as rows for `Engine.run`; knows where it is, for messages."""
@@ -48,7 +59,7 @@ class Feed:
         self.rows = {each.tag: each for each in rows}
         self.signatures = signatures
         self.ids = ids  # of the rows taken so far, if someone wants them
-        self.kinds = {each.tag: EventKind(each.name, len(each.slots)) for each in rows}
+        self.kinds = {each.tag: EventKind(*each.kind) for each in rows}
         self.ranks = _rank_kinds(self.kinds)
         self._list: list[Any] = []
         self._iterator: Iterator[Any] = iter(())

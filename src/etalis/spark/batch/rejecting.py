@@ -80,8 +80,7 @@ def _with(plan: Plan, **told: Any) -> Plan:
         own = replace(
             rejects, stage=number, told=None if len(plan.stages) == 1 else mine, layouts=_of(layouts, stage.tags)
         )
-        relayed = replace(stage.relayed, job=replace(stage.relayed.job, rejects=own))
-        stages.append(replace(stage, relayed=relayed))
+        stages.append(replace(stage, job=replace(stage.job, rejects=own)))
     return replace(plan, job=replace(plan.job, rejects=rejects), stages=tuple(stages))
 
 

@@ -29,7 +29,7 @@ from etalis.tables.sorting import ID, ORDER, START, TAG
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.spark.batch.shard import Job
+    from etalis.spark.batch.job import Job
 
 REJECTED = "event string, args string, start double, end double, reason string, cause string, raw string"
 _SCHEMA = pa.schema([*(field for field in LETTERS if field.name != "batch"), ("raw", pa.string())])

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from etalis.spark.execution_mode import parts_of
 from etalis.spark.stream.dead_letters import Cause, Letters
 from etalis.tables.read.rejected_rows import find_refused
 from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.time_columns import read_times
 
 if TYPE_CHECKING:
-    from etalis.spark.batch.shard import Job
+    from etalis.spark.batch.job import Job
 
 Layouts: TypeAlias = Sequence[tuple[str, Sequence[tuple[str, int]]]]  # tag -> its columns and their slots
 
@@ -33,7 +32,7 @@ def last_column(rows: Any) -> str:
 def refuse_wrong(rows: Any, job: Job, layouts: Layouts) -> tuple[Any, list[Letters]]:
     """Return the rows that can be taken, and those without event or time, or with values of a wrong type."""
     columns = {tag: {f"s{slot}": name for name, slot in places} for tag, places in layouts}
-    parts = [replace(x, names=tuple(columns[x.tag][name] for name in x.columns)) for x in parts_of(job)]
+    parts = [replace(x, names=tuple(columns[x.tag][name] for name in x.columns)) for x in job.parts]
     wrong = find_refused(rows, (START, last_column(rows)), job.unit, parts, TAG, job.made)
     if not len(wrong):
         return rows, []

@@ -7,10 +7,9 @@ that was written and read again is the same, its place in the run included.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,10 +18,13 @@ from etalis.data.values import Value, format_value, real
 from etalis.formats.terms import read_value
 from etalis.plan.keys import Kind, show
 from etalis.runtime.stage_engine import Derived
-from etalis.spark.batch.feed import Rows
 from etalis.tables.results.output import Field, Output, attribute
-from etalis.tables.sorting import TAG
+from etalis.tables.sorting import END, ORDER, START, TAG, Sorter
 from etalis.temporal.event import Event, new_event
+from etalis.temporal.time_columns import to_micros
+
+if TYPE_CHECKING:
+    from etalis.spark.batch.job import Job
 
 STEP, ROUND, FROM, UNTIL = "_step", "_round", "_from", "_until"
 RESULT = "\2"  # the tag of a result
@@ -32,21 +34,6 @@ _ARROW: Mapping[str, pa.DataType] = {
     STEP: pa.binary(), ROUND: pa.int32(), FROM: pa.int64(), UNTIL: pa.int64(),
     "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "bool": pa.bool_(),
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Forward:
-    """A kind that goes on to later stages: the tag of its rows, and per attribute its slot and its type."""
-
-    kind: Kind
-    tag: str
-    slots: tuple[int, ...]
-    types: tuple[str, ...]
-
-    @property
-    def rows(self) -> Rows:
-        """How its rows become events."""
-        return Rows(self.tag, self.kind[0], self.slots, self.types)
 
 
 def forward_tag(kind: Kind) -> str:
@@ -59,19 +46,44 @@ def result_columns(output: Output) -> dict[str, str]:
     return {f"r{i}": column_type for i, (_, column_type) in enumerate(output.columns)}
 
 
-def write_derived(several: Sequence[Derived], forward: Forward, schema: pa.Schema) -> pa.RecordBatch:
-    """Return derived events of one kind as rows of a schema."""
-    raws = [new_event(Event, raw) for _, _, raw in several]
-    columns = {
-        TAG: pa.repeat(pa.scalar(forward.tag, pa.string()), len(several)),
-        STEP: pa.array([step.key for step, _, _ in several], _ARROW[STEP]),
-        ROUND: pa.array([number for _, number, _ in several], _ARROW[ROUND]),
-        FROM: pa.array([raw.start_time for raw in raws], _ARROW[FROM]),
-        UNTIL: pa.array([raw.end_time for raw in raws], _ARROW[UNTIL]),
-    }
-    for i, (slot, slot_type) in enumerate(zip(forward.slots, forward.types, strict=True)):
-        columns[f"s{slot}"] = _cells(raws, i, slot_type)
-    return fill(columns, len(several), schema)
+class StageWriter:
+    """Writes what leaves a stage: results, and derived events that later stages read; `received` is its input."""
+
+    def __init__(self, job: Job, received: pa.Schema | None) -> None:
+        self.is_last = job.is_last
+        self.forwards = {forward.kind: forward for forward in job.outgoing}
+        self.schema = received
+        if received is not None and STEP not in received.names:
+            added = [pa.field(name, _ARROW[name]) for name in COLUMNS]
+            results = [pa.field(name, job.output.arrow(t)) for name, t in result_columns(job.output).items()]
+            self.schema = pa.schema([*received, *added, *results])
+
+    def results(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield results, if there are any, as rows that leave the stage."""
+        if batch.num_rows:
+            columns = {f"r{i}": column for i, column in enumerate(batch.columns)}
+            yield batch if self.is_last else self._fill(RESULT, columns, batch.num_rows)
+
+    def derived(self, kind: Kind, several: Sequence[Derived]) -> pa.RecordBatch:
+        """Return derived events of one kind as rows for later stages."""
+        forward = self.forwards[kind]
+        raws = [new_event(Event, raw) for _, _, raw in several]
+        columns = {
+            STEP: pa.array([step.key for step, _, _ in several], _ARROW[STEP]),
+            ROUND: pa.array([number for _, number, _ in several], _ARROW[ROUND]),
+            FROM: pa.array([raw.start_time for raw in raws], _ARROW[FROM]),
+            UNTIL: pa.array([raw.end_time for raw in raws], _ARROW[UNTIL]),
+        }
+        for i, (slot, slot_type) in enumerate(zip(forward.slots, forward.types, strict=True)):
+            columns[f"s{slot}"] = _cells(raws, i, slot_type)
+        return self._fill(forward.tag, columns, len(several))
+
+    def _fill(self, tag: str, columns: dict[str, pa.Array], count: int) -> pa.RecordBatch:
+        """Return rows of a tag in the schema between stages, null where there is no column."""
+        assert self.schema is not None
+        columns[TAG] = pa.repeat(pa.scalar(tag, pa.string()), count)
+        arrays = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def _cells(events: Sequence[Event], place: int, slot_type: str) -> pa.Array:
@@ -80,45 +92,59 @@ def _cells(events: Sequence[Event], place: int, slot_type: str) -> pa.Array:
     return pa.array([format_value(event.args[place]) for event in events], pa.string())
 
 
-def write_results(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return results as rows of a schema."""
-    columns = {f"r{i}": column for i, column in enumerate(batch.columns)}
-    columns[TAG] = pa.repeat(pa.scalar(RESULT, pa.string()), batch.num_rows)
-    return fill(columns, batch.num_rows, schema)
-
-
-def schema_of(received: pa.Schema, output: Output) -> pa.Schema:
-    """Return the schema in which a stage hands on, from that of the rows that came."""
-    if STEP in received.names:
-        return received
-    added = [pa.field(name, _ARROW[name]) for name in COLUMNS]
-    results = [pa.field(name, output.arrow(column_type)) for name, column_type in result_columns(output).items()]
-    return pa.schema([*received, *added, *results])
-
-
-def fill(columns: Mapping[str, pa.Array], count: int, schema: pa.Schema) -> pa.RecordBatch:
-    """Return a batch of a schema, null where there is no column."""
-    arrays = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def split(
-    batch: pa.RecordBatch, passing: Collection[str], incoming: Collection[str]
-) -> tuple[pa.RecordBatch | None, pa.RecordBatch]:
-    """Return the rows that pass through as they are, if any, and those that the engine takes; some are both."""
+def split_passing(batch: pa.RecordBatch, job: Job) -> tuple[list[pa.RecordBatch], pa.RecordBatch]:
+    """Return the rows that pass through as they leave a stage, and those that its rules take; some are both."""
     if STEP not in batch.schema.names:
-        return None, batch
-    passes = pc.is_in(batch[TAG], pa.array([RESULT, *passing], pa.string()))
+        return [], batch
+    passes = pc.is_in(batch[TAG], pa.array([RESULT, *job.passing], pa.string()))
     if not pc.any(passes).as_py():
-        return None, batch
-    here = pc.or_(pc.invert(passes), pc.is_in(batch[TAG], pa.array(list(incoming), pa.string())))
-    return batch.filter(passes), batch.filter(here)
+        return [], batch
+    mine = [forward.tag for forward in job.incoming]
+    here = pc.or_(pc.invert(passes), pc.is_in(batch[TAG], pa.array(mine, pa.string())))
+    through = batch.filter(passes)
+    if job.is_last:  # only results come through
+        names = [name for name, _ in job.output.columns]
+        through = pa.RecordBatch.from_arrays([through[f"r{i}"] for i in range(len(names))], names=names)
+    return [through], batch.filter(here)
 
 
-def carried(batch: pa.RecordBatch, output: Output) -> pa.RecordBatch:
-    """Return results that came through as they leave the last stage."""
-    names = [name for name, _ in output.columns]
-    return pa.RecordBatch.from_arrays([batch[f"r{i}"] for i in range(len(names))], names=names)
+def split_derived(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return the received rows, without the columns of others, and what earlier stages derived."""
+    if STEP not in table.column_names:
+        return table, table.slice(0, 0)
+    names = [name for name in table.column_names if name in (TAG, START, END, ORDER) or name[0] == "s"]
+    is_derived = pc.is_valid(table[STEP])
+    return table.filter(pc.invert(is_derived)).select(names), table.filter(is_derived)
+
+
+class StageSorter(Sorter):
+    """Takes the received and the derived rows of a stage, then gives them back in order."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__("us" if job.incoming else job.unit, job.memory)
+        self._job = job
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Take some rows; where derived rows may come, whose times are in microseconds, all get such times."""
+        for part in _in_microseconds(batch, self._job.unit) if self._job.incoming else (batch,):
+            super().add(part)
+
+
+def _in_microseconds(batch: pa.RecordBatch, unit: str) -> Iterator[pa.RecordBatch]:
+    """Yield the received and the derived rows of a batch with times of one form, and without columns of results."""
+    names = [name for name in batch.schema.names if name in (TAG, STEP, ROUND, ORDER) or name[0] == "s"]
+    is_derived = pc.is_valid(batch[STEP]) if STEP in batch.schema.names else pa.repeat(False, batch.num_rows)
+    last = END if END in batch.schema.names else START
+    received, derived = batch.filter(pc.invert(is_derived)), batch.filter(is_derived)
+    if received.num_rows:
+        yield _timed(received, names, to_micros(received[START], unit), to_micros(received[last], unit))
+    if derived.num_rows:
+        yield _timed(derived, names, derived[FROM], derived[UNTIL])
+
+
+def _timed(batch: pa.RecordBatch, names: list[str], start: Any, end: Any) -> pa.RecordBatch:
+    columns = [*(batch[name] for name in names), pa.array(start), pa.array(end)]
+    return pa.RecordBatch.from_arrays(columns, names=[*names, START, END])
 
 
 def read_values(columns: Iterable[Sequence[Any]], types: Sequence[str], count: int) -> list[tuple[Value, ...]]:

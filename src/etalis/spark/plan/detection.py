@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from etalis.language.printer import print_program
 from etalis.plan.stages import find_stages, one_stage
-from etalis.spark.batch.shard import Job
+from etalis.spark.batch.job import Job
 from etalis.spark.knowledge.shipped import pack
 from etalis.spark.plan.shards import Sharding, Slots, assign_slots, check_shards
 from etalis.spark.plan.stages import (

@@ -14,9 +14,8 @@ from etalis.plan.keys import Reason
 from etalis.plan.stages import Stages
 from etalis.plan.types import Types, infer_types
 from etalis.spark.batch.feed import Rows
-from etalis.spark.batch.shard import Job
-from etalis.spark.batch.stage import Relayed
-from etalis.spark.batch.stage_schema import TRANSPORT, Forward, forward_tag
+from etalis.spark.batch.job import Job
+from etalis.spark.batch.stage_schema import TRANSPORT, forward_tag
 from etalis.spark.plan.shards import Sharding, Slots, plan_shards
 from etalis.tables.schema import TEXT, Layout
 
@@ -31,7 +30,7 @@ class StagePlan:
     rules: tuple[str, ...]
     sharding: Sharding
     tags: frozenset[str]
-    relayed: Relayed
+    job: Job
 
 
 def find_obstacles(program: CompiledProgram) -> list[Reason]:
@@ -90,14 +89,17 @@ def plan_stages(
     plans = []
     for number, (stage, sharding) in enumerate(zip(stages.stages, shardings, strict=True)):
         tags = frozenset(layout.tag for layout, _ in sharding.keys)
-        own = replace(job, rows=slot_rows(slots, tags & received))
-        incoming = _forwards(slots, tags - received)
-        outgoing = _forwards(slots, {forward_tag(kind) for kind in stage.forwarded})
-        is_last = number == len(shardings) - 1
+        own = replace(
+            job,
+            rows=slot_rows(slots, tags & received),
+            rules=stage.rules if len(shardings) > 1 else None,
+            incoming=slot_rows(slots, tags - received),
+            outgoing=slot_rows(slots, {forward_tag(kind) for kind in stage.forwarded}),
+            passing=_passing(stages, number),
+            is_last=number == len(shardings) - 1,
+        )
         rules = tuple(dict.fromkeys(labels[i] for i in stage.rules))
-        passing = _passing(stages, number)
-        relayed = Relayed(own, stage.rules, incoming, outgoing, passing, is_last)
-        plans.append(StagePlan(rules, sharding, tags & received, relayed))
+        plans.append(StagePlan(rules, sharding, tags & received, own))
     return tuple(plans)
 
 
@@ -105,11 +107,3 @@ def _passing(stages: Stages, number: int) -> frozenset[str]:
     """Return the tags of what stages before a stage make and stages after it read."""
     made = {kind for before in stages.stages[:number] for kind in before.forwarded}
     return frozenset(forward_tag(kind) for after in stages.stages[number + 1 :] for kind in after.read if kind in made)
-
-
-def _forwards(slots: Slots, tags: Collection[str]) -> tuple[Forward, ...]:
-    return tuple(
-        Forward(layout.kind, layout.tag, places, tuple(str(t) for t in layout.declared))
-        for layout, places in slots.places
-        if layout.tag in tags
-    )

@@ -19,9 +19,8 @@ from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.future_events import describe_ahead
 from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
+from etalis.spark.batch.job import Job
 from etalis.spark.batch.screening import last_column, leave_to_others, refuse_wrong
-from etalis.spark.batch.shard import Job
-from etalis.spark.batch.stage import Relayed
 from etalis.spark.stream.dead_letters import Cause, Letters
 from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
 from etalis.spark.stream.pending_rows import Layouts, fit_rows
@@ -36,9 +35,8 @@ _EARLIEST, _LATEST = int(np.iinfo(np.int64).min), int(np.iinfo(np.int64).max)
 class Stream:
     """What a shard of a stream needs to know beside its job: sources, and in microseconds how late and how idle.
 
-    `layouts` says which columns rows of each tag came from, so that rows that wait fit a changed program. With `stage`
-    it is one stage of several; `told` are the tags of rows that it counts, and tells if they cannot be taken: the first
-    stage to read a row does; None for all.
+    `layouts` says which columns rows of each tag came from, so that rows that wait fit a changed program. `told` are
+    the tags of rows that a stage counts, and tells if they cannot be taken: the first to read a row does; None for all.
     """
 
     job: Job
@@ -48,7 +46,6 @@ class Stream:
     idle: int | None
     arrives: bool
     told: frozenset[str] | None = None
-    stage: Relayed | None = None
     ahead: Ahead | None = None
 
 

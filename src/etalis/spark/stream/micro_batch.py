@@ -1,16 +1,18 @@
-"""One micro-batch of one shard: rows and marks in, what they settle out.
+"""One micro-batch of one shard of one stage: rows, marks and what earlier stages derived in, what they settle out.
 
 When the watermark has passed their end, rows are taken in the order of definition 6.1, as a batch does, so that
 it never matters in which micro-batch a row came. Law: after every batch the shard has reported what one engine reports
-on all rows that were taken, up to the watermark; after the last one, which ends the stream, all that it owes.
+on all rows that were taken, up to the watermark; after the last one, which ends the stream, all that it owes. Every
+stage has marks of its own, straight from the sources, so all stages have the same watermark, and what an earlier stage
+derives in a batch comes to the later one together with the rows of its moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
@@ -18,65 +20,84 @@ from etalis.data.values import order_key
 from etalis.errors import EventError, InputError, Problem
 from etalis.language.attributes import convert
 from etalis.logic.knowledge.arrow_columns import to_list
-from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.lateness.watermark import Stamp
-from etalis.spark.batch.shard import Job, run_rows
-from etalis.spark.execution_mode import stream_columns
+from etalis.spark.batch.job import Job
+from etalis.spark.batch.row_runner import RowRunner
+from etalis.spark.batch.stage_schema import StageSorter, split_derived, split_passing
+from etalis.spark.execution_mode import ShardRunner, resume_runner
 from etalis.spark.stream.admission import Admitted, Shard, Stream, admit, hold
 from etalis.spark.stream.dead_letters import Letters
-from etalis.tables.sorting import END, ORDER, START, TAG, sort_rows
+from etalis.tables.results.output import encode
+from etalis.tables.sorting import END, ORDER, START, TAG
+from etalis.temporal.attribute_names import distinct
 from etalis.temporal.event import Event, Retraction
-from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_seconds
+from etalis.temporal.interval import EARLIEST, MICROSECONDS, to_seconds
 from etalis.temporal.time_columns import to_micros
 
-if TYPE_CHECKING:
-    from etalis.columnar.run import ColumnRun
 
-Write: TypeAlias = Callable[[Sequence[Event]], Iterable[Any]]  # events as rows of the results
-
-
-def run_batch(
-    shard: Shard, stream: Stream, batches: Iterable[Any], letters: list[Letters], write: Write
-) -> Iterator[Any]:
-    """Take the rows of one micro-batch, and yield as rows what is settled or, on arrival, what changes."""
-    parts = [batch for batch in batches if batch.num_rows]
+def run_batch(shard: Shard, stream: Stream, batches: Iterable[Any], letters: list[Letters]) -> Iterator[Any]:
+    """Take what came to a shard in one micro-batch; yield what is settled or, on arrival, what changes."""
+    job = stream.job
+    parts: list[Any] = []
+    for batch in batches:
+        through, rows = split_passing(batch, job)
+        yield from through
+        parts.append(rows)
     if not parts:
         return
-    admitted = admit(shard, stream, pa.Table.from_batches(parts), letters)
+    received, derived = split_derived(pa.Table.from_batches(parts))
+    admitted = admit(shard, stream, received, letters)
     if shard.ended:
         return
-    pass_time = partial(_pass_time, admitted)
     if stream.arrives:
-        yield from write(_take_arriving(shard, stream, admitted))
+        yield from write_results(job, _take_arriving(shard, stream, admitted))
     else:
-        settled = hold(shard, stream, admitted).to_batches()
-        run = stream_columns(stream.job, shard.engine, sum(part.num_rows for part in settled))
-        if run is None:
-            for events in run_rows(shard.engine, stream.job, settled, pass_time):
-                yield from write(events)
-        else:
-            yield from _take_columns(run, stream.job, settled)
-            yield from write(list(pass_time(shard.engine)))
+        settled = hold(shard, stream, admitted)
+        sorter = StageSorter(job)
+        for part in _united(settled, derived).to_batches():
+            sorter.add(part)
+        write = partial(write_results, job)
+        runner = resume_runner(job, shard.engine, settled.num_rows, parts[0].schema, write)
+        yield from runner.take(sorter.stretches())
+        yield from _pass_time(runner, admitted)
     shard.ended = admitted.ends
 
 
-def _take_columns(run: ColumnRun, job: Job, settled: Iterable[Any]) -> Iterator[Any]:
-    """Take rows over columns, from where the engine stands, and let it go on from there."""
-    from etalis.spark.batch.columns import ColumnShard
-
-    taken = ColumnShard(job, run)
-    for stretch in sort_rows(settled, job.unit, job.memory):
-        yield from taken.take(stretch)
-    run.save()
+def _united(settled: Any, derived: Any) -> Any:
+    """Return received rows and what earlier stages derived as one table."""
+    if not derived.num_rows:
+        return settled
+    return pa.concat_tables([settled, derived], promote_options="default").combine_chunks()
 
 
-def _pass_time(admitted: Admitted, engine: RuntimeEngine) -> Iterable[Event]:
+def _pass_time(runner: ShardRunner, admitted: Admitted) -> Iterable[Any]:
     """Let time reach the watermark, or the end of the stream."""
     if admitted.ends:
-        return engine.close()
+        return runner.close()
     if admitted.reached < EARLIEST:  # nothing yet, or the lateness reaches back behind all times
         return ()
-    return engine.advance(to=Fraction(min(admitted.reached, LATEST), MICROSECONDS))
+    return runner.advance(admitted.reached)
+
+
+def op_column(job: Job) -> list[str]:
+    """Return the name of the column that says, where reported matches may be retracted, what is done."""
+    return distinct(("op",), {name.casefold() for name, _ in job.output.columns}) if job.settings.corrects else []
+
+
+def write_results(job: Job, events: Sequence[Event]) -> Iterator[Any]:
+    """Yield events as rows; where they may be retracted, as rows that say whether they are."""
+    if not job.settings.corrects:
+        yield from [encode(events, job.output)] if events else []
+        return
+    alike: dict[tuple[int, int], list[Event]] = {}
+    kinds = dict(job.output.kinds)
+    for event in events:
+        if (event.kind.name, event.kind.arity) in kinds:
+            alike.setdefault((event.sign, id(event.kind)), []).append(event)
+    for (sign, _), several in alike.items():
+        rows = encode(several, job.output)
+        signs = pa.repeat(pa.scalar("+" if sign > 0 else "-"), len(several))
+        yield pa.RecordBatch.from_arrays([*rows.columns, signs], names=[*rows.schema.names, *op_column(job)])
 
 
 def _placed(error: EventError, place: str) -> InputError:
@@ -88,7 +109,7 @@ def _take_arriving(shard: Shard, stream: Stream, admitted: Admitted) -> list[Eve
     """Take rows at once; return what the batch as a whole changes."""
     engine = shard.engine
     changes = [*engine.run(_ranked(shard, stream.job, admitted.rows))]
-    changes += _pass_time(admitted, engine)
+    changes += _pass_time(RowRunner(stream.job, engine, list), admitted)
     return list(net_changes(changes))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,11 @@ from etalis.errors import InputError, Problem, SnapshotError
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.snapshot.file import read_images
 from etalis.runtime.snapshot.snapshot import Restored, compare_program
+from etalis.spark.batch.job import load
 from etalis.spark.stream.pending_rows import read_held, waiting_rows
 from etalis.spark.stream.state_store import Place, Store, Version, open_folder, read_whole
 
 if TYPE_CHECKING:
-    from etalis.runtime.compiled import CompiledProgram
     from etalis.spark.stream.admission import Stream
     from etalis.spark.stream.worker import Task
 
@@ -65,13 +65,10 @@ def query_of(checkpoint: str) -> str | None:
     return None if found is None else str(json.loads(found)["id"])
 
 
-def check_restart(
-    tasks: Sequence[Task], query: str, load: Callable[[Stream], CompiledProgram], *, allowed: bool = False
-) -> Restart | None:
+def check_restart(tasks: Sequence[Task], query: str, *, allowed: bool = False) -> Restart | None:
     """Compare the program of every stage with what a query has left; None if it has left nothing.
 
-    What cannot go on is refused. `load` gives the program of a stage; of shards that the same program has left nothing
-    but a few numbers is read.
+    What cannot go on is refused. Of shards that the same program has left nothing but a few numbers is read.
     """
     store = Store(tasks[0].root)
     found: list[tuple[int, Restored]] = []
@@ -81,7 +78,7 @@ def check_restart(
             place = Place(query, task.stage, shard)
             batch = store.latest(place)
             if batch is not None:
-                found.append((batch, changes_of(_read(store, place, batch, task.stream), task.stream, load)))
+                found.append((batch, changes_of(_read(store, place, batch, task.stream), task.stream)))
     if not found:
         return None
     restart = _sum_up(query, found)
@@ -110,11 +107,11 @@ def _read(store: Store, place: Place, batch: int, stream: Stream) -> Version:
     return Version(header, b"", b"") if is_same else store.load(place, batch)
 
 
-def changes_of(version: Version, stream: Stream, load: Callable[[Stream], CompiledProgram]) -> Restored:
+def changes_of(version: Version, stream: Stream) -> Restored:
     """Say what the program of a stage takes of a version, and what it drops: parts of rules, and rows that wait."""
     if version.header.get("program") == stream.job.fingerprint or version.header.get("ended"):
         return Restored(True, (), ())
-    found = compare_program(Core(load(stream), EngineOptions()), read_images([version.snapshot]))
+    found = compare_program(Core(load(stream.job), EngineOptions()), read_images([version.snapshot]))
     return replace(found, dropped=(*found.dropped, *waiting_rows(read_held(version.held), stream.layouts)))
 
 

@@ -135,7 +135,7 @@ def stream_tasks(plan: Plan, given: Streaming, lateness: int, ahead: Ahead | Non
     bound = read_bound(given.max_rejected)
     tasks = []
     for number, stage in enumerate(plan.stages):
-        columns = plan.job.output.ddl if stage.relayed.is_last else wire_columns(plan)
+        columns = plan.job.output.ddl if stage.job.is_last else wire_columns(plan)
         mine = _staged(stream, plan, number) if len(plan.stages) > 1 else stream
         manifest = {**_manifest(plan, number), **_sources_beside(given)}
         task = Task(mine, f"stage-{number + 1}", given.state, late, manifest, columns)
@@ -162,10 +162,10 @@ def refreshing(tasks: Sequence[Task], told: Told) -> tuple[Task, ...]:
 def _staged(stream: Stream, plan: Plan, number: int) -> Stream:
     """Return what a shard of one stage of several needs to know; the first to read a row tells that it is late."""
     stage = plan.stages[number]
-    relayed = replace(stage.relayed, job=replace(stage.relayed.job, settings=plan.job.settings))
+    job = replace(stage.job, settings=plan.job.settings)
     told = stage.tags.difference(*(earlier.tags for earlier in plan.stages[:number]))
     layouts = tuple((tag, columns) for tag, columns in stream.layouts if tag in stage.tags)
-    return replace(stream, job=relayed.job, layouts=layouts, told=told, stage=relayed)
+    return replace(stream, job=job, layouts=layouts, told=told)
 
 
 def _manifest(plan: Plan, number: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -18,28 +18,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.errors import ConditionError, Problem, SnapshotError
-from etalis.runtime.compiled import CompiledProgram
+from etalis.errors import Problem, SnapshotError
 from etalis.runtime.core import EngineOptions
 from etalis.runtime.engine import RuntimeEngine, restore, start_engine
 from etalis.runtime.lateness.watermark import Watermark
 from etalis.runtime.state import BEGINNING
-from etalis.spark.batch.shard import load, rare_collections
+from etalis.spark.batch.job import Job, load
+from etalis.spark.batch.shard import rare_collections
 from etalis.spark.knowledge.refresh import read_version
 from etalis.spark.knowledge.shipped import add_facts
 from etalis.spark.stream.admission import Shard, Stream
 from etalis.spark.stream.dead_letters import LATE, Letters, append_letters, describe_letters
 from etalis.spark.stream.marks import VERSION
-from etalis.spark.stream.micro_batch import run_batch
+from etalis.spark.stream.micro_batch import op_column, run_batch
 from etalis.spark.stream.pending_rows import read_held, write_held
 from etalis.spark.stream.rejection_limit import Bound, check_rejected
 from etalis.spark.stream.restart import changes_of, refuse_dropped
-from etalis.spark.stream.stage_micro_batch import run_stage_batch
 from etalis.spark.stream.state_store import Place, Store, Version
-from etalis.tables.results.output import encode
 from etalis.tables.sorting import TAG
-from etalis.temporal.attribute_names import distinct
-from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
 
 LIVE = 4  # shards that a worker process keeps as they are, to spare reading them again
@@ -62,16 +58,9 @@ class Task:
     allow_dropped: bool = False  # whether changed rules may drop what waits
 
     @property
-    def changes(self) -> tuple[str, ...]:
-        """The columns that say, where reported matches may be retracted, what is done."""
-        if not self.stream.job.settings.corrects:
-            return ()
-        return tuple(distinct(("op",), {name.casefold() for name, _ in self.stream.job.output.columns}))
-
-    @property
     def ddl(self) -> str:
         """The columns of results as Spark takes them."""
-        return ", ".join([self.columns, *(f"{name} string" for name in self.changes)])
+        return ", ".join([self.columns, *(f"{name} string" for name in op_column(self.stream.job))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +102,7 @@ def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
     letters: list[Letters] = []
     taken = shard.counts["rows"]
     with rare_collections():
-        for made in _results(shard, task, batches, letters):
+        for made in run_batch(shard, task.stream, batches, letters):
             shard.counts["made"] += made.num_rows
             yield made
     if letters:
@@ -162,40 +151,11 @@ def _informed(task: Task, version: str) -> Task:
     return replace(task, stream=replace(task.stream, job=replace(job, told=told)))
 
 
-def _results(shard: Shard, task: Task, batches: Iterable[Any], letters: list[Letters]) -> Iterator[Any]:
-    """Yield what a batch causes as rows."""
-    stream = task.stream
-    if stream.stage is not None:
-        yield from run_stage_batch(shard, stream, stream.stage, batches, letters)
-        return
-    yield from run_batch(shard, stream, batches, letters, partial(_encode, task))
-
-
-def _encode(task: Task, events: Sequence[Event]) -> Iterable[Any]:
-    """Return events as rows of the results."""
-    if not events:
-        return []
-    return _encode_changes(events, task) if task.changes else [encode(events, task.stream.job.output)]
-
-
-def _encode_changes(events: Sequence[Event], task: Task) -> Iterator[Any]:
-    """Yield events as rows that say whether they have come or are taken back."""
-    alike: dict[tuple[int, int], list[Event]] = {}
-    kinds = dict(task.stream.job.output.kinds)
-    for event in events:
-        if (event.kind.name, event.kind.arity) in kinds:
-            alike.setdefault((event.sign, id(event.kind)), []).append(event)
-    for (sign, _), several in alike.items():
-        rows = encode(several, task.stream.job.output)
-        told = [pa.repeat(pa.scalar("+" if sign > 0 else "-"), len(several))]
-        yield pa.RecordBatch.from_arrays([*rows.columns, *told], names=[*rows.schema.names, *task.changes])
-
-
 def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = start_engine(stage_program(stream), EngineOptions(on_error=stream.job.on_error))
+        engine = start_engine(load(stream.job), EngineOptions(on_error=stream.job.on_error))
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
@@ -203,19 +163,13 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     return _restore(task, store.load(turn.place, before), turn)
 
 
-def stage_program(stream: Stream) -> CompiledProgram:
-    """Return the program of a shard: all rules, or those of its stage."""
-    program = load(stream.job)
-    return program if stream.stage is None else program.taking(stream.stage.rules)
-
-
 def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     """Return the shard of a version; refuse to lose what waits, unless that is allowed."""
     stream, header = task.stream, version.header
-    dropped = changes_of(version, stream, stage_program).dropped
+    dropped = changes_of(version, stream).dropped
     if dropped:
         refuse_dropped(str(turn.place), dropped, allowed=task.allow_dropped)
-    engine = _restore_engine(stage_program(stream), version, stream.job.on_error)
+    engine = _restore_engine(stream.job, version)
     shard = Shard(engine, _read_watermark(stream, header), header["began"], read_held(version.held))
     shard.layouts = tuple(
         (tag, tuple((column, slot) for column, slot in columns)) for tag, columns in header["layouts"]
@@ -229,11 +183,9 @@ def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     return shard
 
 
-def _restore_engine(
-    program: CompiledProgram, version: Version, on_error: Callable[[ConditionError], object]
-) -> RuntimeEngine:
+def _restore_engine(job: Job, version: Version) -> RuntimeEngine:
     """Return an engine that goes on from a version; a fresh one, in time, if no rule is the same."""
-    start, options = partial(start_engine, program), EngineOptions(on_error=on_error)
+    start, options = partial(start_engine, load(job)), EngineOptions(on_error=job.on_error)
     try:
         return restore(start, [version.snapshot], options)
     except SnapshotError as error:
