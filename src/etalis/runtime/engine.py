@@ -13,8 +13,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etalis.errors import ConditionError, EtalisError
-from etalis.runtime.codegen.fast_path_late import HoldingWriter
-from etalis.runtime.codegen.fast_path_revision import correcting_push, correcting_row
+from etalis.runtime.codegen.fast_path import GeneralPath, write_fast_path
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.limits.limits import guarded_push, guarded_run
@@ -38,50 +37,28 @@ class RuntimeEngine:
         self.core = Core(program, options)
         self.core.reopen = self.open_entries
         self.restored: Restored | None = None
-        self._are_over: list[bool] = []  # the generated ways in
+        self._changed: list[bool] = []  # whether the generated `run` is over
 
     def open_entries(self) -> None:
         """Generate `push` and `run` where that is exact; those that are guarded by limits come before the others."""
         core = self.core
         self._close_entries()
-        self._open_short_entries()
+        self._changed = []
+        general = GeneralPath(self._push, self._take_row, lambda rows: self._take_rows(rows), self._changed)
+        written = write_fast_path(core, general)
+        push, take_rows = written or (self.push, self._take_rows)
         if core.guard is not None and core.state.floor < NEVER:
-            self._show(guarded_push(core.guard, self.push, self._turn_away))
             refuse = partial(self._take_row, take=core.turn_away)
-            self.__dict__["_take_rows"] = guarded_run(core.guard, self._take_rows, refuse)
-
-    def _open_short_entries(self) -> None:
-        """Put the generated `push` and `run` before the general ones, where they are exact."""
-        core = self.core
-        entries, horizon = core.rules.entries, core.horizon
-        entries.goes_on = core.dead_letters.are_handed_on
-        disorder, settle = core.disorder, core.run_loop.settle_now
-        if not entries.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
+            push = guarded_push(core.guard, push, self._turn_away)
+            take_rows = guarded_run(core.guard, take_rows, refuse)
+        elif written is None:
             return
-        if horizon is not None:
-            entries.ahead = horizon.whole_seconds
-            if entries.ahead is None:  # every event is held against a clock
-                return
-        if disorder is None or disorder.is_quiet():
-            log = None if disorder is None or disorder.revision is None else disorder.revision.log
-            corrected = disorder if horizon is None else None  # a correction, too, may come from the future
-            push = self._push if corrected is None else correcting_push(corrected, self._push)
-            take_row = self._take_row if corrected is None else correcting_row(push, self._take_row)
-            self._show(entries.push(push, settle, log))
-            self._are_over = []
-            go_on = (self._are_over, lambda rows: self._take_rows(rows))
-            self.__dict__["_take_rows"] = entries.run(take_row, settle, go_on, log)
-        elif disorder.holds_plainly():
-            holding = HoldingWriter(entries, disorder, settle)
-            self._show(holding.push(self._push))
-            self.__dict__["_take_rows"] = holding.run(self._take_row)
-
-    def _show(self, push: Callable[..., tuple[Event, ...]]) -> None:
-        """Put a function before the general `push`, with the name, documentation and signature of that."""
+        # with the name, documentation and signature of the general one
         self.__dict__["push"] = update_wrapper(push, MethodType(RuntimeEngine.push, self))
+        self.__dict__["_take_rows"] = take_rows
 
     def _close_entries(self) -> None:
-        self._are_over.append(True)
+        self._changed.append(True)
         self.__dict__.pop("push", None)
         self.__dict__.pop("_take_rows", None)
 

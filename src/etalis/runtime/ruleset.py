@@ -33,7 +33,7 @@ from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
-from etalis.runtime.codegen.fast_path import EntryWriter
+from etalis.runtime.codegen.fast_path import FastPath
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import Entry, PlannedRule, Wiring
 from etalis.runtime.codegen.source import Code
@@ -155,7 +155,7 @@ class RuleSet:
         self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
-        self.entries = EntryWriter(self, compiler)
+        self.fast_path = FastPath(self, compiler)
         self.compiled = True
 
     def _learn_first(
@@ -379,8 +379,11 @@ class RuleSet:
         return sum(map(count_instances, sides))
 
     def code(self) -> str:
-        """Return the generated source, one function after the other."""
-        return "\n".join(f"# {what}\n{text}" for what, text in self.sources)
+        """Return the generated source, one function after the other, each after comments on its constants."""
+        from etalis.runtime.codegen.constants import Constants  # of use where a person looks alone
+
+        lines = Constants(self.compiler).lines
+        return "\n".join(f"# {what}\n{''.join(lines(objects))}{text}" for what, text, objects in self.sources)
 
 
 def _nothing(*_: Any) -> None:

@@ -1,6 +1,6 @@
 """One thread at a time: whoever is inside an engine is noted, and another thread that comes meanwhile is refused.
 
-The note is the cell `State.inside`, a variable of the generated ways in themselves: 0 for nobody, the thread, or
+The note is the cell `State.inside`, a variable of the generated `push` and `run`: 0 for nobody, the thread, or
 `SOMEONE`, which costs less to write: by a `push` in which no code of the host can run, so that it is another thread, or
 by a `run`, of which the stack tells whether it is this thread's. Reading and writing it are one step
 under the interpreter's lock, since nothing between them calls or jumps back. The same thread may come again: from a
@@ -10,7 +10,7 @@ callback, a function that a goal calls, or the rows that it reads. Law: who is r
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from threading import get_ident
@@ -63,7 +63,8 @@ def alone(method: Method) -> Method:
     return cast("Method", guarded)
 
 
-def _enter(code: Code, state: State, me: str) -> list[str]:
+def enter_lines(code: Code, state: State, me: str) -> list[str]:
+    """Return the lines that note who is inside, and refuse this thread if another one is."""
     code.shared["inside"] = state.inside
     refused = f"{code.constant(admit)}({code.constant(state)}, was)"
     return ["was = inside", f"if was: {refused}", f"inside = {me}"]
@@ -74,42 +75,9 @@ def entered(code: Code, state: State, *, calls_out: bool) -> Iterator[None]:
     """Write that what follows is done inside, and left at its end, however that comes about."""
     if calls_out:
         code(f"me = {code.constant(get_ident)}()")
-    for line in _enter(code, state, "me" if calls_out else str(SOMEONE)):
+    for line in enter_lines(code, state, "me" if calls_out else str(SOMEONE)):
         code(line)
     with code.block("try:"):
         yield
     with code.block("finally:"):
         code("inside = was")
-
-
-class Turns:
-    """Writes into a generated `run` that one thread at a time is there, and none while the caller has a match."""
-
-    def __init__(self, code: Code, state: State) -> None:
-        self.code = code
-        self.enter = [*_enter(code, state, str(SOMEONE)), "here = True"]
-        self.leave = ["inside = was", "here = False"]
-
-    @contextmanager
-    def taken(self) -> Iterator[None]:
-        """Write that what follows is done inside, and left at its end, if the caller has not got a match."""
-        code = self.code
-        for line in self.enter:
-            code(line)
-        with code.block("try:"):
-            yield
-        with code.block("finally:"), code.block("if here:"):
-            code("inside = was")
-
-    def hand_out(self, events: Sequence[str]) -> list[str]:
-        """Return the lines that hand events to the caller."""
-        return [*self.leave, *(f"yield {event}" for event in events), *self.enter] if events else []
-
-    def hand_out_all(self, several: str) -> list[str]:
-        """Return the lines that hand a tuple of events to the caller, if there are any."""
-        lines = (*self.leave, "yield from found", *self.enter)
-        return [f"found = {several}", "if found:", *(f"    {line}" for line in lines)]
-
-    def pass_on(self, rest: str) -> list[str]:
-        """Return the lines that leave all that is to come to another way in."""
-        return [*self.leave, f"yield from {rest}", "return"]

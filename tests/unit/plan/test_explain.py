@@ -104,6 +104,13 @@ def test_code_is_shown() -> None:
     compile(code, "code", "exec")
 
 
+def test_the_constants_of_code_are_named() -> None:
+    code = etalis.compile("p(X) <- a(X) seq 'it''s\\nb'(X) where X > 3. q <- a(X) and (b(X) or c) cnot d.").code()
+    compile(code, "code", "exec")
+    named = {line.split(": ", 1)[1] for line in code.splitlines() if line.startswith("# k")}
+    assert {"store of a(X), side a of seq", "store of a(X), side a of and", "kind p/1 of rule 1", "3"} <= named
+
+
 @pytest.mark.parametrize("text", [EVERY_OPERATOR, NASTY, *(path.read_text() for path in EXAMPLES)])
 @pytest.mark.parametrize("policy", ["unrestricted", "recent"])
 def test_everything_is_explained(text: str, policy: str) -> None:

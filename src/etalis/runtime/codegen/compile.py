@@ -46,7 +46,7 @@ class Compiler:
         self.heads = heads
         self.evidence = evidence
         self.outlined: dict[int, Callable[..., Any]] = {}
-        self.sources: list[tuple[str, str]] = []
+        self.sources: list[tuple[str, str, list[Any]]] = []  # what it does, text and constants of every function
         self.special = Special(self)
 
     def remember(self, entry: Entry, name: str, make: Callable[[], Any]) -> Any:
@@ -85,7 +85,7 @@ class Compiler:
 
     def finish(self, code: Code, what: str) -> Callable[..., Any]:
         """Compile a function and keep its text for `explain`."""
-        self.sources.append((what, code.source()))
+        self.sources.append((what, code.source(), code.objects))
         return code.function()
 
     # leaves

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.data.values import Struct, to_value
 from etalis.errors import EventError
-from etalis.runtime.revision.retraction import Retractions
-from etalis.runtime.revision.revision import Revision
 from etalis.runtime.state import NEVER
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS
 
 if TYPE_CHECKING:
     from etalis.runtime.lateness.lateness import Disorder
+    from etalis.runtime.revision.retraction import Retractions
+    from etalis.runtime.revision.revision import Revision
     from etalis.temporal.event import Event
 
 Push = Callable[..., "tuple[Event, ...]"]

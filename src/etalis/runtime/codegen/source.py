@@ -6,7 +6,7 @@ numbered names too. Two rules of one shape give the same text, so that fifty tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
@@ -33,6 +33,11 @@ class Code:
     def __call__(self, line: str) -> None:
         """Add a line at the current depth."""
         self.lines.append("    " * self.depth + line)
+
+    def add(self, lines: Iterable[str]) -> None:
+        """Add lines at the current depth."""
+        for line in lines:
+            self(line)
 
     @contextmanager
     def block(self, header: str) -> Iterator[None]:
