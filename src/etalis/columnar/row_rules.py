@@ -63,7 +63,7 @@ class Beside:
 
     def take(self, batch: Input) -> list[Found]:
         """Take the rows of a batch, in order; return what they cause."""
-        engine, state, course = self.engine, self.engine.core.state, self.engine.core.run_loop
+        engine, state, run_loop = self.engine, self.engine.core.state, self.engine.core.run_loop
         found = self.found = []
         self.begun = 0
         rules = engine.core.rules
@@ -75,9 +75,9 @@ class Beside:
                 start, end = int(batch.start[row]), int(batch.end[row])
                 try:
                     if kind is None:
-                        course.reach(end, out)
+                        run_loop.reach(end, out)
                     else:
-                        course.process(kind, values, start, end, state.number + 1, out)
+                        run_loop.process(kind, values, start, end, state.number + 1, out)
                 finally:
                     found += [(row, new_event(Event, raw)) for raw in out]
         finally:

@@ -20,8 +20,8 @@ from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.logic.builtins.time import no_clock
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
-from etalis.runtime.delivery import Outlet
-from etalis.runtime.inputs import Intake
+from etalis.runtime.delivery import Delivery
+from etalis.runtime.inputs import Inputs
 from etalis.runtime.knowledge import show_history
 from etalis.runtime.lateness.future_events import Horizon
 from etalis.runtime.lateness.lateness import Disorder
@@ -33,7 +33,7 @@ from etalis.runtime.reporting.failures import Failures
 from etalis.runtime.reporting.report import refuse_unread
 from etalis.runtime.revision.retraction import Retractions
 from etalis.runtime.ruleset import RuleSet
-from etalis.runtime.run_loop import Course
+from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment, to_seconds, to_time
@@ -67,16 +67,16 @@ class Core:
         self.strict = options.strict
         self.reopen: Callable[[], None] = lambda: None  # called when the rules change
         self.failures = Failures(options.on_error)
-        self.delivery = Outlet(self.take, keeps=program.settings.store_fired_events)
+        self.delivery = Delivery(self.take, keeps=program.settings.store_fired_events)
         self.graphs = program.graphs.copied()
         solver = program.solver(options.output or _print, self.tell_time)
-        self.run_loop = Course(program, self._change_rules)
+        self.run_loop = RunLoop(program, self._change_rules)
         install_goals(solver.database, self.run_loop, program.tree)
         if self.delivery.history is not None:
             show_history(solver.database, self.delivery.history)
         self.breaker = Breaker(program.settings.max_rule_failures)
         self.evidence = Evidence(by_stores=not program.settings.corrects)
-        self.inputs = Intake(program.signatures, options.clock, program.implied, self.evidence.shown)
+        self.inputs = Inputs(program.signatures, options.clock, program.implied, self.evidence.shown)
         make_rules = partial(
             RuleSet, program, solver, policy=options.policy, parts=options.parts, breaker=self.breaker,
             evidence=self.evidence,

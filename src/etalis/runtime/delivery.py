@@ -14,7 +14,7 @@ from etalis.temporal.event import Event, Retraction, new_event
 Callback = Callable[[Event], object]
 
 
-class Outlet:
+class Delivery:
     """The events that left, if they are kept, and whom they are handed to."""
 
     def __init__(self, take: Callable[..., tuple[Event, ...]], *, keeps: bool) -> None:

@@ -20,7 +20,7 @@ _ROW_HINT = 'a row is (name, *attributes, at), an Event, or {"event": name, "at"
 Input = tuple[str, tuple[Any, ...], int, int, Stamp | None]  # name, attributes, start, end, how it was stamped
 
 
-class Intake:
+class Inputs:
     """Reads events by the signatures of a program; those that come without a time get the clock's."""
 
     def __init__(

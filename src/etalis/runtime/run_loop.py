@@ -1,4 +1,4 @@
-"""The course of a run: inputs and time, each processed to completion before the next (definition 6.5).
+"""The run loop: inputs and time, each processed to completion before the next (definition 6.5).
 
 What an input causes comes in rounds, each sorted and free of duplicates, then what its goals ask for, in turn. Changes
 of knowledge, time points and raised events come before the inputs of their stamp, alarms and deadlines after them.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
 
 
-class Course:
+class RunLoop:
     """Where a run stands, and how it goes on; goals act on it (`language.steps.Host`)."""
 
     def __init__(self, program: CompiledProgram, change_rules: Callable[[RuleStep | Spy], None]) -> None:
@@ -33,7 +33,7 @@ class Course:
         self.settled: int = NEVER  # how far deadlines may pass by themselves
 
     def begin(self, rules: RuleSet, changes: Changes) -> None:
-        """Take the rules, whose goals know this course already, and the changes of knowledge to come."""
+        """Take the rules, whose goals know this run loop already, and the changes of knowledge to come."""
         self.rules = rules
         self.state = rules.state
         self.changes = changes

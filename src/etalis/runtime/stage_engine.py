@@ -50,7 +50,7 @@ class Relay:
     """Takes steps in order and returns what its rules derive, with step and round."""
 
     def __init__(self, engine: RuntimeEngine) -> None:
-        self._course = engine.core.run_loop
+        self._run_loop = engine.core.run_loop
         self._state = engine.core.run_loop.state
         self._rules = engine.core.run_loop.rules
         self._made: dict[EventKind, Made] = {}
@@ -94,25 +94,25 @@ class Relay:
             self._fall_due(Step.of(key), True, out)
 
     def _take_input(self, step: Step, time: int, out: list[Derived]) -> None:
-        course, state = self._course, self._state
-        taking, course.taking = course.taking, True
+        run_loop, state = self._run_loop, self._state
+        taking, run_loop.taking = run_loop.taking, True
         try:
             state.now = max(state.now, time)
-            course.made = 0
+            run_loop.made = 0
             state.tag = None
             if step.event is not None:
                 self._offer(*step.event)
             if state.queue or step.derived:
                 self._settle(step, out)
         finally:
-            course.taking = taking
+            run_loop.taking = taking
 
     def _offer(self, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
         state = self._state
         if self._rules.numbered:
             state.number += 1
             state.parts = (state.number,)
-        self._course.occur(name, len(values), (end, start, None, *values))
+        self._run_loop.occur(name, len(values), (end, start, None, *values))
 
     def _next_key(self) -> bytes | None:
         """Return the key of what falls due next by the own rules."""
@@ -126,8 +126,8 @@ class Relay:
 
     def _fall_due(self, step: Step, is_own: bool, out: list[Derived]) -> None:
         """Take a step of what falls due: of the own rules, of others, or of both."""
-        course, state = self._course, self._state
-        taking, course.taking = course.taking, True
+        run_loop, state = self._run_loop, self._state
+        taking, run_loop.taking = run_loop.taking, True
         try:
             state.now = max(state.now, time_of(step.key))
             self._due = read_due(step.key)
@@ -135,7 +135,7 @@ class Relay:
                 state.fall_due()
             self._settle(step, out)
         finally:
-            course.taking = taking
+            run_loop.taking = taking
 
     def _settle(self, step: Step, out: list[Derived]) -> None:
         """Process round by round what was caused here and elsewhere, until nothing new comes."""
@@ -154,7 +154,7 @@ class Relay:
             if batch:
                 if len(batch) > 1:
                     sort_round(batch)
-                self._course.count(len(batch), batch[-1])
+                self._run_loop.count(len(batch), batch[-1])
                 self._pass_on(batch, own, step, number, out)
 
     def _is_new(self, raw: Raw) -> bool:
@@ -174,5 +174,5 @@ class Relay:
                 feeds = kind.feeds
             if feeds is not None:
                 if rules.numbered:
-                    self._course.number(raw, kind)
+                    self._run_loop.number(raw, kind)
                 feeds(raw)

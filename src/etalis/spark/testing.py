@@ -28,7 +28,7 @@ from etalis.formats.roles import signatures_read
 from etalis.formats.row import parse_time
 from etalis.plan.keys import Kind, show
 from etalis.runtime.compiled import compile_text
-from etalis.runtime.inputs import Intake
+from etalis.runtime.inputs import Inputs
 from etalis.spark import SparkProgram
 from etalis.tables.results.output import END, START
 from etalis.tables.schema import refuse
@@ -112,10 +112,10 @@ def _check_outcome(case: Case, outcome: Outcome, policy: str | None = None) -> N
 
 def _tables(program: CompiledProgram, rows: Iterable[Any]) -> dict[str, pa.Table]:
     """Return one table per kind of event that the program reads; a table without rows where there are none at all."""
-    intake = Intake(program.signatures, None, program.implied)
+    inputs = Inputs(program.signatures, None, program.implied)
     alike: dict[Kind, list[tuple[Any, ...]]] = {}
     for number, row in enumerate(rows):
-        name, values, start, end, stamp = intake.row(row)
+        name, values, start, end, stamp = inputs.row(row)
         rank = number if stamp is None or stamp.rank is None else stamp.rank
         alike.setdefault((name, len(values)), []).append((start, end, rank, number, *map(to_value, values)))
     read = [signature.kind for signature in signatures_read(program)]

@@ -15,7 +15,7 @@ from etalis.cases.outcomes import compare_events, find_differences
 from etalis.errors import InputError, Problem
 from etalis.program import Program, compile_file
 from etalis.program import compile as compile_text
-from etalis.runtime.inputs import Intake
+from etalis.runtime.inputs import Inputs
 from etalis.temporal.event import Event, Retraction
 from etalis.testing.backends import find_backend, outcome_of, placed, report_notes, take
 
@@ -121,7 +121,7 @@ def _expected(program: Program, expected: str | Iterable[Any]) -> Iterator[Event
         elif isinstance(row, Event):
             yield row
         else:
-            name, args, start, end, _ = Intake({} if isinstance(row, tuple) else program.signatures, None).row(row)
+            name, args, start, end, _ = Inputs({} if isinstance(row, tuple) else program.signatures, None).row(row)
             yield Event.make(name, args, start, end)
 
 
@@ -132,7 +132,7 @@ def _place(program: Program, event: Event) -> Event:
     if event.name not in program.signatures:
         hint = f"give the values alone, or declare it: `:- event({event.name}(...)).`"
         raise InputError(Problem("E413", f"the program does not name the attributes of {event.name}", hint=hint))
-    name, args, start, end, _ = Intake(program.signatures, None).row(event)
+    name, args, start, end, _ = Inputs(program.signatures, None).row(event)
     return Event.make(name, args, start, end)
 
 

@@ -14,7 +14,7 @@ from etalis.columnar.component import Component
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.state.links import Side
 from etalis.errors import EtalisError, EventError, LimitError
-from etalis.runtime.run_loop import Course
+from etalis.runtime.run_loop import RunLoop
 
 pytestmark = pytest.mark.fast
 
@@ -32,7 +32,7 @@ RULES = {
 }
 LATE = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 5).\n"
 SCHEMA = pa.schema([("event", "string"), ("at", "int64"), ("x", "int64"), ("y", "int64")])
-PLACES = {"columns": [(Component, "take"), (Recursion, "take")], "beside": [(Course, "process")]}
+PLACES = {"columns": [(Component, "take"), (Recursion, "take")], "beside": [(RunLoop, "process")]}
 Row = tuple[str, int, int, int]
 
 

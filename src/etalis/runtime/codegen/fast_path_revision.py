@@ -26,7 +26,7 @@ Push = Callable[..., "tuple[Event, ...]"]
 
 def correcting_push(disorder: Disorder, general: Push) -> Push:
     """Return `push(name, *attributes, at)` for what is not in order; `general` takes what is not plain."""
-    plain = disorder.is_quiet() and not (disorder.rules.ticks or disorder.course.program.signatures)
+    plain = disorder.is_quiet() and not (disorder.rules.ticks or disorder.run_loop.program.signatures)
     if plain and disorder.revision is not None and disorder.revision.arrives:
         general = _inserting(disorder, disorder.revision, general)
     if plain and disorder.retractions is not None and disorder.watermark is None:

@@ -14,7 +14,7 @@ from etalis.runtime.lateness.watermark import DeadLetters, Held, HeldRow, Stamp,
 from etalis.runtime.revision.history import History
 from etalis.runtime.revision.retraction import Retractions
 from etalis.runtime.revision.revision import Revision
-from etalis.runtime.run_loop import Course
+from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import NEVER, show_time
 from etalis.temporal.event import Event, new_event
 from etalis.temporal.interval import show_moment
@@ -28,21 +28,21 @@ class Disorder:
 
     def __init__(
         self,
-        course: Course,
+        run_loop: RunLoop,
         dead: DeadLetters,
         sources: Iterable[Hashable],
         again: Callable[..., RuleSet],
         report: Callable[[ConditionError], None],
     ) -> None:
-        settings = course.program.settings
-        self.course = course
-        self.state = course.state
-        self.rules = course.rules
+        settings = run_loop.program.settings
+        self.run_loop = run_loop
+        self.state = run_loop.state
+        self.rules = run_loop.rules
         self.dead = dead
         self.watermark = None if settings.lateness is None else Watermark(settings.lateness, sources)
         self.held = Held() if settings.lateness is not None and settings.reporting == "on_watermark" else None
         self.held_ids: dict[Hashable, tuple[int, int, int]] = {}
-        self.revision = Revision(course, self.watermark, again, report) if settings.corrects else None
+        self.revision = Revision(run_loop, self.watermark, again, report) if settings.corrects else None
         self.retractions: Retractions | None = None
         if settings.revision and self.revision is not None:
             self.retractions = Retractions(self, self.revision)
@@ -108,7 +108,7 @@ class Disorder:
     ) -> None:
         """Process an event in order."""
         if self.revision is None:
-            self.course.process((name, len(values)), values, start, end, rank, out)
+            self.run_loop.process((name, len(values)), values, start, end, rank, out)
         else:
             self.revision.process(name, values, start, end, rank, stamp, out)
 
@@ -137,7 +137,7 @@ class Disorder:
         if self.revision is not None and self.revision.arrives:
             self.revision.settle_deadlines(until, out)
         else:
-            self.course.advance(until, out)
+            self.run_loop.advance(until, out)
 
     def _take_released(self, row: HeldRow, out: list[Any]) -> None:
         end, start, rank, stamp, name, *values = row
@@ -158,7 +158,7 @@ class Disorder:
         elif end > self.state.now:
             if self.revision is not None:
                 self.revision.pass_time_together()
-            self.course.reach(end, out)
+            self.run_loop.reach(end, out)
 
     def first_held(self) -> int:
         """Return when the first event ends that is held."""

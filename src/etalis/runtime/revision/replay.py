@@ -18,7 +18,7 @@ from etalis.runtime.changes import Changes
 from etalis.runtime.limits.expiry import expires, sweep
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.revision.rule_epochs import Content, Epoch, Shelves, Turn, carry
-from etalis.runtime.run_loop import Course
+from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, Raw, State
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Replayer:
         self._made: dict[Any, Any] = {}
         self._again = again
         self.epochs = [self._epoch(0, None, rules)]
-        self.course = Course(program, _change_nothing)
+        self.run_loop = RunLoop(program, _change_nothing)
         self._changes = Changes(self.state, rules.conditions.solver.database, self.errors.append)
         self._errors_before: list[ConditionError] = []
 
@@ -101,15 +101,15 @@ class Replayer:
         else:
             epoch = self._run_epochs(base, [], settled, self.epochs[-1], out)
             self._run_noting(epoch, chain, settled, noted, out)
-        self.course.pass_time(now, out, inclusive=False)
-        self.course.pass_time(floor, out, inclusive=True)
+        self.run_loop.pass_time(now, out, inclusive=False)
+        self.run_loop.pass_time(floor, out, inclusive=True)
         return out, self._end(epoch, out)
 
     def settle(self, base: Content | None, chain: Chain, settled: int, until: int) -> Content:
         """Run the history before a moment, under the rules up to it; return the state that it leaves behind."""
         out: list[Raw] = []
         epoch = self._run_epochs(base, chain, settled, self.epochs[self.at(until)], out)
-        self.course.pass_time(until, out, inclusive=False)
+        self.run_loop.pass_time(until, out, inclusive=False)
         sweep(epoch.rules, until)
         return replace(self._end(epoch, out, expires(epoch.rules)), now=max(self.state.now, until - 1))
 
@@ -118,7 +118,7 @@ class Replayer:
         self._forget_errors()
         self.state.now = BEGINNING if base is None else base.now
         self.state.floor = BEGINNING
-        self.course.settled = settled
+        self.run_loop.settled = settled
         epoch = self.epochs[0 if base is None else base.epoch - self.epochs[0].number]
         self._enter(epoch, None if base is None else epoch.shelves.copy(base))
         done = 0
@@ -128,7 +128,7 @@ class Replayer:
             end = bisect_right(chain, after.turn.place, key=self.order)
             self._run(epoch, chain[done:end], out)
             done = max(done, end)
-            self.course.pass_time(after.turn.time, out, inclusive=after.turn.passed)
+            self.run_loop.pass_time(after.turn.time, out, inclusive=after.turn.passed)
             self.state.now = max(self.state.now, after.turn.time)
             self._enter(after, carry(epoch.shelves.take(), epoch, after, settled))
             epoch = after
@@ -137,7 +137,7 @@ class Replayer:
 
     def _enter(self, epoch: Epoch, content: Content | None) -> None:
         """Let the rules of an epoch hold, over the state that it begins with."""
-        self.course.begin(epoch.rules, self._changes)
+        self.run_loop.begin(epoch.rules, self._changes)
         if content is not None:
             epoch.shelves.put(content)
         if epoch.ticks:
@@ -154,7 +154,7 @@ class Replayer:
         Return what either makes, and put the state in the place of the key's.
         """
         (epoch,) = self.epochs
-        self.course.begin(epoch.rules, self._changes)
+        self.run_loop.begin(epoch.rules, self._changes)
         was = self._run_plainly(old)
         tables, fifos = epoch.shelves.tables, epoch.shelves.fifos
         for table in tables:
@@ -175,7 +175,7 @@ class Replayer:
         return was, made
 
     def _run_plainly(self, chain: Chain) -> list[Raw]:
-        course, state, processors = self.course, self.state, self.epochs[-1].processors
+        run_loop, state, processors = self.run_loop, self.state, self.epochs[-1].processors
         queue = state.queue
         self._forget_errors()
         out: list[Raw] = []
@@ -186,8 +186,8 @@ class Replayer:
                 if len(queue) == 1 and queue[0][2].feeds is None:  # no rounds follow, and all that is made is reported
                     out.append(queue.pop())
                 else:
-                    course.made = 0
-                    course.settle(out)
+                    run_loop.made = 0
+                    run_loop.settle(out)
         for raw in out:
             raw[2].made.reset()
         return out
@@ -220,19 +220,19 @@ class Replayer:
             begin = stop
 
     def _run(self, epoch: Epoch, chain: Chain, out: list[Raw]) -> None:
-        course, state, numbered = self.course, self.state, epoch.rules.numbered
+        run_loop, state, numbered = self.run_loop, self.state, epoch.rules.numbered
         for row, number in chain:
             end = row[0]
             if end != state.now:
-                course.move_to(end, out)
-            course.made = 0
+                run_loop.move_to(end, out)
+            run_loop.made = 0
             if numbered:
                 state.number, state.parts = row[2], (row[2],)
-                course.occur(*self.kinds[number], row)
+                run_loop.occur(*self.kinds[number], row)
             else:
                 epoch.processors[number](row)
             if state.queue:
-                course.settle(out)
+                run_loop.settle(out)
 
 
 def _change_nothing(step: Any) -> None:

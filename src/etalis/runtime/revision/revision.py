@@ -23,7 +23,7 @@ from etalis.runtime.revision.history import FIRST, TOGETHER, History, Part
 from etalis.runtime.revision.replay import EVERY, Chain, Replayer
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.revision.rule_epochs import Content, Shelves, Turn
-from etalis.runtime.run_loop import Course
+from etalis.runtime.run_loop import RunLoop
 from etalis.runtime.state import BEGINNING, NEVER, Raw, Tag, Timer
 
 if TYPE_CHECKING:
@@ -40,27 +40,27 @@ class Revision:
 
     def __init__(
         self,
-        course: Course,
+        run_loop: RunLoop,
         watermark: Watermark | None,
         again: Callable[..., RuleSet],
         report: Callable[[ConditionError], None],
     ) -> None:
-        settings = course.program.settings
-        self.course = course
-        self.state = course.state
-        self.rules = course.rules
+        settings = run_loop.program.settings
+        self.run_loop = run_loop
+        self.state = run_loop.state
+        self.rules = run_loop.rules
         self.report = report
         self.watermark = watermark
         self.revises = settings.revision
         self.horizon = settings.revision_window if settings.revision else BEGINNING
         self.order = _by_arrival if watermark is None else _by_place
         self.history = History(self.rules.partitioning(), self.rules.kinds_seen())
-        self.replayer = Replayer(course.program, again, self.rules, self.order)
+        self.replayer = Replayer(run_loop.program, again, self.rules, self.order)
         self.changelog = Changelog(self.rules)
         self._fit()
         self.arrives = watermark is not None and settings.reporting == "on_arrival"  # deadlines wait for the watermark
         if self.arrives:
-            course.settled = BEGINNING
+            run_loop.settled = BEGINNING
         self.settled = BEGINNING
         self._epochs_at = LEAST_EPOCHS  # how many make it worth while to look whether old ones can go
 
@@ -90,7 +90,7 @@ class Revision:
             self._remember(kind, (end, start, rank, *values), stamp)
         if self.rules.has_timers:
             tag = self.state.tag = self._tag_of(kind, values)
-        self.course.process(kind, values, start, end, rank, out, tag)
+        self.run_loop.process(kind, values, start, end, rank, out, tag)
         if self.history.is_long():
             self.forget()
 
