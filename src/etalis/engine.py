@@ -50,7 +50,7 @@ class Engine(RuntimeEngine):
         program.compiled.tell_unknown()
         super().__init__(program.compiled, options)
         self.program = program
-        self.open_entries()
+        self.core.reopen()
 
     def __repr__(self) -> str:
         from etalis.runtime.reporting.display import describe_engine  # of use where a person looks alone
@@ -171,7 +171,7 @@ class Engine(RuntimeEngine):
 
         def call_back(function: C) -> C:
             self.core.delivery.callbacks.append((name, function))
-            self.open_entries()
+            self.core.reopen()
             return function
 
         if callback is None:
@@ -308,7 +308,7 @@ class Engine(RuntimeEngine):
         if not name or not arity.isdecimal():
             raise InputError(Problem("E306", f"{event} names no kind of event", hint="write name/arity, as in a/2"))
         self.core.rules.spy((name, int(arity)), on)
-        self.open_entries()
+        self.core.reopen()
 
     @alone
     def state(self) -> tuple[Waiting, ...]:

@@ -13,7 +13,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from etalis.errors import ConditionError, EtalisError
-from etalis.runtime.codegen.fast_path import GeneralPath, write_fast_path
+from etalis.runtime.codegen.entry_points import GeneralPath, write_fast_path
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
 from etalis.runtime.limits.limits import guarded_push, guarded_run
@@ -35,11 +35,11 @@ class RuntimeEngine:
 
     def __init__(self, program: CompiledProgram, options: EngineOptions = USUAL) -> None:
         self.core = Core(program, options)
-        self.core.reopen = self.open_entries
+        self.core.reopen = self._open_entries
         self.restored: Restored | None = None
         self._changed: list[bool] = []  # whether the generated `run` is over
 
-    def open_entries(self) -> None:
+    def _open_entries(self) -> None:
         """Generate `push` and `run` where that is exact; those that are guarded by limits come before the others."""
         core = self.core
         self._close_entries()
@@ -169,7 +169,7 @@ def start_engine(program: CompiledProgram, options: EngineOptions = USUAL) -> Ru
     """Return a fresh engine whose `push` and `run` are generated."""
     program.tell_unknown()
     engine = RuntimeEngine(program, options)
-    engine.open_entries()
+    engine.core.reopen()
     return engine
 
 
@@ -181,5 +181,5 @@ def restore(start: Callable[[EngineOptions], E], data: Sequence[bytes], options:
     image = read_images(data)
     engine = start(read_options(image, options))
     engine.restored = load_snapshot(engine.core, image)
-    engine.open_entries()
+    engine.core.reopen()
     return engine

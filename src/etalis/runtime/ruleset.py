@@ -33,7 +33,6 @@ from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
-from etalis.runtime.codegen.fast_path import FastPath
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.network import Entry, PlannedRule, Wiring
 from etalis.runtime.codegen.source import Code
@@ -155,7 +154,6 @@ class RuleSet:
         self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
-        self.fast_path = FastPath(self, compiler)
         self.compiled = True
 
     def _learn_first(

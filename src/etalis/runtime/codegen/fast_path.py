@@ -9,25 +9,17 @@ an engine does not use (parts, isolation, history, callbacks, timers) is not in 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from etalis.data.values import to_value
 from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
 from etalis.plan import algebra as p
-from etalis.runtime.codegen.fast_path_input import EventInput, MatchOutput, PushInput, RunInput, places
-from etalis.runtime.codegen.fast_path_late import HoldStage
-from etalis.runtime.codegen.fast_path_revision import correcting_push, correcting_row
+from etalis.runtime.codegen.fast_path_input import EventInput, MatchOutput, places
 from etalis.runtime.codegen.network import Entry
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.state import NEVER
+from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.interval import LATEST, MICROSECONDS
-
-if TYPE_CHECKING:
-    from etalis.runtime.codegen.compile import Compiler
-    from etalis.runtime.core import Core
-    from etalis.runtime.ruleset import RuleSet
 
 Kind = tuple[str, int]
 Log = Callable[[Code, Kind, list[str], str], None]
@@ -42,21 +34,12 @@ MOST_KINDS = 8
 MOST_LEAVES = 24
 
 
-class GeneralPath(NamedTuple):
-    """What takes an event or a row that is not plain and, once there are `changed` rules, the rest of the rows."""
-
-    push: Callable[..., Any]
-    row: Callable[[Any], Any]
-    rest: Callable[[Any], Any]
-    changed: list[bool]
-
-
 class FastPath:
     """The stages of the fast path of one rule set, where its program is plain enough for it."""
 
-    def __init__(self, rules: RuleSet, compiler: Compiler) -> None:
+    def __init__(self, rules: RuleSet) -> None:
         self.rules = rules
-        self.compiler = compiler
+        self.compiler = compiler = rules.compiler
         self.state = rules.state
         self.ahead: int | None = None  # most seconds that an event may end after the one before
         self.goes_on = False  # behind a row that cannot be read
@@ -181,33 +164,6 @@ class FastPath:
                 case _:
                     return False
             entry = target
-
-
-def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
-    """Write the `push` and the `run` of an engine by the stages that it needs; None where they would not be exact."""
-    path, disorder, horizon, push, take_row = core.rules.fast_path, core.disorder, core.horizon, *general[:2]
-    if not path.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
-        return None
-    if horizon is not None and horizon.whole_seconds is None:  # every event is held against a clock
-        return None
-    path.ahead = None if horizon is None else horizon.whole_seconds
-    path.goes_on, path.settle = core.dead_letters.are_handed_on, core.run_loop.settle_now
-    stage: Callable[[EventInput], None]
-    if disorder is None or disorder.is_quiet():
-        log = None if disorder is None or disorder.revision is None else disorder.revision.log
-        if disorder is not None and horizon is None:  # a correction, too, may come from the future
-            push = correcting_push(disorder, push)
-            take_row = correcting_row(push, take_row)
-        stage = partial(path.take_in_order, log=log)
-        rows = RunInput(core.state, take_row, general.changed, general.rest, watched=path.rules.watched)
-    elif disorder.holds_plainly():
-        stage = HoldStage(path, disorder).take
-        rows = RunInput(core.state, take_row)
-    else:
-        return None
-    calls_out = path.rules.watched or bool(path.rules.program.effects)
-    one = PushInput(path.arities[-1], core.state, push, calls_out=calls_out)
-    return path.write(one, "push", stage), path.write(rows, "run", stage)
 
 
 def _multiplies(tests: tuple[p.Test, ...]) -> bool:

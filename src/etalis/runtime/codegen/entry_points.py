@@ -1,0 +1,50 @@
+"""The generated `push` and `run` of an engine: which stages of the fast path they have, and what takes all else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+from etalis.runtime.codegen.fast_path import FastPath
+from etalis.runtime.codegen.fast_path_input import EventInput, PushInput, RunInput
+from etalis.runtime.codegen.fast_path_late import HoldStage
+from etalis.runtime.codegen.fast_path_revision import correcting_push, correcting_row
+from etalis.runtime.core import Core
+from etalis.runtime.state import NEVER
+
+
+class GeneralPath(NamedTuple):
+    """What takes an event or a row that is not plain and, once there are `changed` rules, the rest of the rows."""
+
+    push: Callable[..., Any]
+    row: Callable[[Any], Any]
+    rest: Callable[[Any], Any]
+    changed: list[bool]
+
+
+def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
+    """Write the `push` and the `run` of an engine by the stages that it needs; None where they would not be exact."""
+    path, disorder, horizon, push, take_row = FastPath(core.rules), core.disorder, core.horizon, *general[:2]
+    if not path.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
+        return None
+    if horizon is not None and horizon.whole_seconds is None:  # every event is held against a clock
+        return None
+    path.ahead = None if horizon is None else horizon.whole_seconds
+    path.goes_on, path.settle = core.dead_letters.are_handed_on, core.run_loop.settle_now
+    stage: Callable[[EventInput], None]
+    if disorder is None or disorder.is_quiet():
+        log = None if disorder is None or disorder.revision is None else disorder.revision.log
+        if disorder is not None and horizon is None:  # a correction, too, may come from the future
+            push = correcting_push(disorder, push)
+            take_row = correcting_row(push, take_row)
+        stage = partial(path.take_in_order, log=log)
+        rows = RunInput(core.state, take_row, general.changed, general.rest, watched=path.rules.watched)
+    elif disorder.holds_plainly():
+        stage = HoldStage(path, disorder).take
+        rows = RunInput(core.state, take_row)
+    else:
+        return None
+    calls_out = path.rules.watched or bool(path.rules.program.effects)
+    one = PushInput(path.arities[-1], core.state, push, calls_out=calls_out)
+    return path.write(one, "push", stage), path.write(rows, "run", stage)
