@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill as fill_lines
 
 from etalis.data.values import format_value
 from etalis.language.check.goals import BUILTINS
@@ -87,7 +88,7 @@ def predicates() -> str:
     """The predicates that goals can call, by name, those of one name together."""
     plain = sorted((name, arity) for name, arity in BUILTINS if not name.startswith("$"))
     words = [f"`{name}/{'/'.join(str(arity) for _, arity in group)}`" for name, group in groupby(plain, lambda x: x[0])]
-    return "\n".join([" ".join(words), ""])
+    return fill_lines(" ".join(words), 160, break_on_hyphens=False) + "\n"
 
 
 TABLES: Mapping[str, Callable[[], str]] = {
