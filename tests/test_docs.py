@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
+import re
 import runpy
 from pathlib import Path
 
@@ -20,6 +21,10 @@ pytestmark = pytest.mark.docs
 ROOT = Path(__file__).parents[1]
 FLAGS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL | doctest.NORMALIZE_WHITESPACE
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FOLDERS = ("bench", "examples", "tests", "tests/cases")
+PAGES = [*DOCUMENTS, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *(ROOT / name / "README.md" for name in FOLDERS)]
+LONGEST, LONGEST_ROW = 160, 300
+LOGGERS = {"etalis.columns"}
 SPARK = ("etalis.spark", "etalis.pipeline.connectors.kafka_source")
 MODULES = [m.name for m in pkgutil.walk_packages(etalis.__path__, "etalis.") if not m.name.startswith(SPARK)]
 EXAMPLES = {
@@ -46,6 +51,24 @@ KNOWLEDGE = {
 def test_document(path: Path) -> None:
     failed, _ = doctest.testfile(str(path), module_relative=False, optionflags=FLAGS)
     assert not failed
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_lines_can_be_read(path: Path) -> None:
+    """Rows of tables cannot be broken, so they may be longer; code is as it is."""
+    prose = re.sub(r"(?ms)^ *```.*?^ *```$", "", path.read_text(encoding="utf-8"))
+    assert not [x for x in prose.splitlines() if len(x) > (LONGEST_ROW if x.startswith("|") else LONGEST)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_named_modules_exist(path: Path) -> None:
+    """A file is named from the root, from the package, or from the page; a module by its dotted name."""
+    page = path.read_text(encoding="utf-8")
+    bases = (ROOT, ROOT / "src" / "etalis", path.parent)
+    files = re.findall(r"(?<![\w*./-])[\w./-]+\.py\b", page)
+    assert not [name for name in files if not any((base / name).is_file() for base in bases)]
+    for name in set(re.findall(r"(?<![\w./-])etalis(?:\.[A-Za-z_]\w*)+", page)) - LOGGERS:
+        pkgutil.resolve_name(name)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -1,4 +1,4 @@
-"""The pages of the first hour: links lead somewhere, programs have no warnings, lines can be read."""
+"""The pages of the first hour: links lead somewhere, programs have no warnings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from test_docs import FLAGS, ROOT
 pytestmark = pytest.mark.docs
 
 PAGES = ["README.md", "docs/tour.md", "docs/recipes.md", "docs/coming-from.md", "docs/data.md"]
-LONGEST = 160
 
 
 def anchor(heading: str) -> str:
@@ -46,13 +45,6 @@ def test_programs_have_no_warnings(page: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(etalis, "compile", noting)
     doctest.testfile(str(ROOT / page), module_relative=False, optionflags=FLAGS)
     assert not problems, "\n".join(problems)
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_lines_can_be_read(page: str) -> None:
-    """Rows of tables have no other way; everything else is broken."""
-    lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
-    assert not [line for line in lines if len(line) > LONGEST and not line.startswith("|")]
 
 
 def test_readme_is_short_and_begins_with_the_commands() -> None:
