@@ -16,6 +16,7 @@ from etalis.engine import Engine
 from etalis.errors import ConditionError, EventError
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
+from properties.examples import by_day
 
 pytestmark = pytest.mark.property
 
@@ -54,6 +55,7 @@ PATTERNS = (
 )
 
 
+@by_day(2)
 @given(st.data(), st.sampled_from(GOALS), st.sampled_from(PATTERNS), st.sampled_from(sorted(POLICIES)))
 def test_conditions_over_facts(data: st.DataObject, goal: str, pattern: str, policy: str) -> None:
     program = etalis.compile(RULES + pattern.format(goal))
