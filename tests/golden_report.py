@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 
-from golden_listing import Verdict, differences, judge, read_listing
-from golden_traces import Outcome, Trace, all_traces, run
+from helpers.golden_listing import Verdict, differences, judge, read_listing
+from helpers.golden_traces import Outcome, Trace, all_traces, run
 
 WRONG = (Verdict.UNEXPLAINED, Verdict.STALE)
 

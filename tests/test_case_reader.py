@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
 from etalis.cases.atoms import write_event
 from etalis.data.values import Real, Struct
 from etalis.errors import InputError
 from etalis.temporal.event import Event
+from helpers.cases import CASES, Advance, Delete, Insert, all_cases, read_cases, read_event, read_value
 
 WHOLE = """% a name: and a reason
 policy: recent, chronological

@@ -12,11 +12,11 @@ from zlib import crc32
 
 import pytest
 
-from cases import Case, all_cases
 from etalis.cases.outcomes import find_differences
 from etalis.temporal.policy import POLICIES
 from etalis.testing.backends import outcome_of
-from treatments import TREATMENTS, Treatment
+from helpers.cases import Case, all_cases
+from helpers.treatments import TREATMENTS, Treatment
 
 MAIN = {"semantics", "engine", "columns"}  # where the point of a case is a warning, they alone
 CASES = all_cases()

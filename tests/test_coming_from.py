@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cases import CASES, all_cases
+from helpers.cases import CASES, all_cases
 from test_first_hour import anchor
 
 pytestmark = pytest.mark.docs

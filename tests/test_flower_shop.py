@@ -23,7 +23,7 @@ from etalis.logic.knowledge.loaders import load_rows
 from etalis.logic.terms.unify import to_value
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
-from treatments import reverse_rules
+from helpers.treatments import reverse_rules
 
 FOLDER = Path(__file__).parents[1] / "examples" / "flower_shop"
 SHOP = runpy.run_path(str(FOLDER / "shop.py"))

@@ -13,8 +13,8 @@ import golden_report
 from etalis.language.read.modules import load
 from etalis.semantics import steps as semantics
 from etalis.temporal.policy import POLICIES
-from golden_listing import Verdict, differences, judge, read_listing
-from golden_traces import Outcome, Trace, all_traces, read_atom, run
+from helpers.golden_listing import Verdict, differences, judge, read_listing
+from helpers.golden_traces import Outcome, Trace, all_traces, read_atom, run
 
 ALL = {trace.id: trace for trace in all_traces()}
 LISTING = read_listing()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cases import Case, all_cases
 from etalis.cases.outcomes import find_differences
+from helpers.cases import Case, all_cases
+from helpers.treatments import TREATMENTS, restored_everywhere
 from test_cases import is_taken
-from treatments import TREATMENTS, restored_everywhere
 
 pytestmark = pytest.mark.nightly
 

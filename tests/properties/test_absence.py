@@ -17,9 +17,9 @@ from etalis.language.read.parser import parse
 from etalis.language.traversal import postorder
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event, sort_key
-from properties.programs import policies, programs, streams
+from helpers.programs import policies, programs, streams
+from helpers.treatments import standing
 from properties.test_engine import MOST, moment
-from treatments import standing
 
 pytestmark = pytest.mark.property
 

@@ -24,7 +24,7 @@ from etalis.plan import algebra as p
 from etalis.runtime.operators.repetition import Runner
 from etalis.runtime.operators.store import Newest, Token, members
 from etalis.temporal.event import Event
-from properties.programs import Shape, policies, programs, streams
+from helpers.programs import Shape, policies, programs, streams
 from properties.test_columns import FLAT, RECURSIVE, REPEATED, TEXTS
 from properties.test_engine import MOST
 

@@ -13,7 +13,7 @@ from etalis.language.read.parser import parse
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.interval import MICROSECONDS
-from properties.examples import by_day
+from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
 

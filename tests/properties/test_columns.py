@@ -17,7 +17,7 @@ from etalis.errors import EventError, LimitError
 from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.temporal.event import Event
-from properties.programs import WHOLE, Shape, policies, programs, streams
+from helpers.programs import WHOLE, Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning
 
 pytestmark = pytest.mark.property

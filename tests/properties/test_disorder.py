@@ -17,9 +17,9 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.runtime.revision import checkpoint, history, replay, revision, row_log
 from etalis.temporal.event import Event, Retraction, sort_key
-from properties.programs import policies, programs, streams
+from helpers.programs import policies, programs, streams
+from helpers.treatments import standing
 from properties.test_engine import MOST, meaning, moment
-from treatments import standing
 
 pytestmark = pytest.mark.property
 

@@ -23,8 +23,8 @@ from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
-from properties.examples import IS_NIGHT
-from properties.programs import attribute_names, by_name, policies, programs, streams
+from helpers.examples import IS_NIGHT
+from helpers.programs import attribute_names, by_name, policies, programs, streams
 
 pytestmark = pytest.mark.property
 

@@ -16,7 +16,7 @@ from etalis.engine import Engine
 from etalis.errors import ConditionError, EventError
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
-from properties.examples import by_day
+from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
 

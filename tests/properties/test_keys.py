@@ -18,8 +18,8 @@ from etalis.language.traversal import rewrite
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event, sort_key
-from properties.examples import by_day
-from properties.programs import KINDS, Shape, policies, programs, streams
+from helpers.examples import by_day
+from helpers.programs import KINDS, Shape, policies, programs, streams
 
 pytestmark = pytest.mark.property
 

@@ -14,8 +14,8 @@ from etalis.language import syntax as s
 from etalis.language.read.parser import parse
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
-from properties.examples import by_day
-from properties.programs import policies
+from helpers.examples import by_day
+from helpers.programs import policies
 from properties.test_engine import Change, agree
 
 pytestmark = pytest.mark.property

@@ -12,7 +12,7 @@ import etalis
 from etalis.errors import LimitError
 from etalis.language.printer import print_program
 from etalis.temporal.event import sort_key
-from properties.programs import Shape, policies, programs, streams
+from helpers.programs import Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning, moment
 
 pytestmark = pytest.mark.property

@@ -23,7 +23,7 @@ from etalis.language.printer import print_program
 from etalis.language.rules import event_rules
 from etalis.runtime.revision import history
 from etalis.temporal.event import Event, new_event, sort_key
-from properties.programs import RECEIVED, SECOND, Shape, policies, programs
+from helpers.programs import RECEIVED, SECOND, Shape, policies, programs
 from properties.test_disorder import net
 from properties.test_engine import MOST, meaning, moment
 

@@ -27,9 +27,9 @@ from etalis.plan.rules import plan_rules
 from etalis.spark import execution_mode as way
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
-from micro_batches import plan_stream, run_whole, standing
-from properties.layers import layered_programs, layered_streams
-from properties.programs import Shape, policies, programs, streams
+from helpers.layers import layered_programs, layered_streams
+from helpers.micro_batches import plan_stream, run_whole, standing
+from helpers.programs import Shape, policies, programs, streams
 from properties.test_engine import MOST, meaning
 
 pytestmark = pytest.mark.property

@@ -21,8 +21,8 @@ from etalis.language.read.parser import parse
 from etalis.language.traversal import postorder, rewrite
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
-from properties.examples import by_day
-from properties.programs import policies, programs, streams
+from helpers.examples import by_day
+from helpers.programs import policies, programs, streams
 
 pytestmark = pytest.mark.property
 

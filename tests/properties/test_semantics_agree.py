@@ -11,7 +11,7 @@ from etalis.language.check.bound_variables import bindings
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from etalis.temporal.relation import RELATIONS
-from properties.examples import by_day
+from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
 

@@ -17,7 +17,7 @@ from etalis.language.printer import print_program
 from etalis.language.rules import event_rules
 from etalis.language.same_rule import fits
 from etalis.temporal.event import Event
-from properties.programs import policies, programs, streams
+from helpers.programs import policies, programs, streams
 from properties.test_disorder import lateness
 from properties.test_engine import MOST, moment
 

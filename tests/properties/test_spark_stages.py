@@ -10,15 +10,15 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import etalis
-from cases import Case, all_cases
 from etalis.errors import EventError, InputError, LimitError
 from etalis.language.check.effects import find_unplanned
 from etalis.spark.plan.detection import Plan
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
-from properties.examples import IS_NIGHT
-from properties.layers import layered_programs, layered_streams
-from spark_shuffle import Found, plan_events, run_shuffled
+from helpers.cases import Case, all_cases
+from helpers.examples import IS_NIGHT
+from helpers.layers import layered_programs, layered_streams
+from helpers.spark_shuffle import Found, plan_events, run_shuffled
 
 pytestmark = pytest.mark.property
 

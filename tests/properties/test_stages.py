@@ -23,7 +23,7 @@ from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind
 from etalis.runtime.step_keys import input_key
 from etalis.temporal.event import Event, new_event, sort_key
-from properties.programs import KINDS, VALUES, Shape, policies, programs, streams
+from helpers.programs import KINDS, VALUES, Shape, policies, programs, streams
 
 pytestmark = pytest.mark.property
 

@@ -26,8 +26,8 @@ from etalis.formats.row import reading_of
 from etalis.temporal.event import Event
 from etalis.temporal.interval import UNITS, to_time
 from etalis.temporal.json_values import to_plain
-from properties.examples import by_day
-from properties.random_tables import Stream, make_stream
+from helpers.examples import by_day
+from helpers.random_tables import Stream, make_stream
 
 pytestmark = pytest.mark.property
 

@@ -18,8 +18,8 @@ from etalis.plan.answers import Answers
 from etalis.plan.rules import plan_rules
 from etalis.plan.types import infer_types
 from etalis.temporal.event import Event
-from properties.examples import by_day
-from properties.programs import RECEIVED, policies, programs, streams
+from helpers.examples import by_day
+from helpers.programs import RECEIVED, policies, programs, streams
 
 pytestmark = pytest.mark.property
 

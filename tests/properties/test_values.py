@@ -23,7 +23,7 @@ from etalis.data.scalars import show
 from etalis.data.values import Value, format_value, order_key, to_value
 from etalis.errors import EtalisError
 from etalis.temporal.interval import EARLIEST, LATEST, to_time
-from properties.examples import by_day
+from helpers.examples import by_day
 
 pytestmark = pytest.mark.property
 

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 import pytest
 
 import etalis
-from cases import Case, all_cases, attribute_columns
 from etalis.language.check.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
 from etalis.plan.keys import find_partitioning
@@ -24,6 +23,7 @@ from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_plain
+from helpers.cases import Case, all_cases, attribute_columns
 
 pytestmark = pytest.mark.spark
 

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import etalis
-from cases import Case, all_cases
 from etalis.errors import InputError, ProgramError
 from etalis.language.check.effects import find_unplanned
 from etalis.language.rules import knowledge_changes
@@ -30,7 +29,8 @@ from etalis.spark.spark_versions import repartition_by_number
 from etalis.spark.stream.worker import Task, run_turn, turn_of
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_plain
-from micro_batches import END_OF_TIME, Stream, plan_stream, standing
+from helpers.cases import Case, all_cases
+from helpers.micro_batches import END_OF_TIME, Stream, plan_stream, standing
 
 EACH = 5  # columns of each type
 LETTERS = {"bigint": "i", "double": "f", "string": "t"}

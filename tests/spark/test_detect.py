@@ -10,7 +10,7 @@ import pytest
 
 import etalis
 from etalis.errors import InputError
-from spark_rows import SCHEMA, enveloped, expected, make_rows
+from helpers.spark_rows import SCHEMA, enveloped, expected, make_rows
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import etalis
-from spark_rows import SCHEMA, enveloped, expected, make_rows
+from helpers.spark_rows import SCHEMA, enveloped, expected, make_rows
 
 pytestmark = pytest.mark.spark
 

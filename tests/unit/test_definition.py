@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cases import all_cases
+from helpers.cases import all_cases
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "definition.md"

@@ -15,7 +15,7 @@ from etalis.data.values import Value, real
 from etalis.errors import EventError
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import Event
-from unit.columnar.agreement import check
+from helpers.agreement import check
 
 pytestmark = pytest.mark.fast
 

@@ -12,7 +12,7 @@ from etalis.columnar.run import ColumnRun
 from etalis.data.values import Value, real
 from etalis.errors import EventError
 from etalis.temporal.event import Event
-from unit.columnar.agreement import check
+from helpers.agreement import check
 
 pytestmark = pytest.mark.fast
 

@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from cases import all_cases
 from etalis.columnar.data.events import find_types
 from etalis.columnar.run import choose
 from etalis.testing.backends import compiled, typed_events
-from treatments import TREATMENTS
+from helpers.cases import all_cases
+from helpers.treatments import TREATMENTS
 
 pytestmark = pytest.mark.fast
 

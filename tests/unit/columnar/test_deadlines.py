@@ -12,7 +12,7 @@ from etalis.columnar import schedule as moments
 from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.temporal.event import Event
-from unit.columnar.agreement import check
+from helpers.agreement import check
 
 pytestmark = pytest.mark.fast
 

@@ -13,7 +13,7 @@ import etalis
 from etalis.columnar.conditions import lookups
 from etalis.errors import EventError
 from etalis.temporal.event import Event
-from unit.columnar.agreement import check
+from helpers.agreement import check
 
 pytestmark = pytest.mark.fast
 

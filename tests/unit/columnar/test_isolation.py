@@ -11,7 +11,7 @@ from etalis.columnar.data.events import find_types
 from etalis.columnar.run import ColumnRun, run_on
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
-from unit.columnar.agreement import check
+from helpers.agreement import check
 
 pytestmark = pytest.mark.fast
 

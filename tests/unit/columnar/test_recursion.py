@@ -15,7 +15,7 @@ from etalis.data.values import Value, real
 from etalis.errors import EventError, LimitError
 from etalis.plan.types import Types
 from etalis.temporal.event import Event
-from unit.columnar.agreement import check_carried
+from helpers.agreement import check_carried
 
 CLOSURE = "tc(X, Y) <- a(X, Y). tc(X, Y) <- tc(X, Z) seq a(Z, Y)."
 SUM = "s(0) <- go(_). s(N) <- s(M) seq a(X) where N is M + X."

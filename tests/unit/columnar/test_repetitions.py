@@ -10,7 +10,7 @@ import pytest
 from etalis.columnar.repetition import counted as repetitions
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
-from unit.columnar.agreement import check
+from helpers.agreement import check
 
 pytestmark = pytest.mark.fast
 

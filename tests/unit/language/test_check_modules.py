@@ -11,7 +11,7 @@ from etalis.language.read.modules import load
 from etalis.language.read.parser import parse_collect
 from etalis.language.rules import known_events
 from etalis.language.syntax import Clause, EventPattern, Rule, Tree
-from findings import findings
+from helpers.findings import findings
 
 
 def parse(text: str) -> Tree:

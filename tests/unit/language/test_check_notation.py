@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findings import brief, findings
+from helpers.findings import brief, findings
 
 RIGHT = [
     "d <- visit(_London) seq visit(_).",

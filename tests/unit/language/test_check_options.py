@@ -9,7 +9,7 @@ from etalis.language.flags import FLAGS, REFUSED, Settings, rule_settings, setti
 from etalis.language.read.parser import parse_collect
 from etalis.language.rules import event_rules
 from etalis.temporal.policy import POLICIES
-from findings import brief, finding
+from helpers.findings import brief, finding
 
 
 def test_unknown_flag() -> None:

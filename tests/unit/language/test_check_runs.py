@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findings import brief, finding, findings
+from helpers.findings import brief, finding, findings
 
 
 def test_unknown_predicate() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from findings import brief, finding
+from helpers.findings import brief, finding
 
 
 def test_unsafe_head_variable() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from etalis.language.check.checks import check
 from etalis.language.syntax import Aggregate, AnyOf, Const, EventPattern, Repeat, Rule, Tree, Var
-from findings import brief, finding
+from helpers.findings import brief, finding
 
 
 def test_window_of_no_length() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from etalis.language.check.checks import check
 from etalis.language.syntax import Clause, Const, EventDeclaration, Tree
-from findings import brief, finding
+from helpers.findings import brief, finding
 
 
 def test_arity_other_than_declared() -> None:

@@ -6,7 +6,6 @@ from time import process_time
 
 import pytest
 
-from cases import CASES, Case, read_cases
 from etalis.language.check.checks import check, check_text
 from etalis.language.syntax import (
     Binary,
@@ -21,6 +20,7 @@ from etalis.language.syntax import (
     Var,
     Within,
 )
+from helpers.cases import CASES, Case, read_cases
 
 FILES = ("absences", "conditions", "growth", "in_vain", "never", "windows")
 MEANING = {"W209", *(f"W{number}" for number in range(225, 240))}

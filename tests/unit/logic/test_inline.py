@@ -16,7 +16,7 @@ from etalis.logic.inline.inline import HELPERS, InlineTest, inline
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import Variable
-from properties.examples import by_day
+from helpers.examples import by_day
 
 SOLVER = Solver(new_database())
 

@@ -15,7 +15,7 @@ from etalis.language.read.parser import parse, parse_term
 from etalis.logic.knowledge.facts import forget, learn
 from etalis.logic.machine.fact_relation import FactRelation
 from etalis.logic.solver import Solver
-from properties.examples import by_day
+from helpers.examples import by_day
 
 TEXT = """
 :- dynamic p/2.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 import etalis
-from cases import Case, all_cases
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event
+from helpers.cases import Case, all_cases
 
 
 def partitioning(program: etalis.Program) -> Partitioning:

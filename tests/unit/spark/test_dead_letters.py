@@ -30,7 +30,7 @@ from etalis.spark.stream.streaming import Streaming, fit_checkpoint, plan_stream
 from etalis.spark.stream.worker import live_shards
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
-from micro_batches import Stream
+from helpers.micro_batches import Stream
 
 SECOND = 10**6
 YEAR_131000 = (131_000 - 1970) * 31_556_952 * SECOND

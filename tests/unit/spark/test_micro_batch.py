@@ -20,7 +20,7 @@ from etalis.spark.stream.worker import live_shards
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event, Retraction
-from micro_batches import Stream, plan_stream, run_whole, standing
+from helpers.micro_batches import Stream, plan_stream, run_whole, standing
 
 SECOND = 10**6
 PAIRS = "d(K, X, Y) <- a(K, X) seq b(K, Y). q(K) <- a(K, _) seq (not b(K, _) within 5)."

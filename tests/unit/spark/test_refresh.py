@@ -21,7 +21,7 @@ from etalis.spark.knowledge.shipped import NOTHING, pack
 from etalis.spark.stream.streaming import refreshing
 from etalis.spark.stream.worker import live_shards
 from etalis.temporal.event import Event
-from micro_batches import Stream, plan_stream
+from helpers.micro_batches import Stream, plan_stream
 
 SECOND = 10**6
 TEXT = "d(X, L) <- a(X) where level(X, L). p(X) <- a(X) seq b(X) where level(X, high)."

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from cases import Case
 from etalis.cases.outcomes import Outcome
 from etalis.errors import ConditionError
 from etalis.temporal.event import Event
@@ -31,6 +30,7 @@ from etalis.testing.backends import (
     take,
     typed_events,
 )
+from helpers.cases import Case
 
 if TYPE_CHECKING:
     from etalis.engine import Engine

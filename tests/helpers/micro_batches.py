@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 
 import etalis
-from cases import attribute_columns
 from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.spark.stream import streaming
 from etalis.spark.stream.marks import CLOCK, Marking, make_mark, mark_time
@@ -21,7 +20,8 @@ from etalis.spark.stream.worker import Task, Turn, leave_equal_out, live_shards,
 from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.temporal.event import Event
-from spark_shuffle import SPARK_TYPES, column_type, shuffle
+from helpers.cases import attribute_columns
+from helpers.spark_shuffle import SPARK_TYPES, column_type, shuffle
 
 Row = tuple[Any, ...]
 END_OF_TIME = 10**15  # microseconds

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 
 import etalis
-from cases import attribute_columns
 from etalis.data.values import order_key, to_value
 from etalis.language.rules import knowledge_changes
 from etalis.plan import algebra as p
@@ -26,6 +25,7 @@ from etalis.tables.plan import Form
 from etalis.tables.schema import Given, Options
 from etalis.tables.sorting import END, ORDER, START, TAG
 from etalis.temporal.event import Event
+from helpers.cases import attribute_columns
 
 SPARK_TYPES = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
 Found = list[tuple[str, Any, int, int, str]]  # name, attributes as JSON, start, end, rule

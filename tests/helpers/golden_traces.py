@@ -15,14 +15,14 @@ from types import MappingProxyType
 from typing import Any
 
 import etalis
-from cases import read_value
 from etalis.data.values import Struct
 from etalis.errors import EtalisError, Problem
 from etalis.language.rules import events_in
 from etalis.temporal.event import Event, Retraction
 from etalis.temporal.interval import MICROSECONDS, to_seconds, to_time
+from helpers.cases import read_value
 
-TRACES = Path(__file__).parent / "golden"
+TRACES = Path(__file__).parents[1] / "golden"
 TICK = 1_000  # what an event moves the simulated clock by
 WITHOUT_MEANING = frozenset({"binarization_flag"})  # how the original compiles, not what a program means
 

@@ -35,7 +35,7 @@ __all__ = [
     "read_value",
 ]
 
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 
 
 def all_cases(root: Path = CASES) -> list[Case]:

@@ -13,9 +13,9 @@ from enum import Enum
 from pathlib import Path
 
 from etalis.temporal.event import Event
-from golden_traces import Outcome, Trace
+from helpers.golden_traces import Outcome, Trace
 
-LISTING = Path(__file__).parent.parent / "docs" / "compatibility.md"
+LISTING = Path(__file__).parents[2] / "docs" / "compatibility.md"
 
 
 class Verdict(Enum):
