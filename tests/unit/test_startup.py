@@ -49,6 +49,14 @@ def test_compiling_and_running_loads_no_network() -> None:
     assert not loaded & (HEAVY | {"rich", "typer", "etalis.plan.explain.svg", "etalis.testing"})
 
 
+def test_detecting_over_tables_loads_nothing_of_spark() -> None:
+    pytest.importorskip("numba")
+    rows = "[{'event': 'a', 'at': 1}, {'event': 'b', 'at': 2}]"
+    loaded = modules_after(f"import etalis; etalis.compile('c <- a seq b within 5.').detect({rows})")
+    assert "etalis.tables.plan" in loaded
+    assert not {name for name in loaded if name.startswith(("etalis.spark", "etalis.pipeline", "pyspark"))}
+
+
 def test_a_plugin_that_is_not_used_costs_pytest_nothing() -> None:
     ours = {name for name in modules_after("import etalis.testing.plugin") if name.startswith("etalis")}
     assert ours == {"etalis", "etalis.lazy", "etalis.testing", "etalis.testing.plugin"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -107,3 +108,11 @@ def test_every_record_reads_or_writes() -> None:
         assert connector.read is not None or connector.write is not None
         assert (connector.write is None) == (connector.open_stream is None)
         assert connector.target is None or connector.target in connector.keys
+
+
+def test_the_manual_lists_all_formats() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    listed = [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| `format` \|(.*)\|$", page, re.MULTILINE)]
+    sources = [name for name, connector in CONNECTORS.items() if connector.read is not None]
+    sinks = [name for name, connector in CONNECTORS.items() if connector.write is not None]
+    assert listed == [sources, sinks]
