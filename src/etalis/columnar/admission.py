@@ -16,7 +16,7 @@ import numpy as np
 from etalis.columnar.data.batches import Input, Kind, Received, arrange, below, listed
 from etalis.columnar.data.casts import UnfitError, to_column, to_integers
 from etalis.columnar.data.columns import Integers
-from etalis.columnar.state.links import Undo
+from etalis.columnar.state.base import Undo
 from etalis.runtime.lateness.watermark import PLAIN, HeldRow, Watermark
 from etalis.runtime.state import NEVER
 

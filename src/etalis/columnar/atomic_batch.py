@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from etalis.columnar.data.batches import Input, cut
 from etalis.columnar.schedule import MOST_ROUNDS, Clock
-from etalis.columnar.state.links import Undo
+from etalis.columnar.state.base import Undo
 from etalis.temporal.event import Event
 
 if TYPE_CHECKING:

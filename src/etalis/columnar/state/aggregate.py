@@ -6,9 +6,8 @@ aggregate one row per group that stands for all. Law: what is put back folds to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -16,10 +15,11 @@ import numpy as np
 
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column
-from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.data.instances import Instances
 from etalis.columnar.operators.aggregate import OPENER, Folder, Slider
 from etalis.columnar.operators.totals import VALUE, WEIGHT, Aggregate, Running
-from etalis.columnar.state.links import Undo, by_end
+from etalis.columnar.state.base import Field, Link
+from etalis.columnar.state.links import by_end
 from etalis.data.values import Value, real
 from etalis.runtime.operators.aggregate import Folder as TheirFolder
 from etalis.runtime.operators.aggregate import Opener
@@ -31,14 +31,14 @@ _NOTHING = real(0.0)  # added to a float, it leaves it as it is
 
 
 @dataclass(frozen=True, slots=True)
-class Elements:
+class Elements(Link):
     """The elements of an aggregate without opener.
 
     `value` is the variable that is aggregated, if it is one; `groups`, and the `exports` of an element, are in the
     engine's order; `types` are those of the columns that are kept.
     """
 
-    slider: Slider
+    operator: Slider
     theirs: TheirSlider
     state: State
     value: str | None
@@ -46,34 +46,28 @@ class Elements:
     exports: tuple[str, ...]
     types: Mapping[str, str]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.slider)
+    def fields(self) -> Iterator[Field]:
+        """Yield the elements."""
+        yield Field.of_rows(self.operator.total, "elements", self.types)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.theirs)
-
-    def is_like(self, other: Elements) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        return self.theirs.groups == other.theirs.groups
+    def content(self) -> Any:
+        """Return the elements of the engine."""
+        return self.theirs.groups
 
     def load(self) -> None:
         """Take the elements that the engine keeps, each with the weight of one."""
         found = [(key, start, value) for key, several in self.theirs.groups.items() for start, value, _ in several]
         keys, starts, values = zip(*found, strict=True) if found else ((), (), ())
         columns = dict(zip(self.groups, zip(*keys, strict=True) if keys else [()] * len(self.groups), strict=True))
-        folded = self.slider.total.aggregate.elements(values)
+        folded = self.operator.total.aggregate.elements(values)
         given: dict[str, Sequence[Any]] = {**columns, WEIGHT: [1] * len(found), VALUE: folded}
         typed = {name: to_column(given[name], kind) for name, kind in self.types.items()}
         end = np.full(len(found), max(self.state.now, -(1 << 62)))  # when each ended is not known, nor asked again
-        self.slider.total.elements = by_end(to_integers(starts), end, typed)
+        self.operator.total.elements = by_end(to_integers(starts), end, typed)
 
     def save(self) -> None:
         """Let the engine keep what stands for all elements."""
-        total = self.slider.total
+        total = self.operator.total
         rows = total.elements
         self.theirs.groups.clear()
         self.theirs.fifo.clear()
@@ -96,14 +90,6 @@ class Elements:
             order = np.argsort(rows.end, kind="stable").tolist()
             ends = rows.end.tolist()
             self.theirs.fifo.extend((ends[i], keys[i]) for i in order)
-
-    def mark(self) -> Undo:
-        """Return what keeps again the elements that are kept now."""
-        return partial(setattr, self.slider.total, "elements", self.slider.total.elements)
-
-    def clear(self) -> None:
-        """Keep nothing over columns."""
-        self.slider.total.elements = nothing(self.types)
 
 
 def _one(value: Value, _: int) -> list[Value]:
@@ -153,14 +139,14 @@ def _exchange(aggregate: Aggregate) -> Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Openers:
+class Openers(Link):
     """Openers that wait, with what each has reached.
 
     The `exports` of an opener, the `groups` and those of them that openers are found by (`firm`) are in the engine's
     order; `types` are those of the columns of openers, and `totals` those of what is reached.
     """
 
-    folder: Folder
+    operator: Folder
     theirs: TheirFolder
     exports: tuple[str, ...]
     groups: tuple[str, ...]
@@ -168,26 +154,16 @@ class Openers:
     types: Mapping[str, str]
     totals: Mapping[str, str]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.folder)
+    def fields(self) -> Iterator[Field]:
+        """Yield openers, their number, and what they have reached."""
+        yield Field.of_rows(self.operator.join.waiting, 0, self.types)
+        yield Field(self.operator.openers, "number")
+        yield Field.of_rows(self.operator.running, "elements", self.totals)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.theirs)
-
-    def is_like(self, other: Openers) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        mine, others = (
-            {
-                key: [(o.values, o.start, o.end, o.totals) for o in group]
-                for key, group in x.theirs.openers.groups.items()
-            }
-            for x in (self, other)
-        )
-        return mine == others
+    def content(self) -> Any:
+        """Return the openers of the engine, and what they have reached."""
+        groups = self.theirs.openers.groups.items()
+        return {key: [(o.values, o.start, o.end, o.totals) for o in group] for key, group in groups}
 
     def load(self) -> None:
         """Take the openers that wait in the engine, and what they have reached."""
@@ -196,19 +172,19 @@ class Openers:
         opened = {v: to_column(some, self.types[v]) for v, some in zip(self.exports, values, strict=True)}
         opened[OPENER] = Column("int", np.arange(len(openers)))
         start, end = to_integers([o.start for o in openers]), to_integers([o.end for o in openers])
-        self.folder.openers.number = len(openers)
-        self.folder.join.waiting[0] = Instances.of(np.zeros(len(openers), np.int64), start, end, opened)
+        self.operator.openers.number = len(openers)
+        self.operator.join.waiting[0] = Instances.of(np.zeros(len(openers), np.int64), start, end, opened)
         found = [row for number, opener in enumerate(openers) for row in self._apart(number, opener)]
         several = list(zip(*found, strict=True)) if found else [()] * (1 + len(self.totals))
         typed = {
             name: to_column(some, kind) for (name, kind), some in zip(self.totals.items(), several[1:], strict=True)
         }
         starts = to_integers(several[0])
-        self.folder.running.elements = Instances.of(np.zeros(len(found), np.int64), starts, starts, typed)
+        self.operator.running.elements = Instances.of(np.zeros(len(found), np.int64), starts, starts, typed)
 
     def _apart(self, number: int, opener: Opener) -> Iterator[tuple[Any, ...]]:
         """Yield what an opener has reached: since when, and the columns of the total."""
-        running = self.folder.running
+        running = self.operator.running
         rows = _exchange(running.aggregate).rows
         for key, (state, start, _) in opener.totals.items():
             known = {**dict(zip(self.groups, key, strict=True)), OPENER: number}
@@ -221,7 +197,7 @@ class Openers:
         shelf = self.theirs.openers
         shelf.groups.clear()
         shelf.fifo.clear()
-        rows = self.folder.join.waiting[0]
+        rows = self.operator.join.waiting[0]
         rows = rows.take(np.argsort(rows.end, kind="stable"))
         values = list(zip(*(rows.column(v).values() for v in self.exports), strict=True)) or [()] * len(rows)
         keys = list(zip(*(rows.column(v).values() for v in self.firm), strict=True)) or [()] * len(rows)
@@ -237,7 +213,7 @@ class Openers:
 
     def _together(self, openers: Mapping[int, Opener]) -> None:
         """Give openers what they have reached."""
-        running = self.folder.running
+        running = self.operator.running
         rows, state = running.elements, _exchange(running.aggregate).state
         own = [v for v in running.keys if v != OPENER]
         keys = list(zip(*(rows.column(v).values() for v in own), strict=True)) or [()] * len(rows)
@@ -249,18 +225,3 @@ class Openers:
             place = tuple(known[v] for v in self.groups)
             before, least, _ = opener.totals.get(place, (None, start, ()))
             opener.totals[place] = [state(before, value, weight), min(least, start), []]
-
-    def mark(self) -> Undo:
-        """Return what keeps again the openers that are kept now, and what they have reached."""
-        folder = self.folder
-        openers, reached, number = folder.join.waiting[0], folder.running.elements, folder.openers.number
-
-        def back() -> None:
-            folder.join.waiting[0], folder.running.elements, folder.openers.number = openers, reached, number
-
-        return back
-
-    def clear(self) -> None:
-        """Keep nothing over columns."""
-        self.folder.join.waiting[0] = nothing(self.types)
-        self.folder.running.elements = nothing(self.totals)

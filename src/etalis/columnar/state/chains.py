@@ -6,7 +6,7 @@ end where. Law: what is put back goes on to the same chains, less those that are
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import itemgetter
@@ -16,11 +16,12 @@ import numpy as np
 
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column
-from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.data.instances import Instances
 from etalis.columnar.operators.join import Join
 from etalis.columnar.repetition.chains import ORIGIN, UNTIL, Anchored, Chains, Runs
 from etalis.columnar.repetition.limits import NO_COUNT
-from etalis.columnar.state.links import Undo, by_end
+from etalis.columnar.state.base import Field, Link
+from etalis.columnar.state.links import by_end
 from etalis.columnar.state.repetition import Following, shelve
 from etalis.runtime.operators.base import Values, rank
 from etalis.runtime.operators.repetition import Left, Lengths, Repeater, Run, Runner
@@ -62,29 +63,20 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Firsts:
+class Firsts(Link):
     """The elements of a repetition that stands alone; `shares` are the variables of groups, in the engine's order."""
 
-    runs: Runs
+    operator: Runs
     theirs: Runner
     waiting: Waiting | None
     shares: tuple[str, ...]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.runs)
+    def fields(self) -> Iterator[Field]:
+        """Yield elements, their number, and the matches that wait."""
+        yield from _fields(self.operator.chains, self.waiting)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.theirs)
-
-    def is_like(self, other: Firsts) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        return self._content() == other._content()
-
-    def _content(self) -> list[Any]:
+    def content(self) -> list[Any]:
+        """Return elements and matches of the engine."""
         elements = [(key, *each[:2]) for key, several in self.theirs.elements.items() for each in several]
         return elements if self.waiting is None else elements + self.waiting.content()
 
@@ -96,15 +88,15 @@ class Firsts:
             for (start, end, _), (run, _) in zip(several, self.theirs.firsts[key], strict=True)
         ]
         found.sort(key=itemgetter(1))
-        self.runs.chains.number = len(found)
-        self.runs.chains.elements = _elements(self.runs.chains, self.shares, [each[:3] for each in found])
+        self.operator.chains.number = len(found)
+        self.operator.chains.elements = _elements(self.operator.chains, self.shares, [each[:3] for each in found])
         if self.waiting is not None:
-            self.runs.chains.number = self.waiting.load(run for *_, run in found)
+            self.operator.chains.number = self.waiting.load(run for *_, run in found)
 
     def save(self) -> None:
         """Let the engine have the elements, and the chains from each of them."""
-        theirs, arranged = self.theirs, _Arranged(self.runs.chains, self.shares)
-        limits = list(zip(*(each.tolist() for each in self.runs.bounds.read(arranged.rows)), strict=True))
+        theirs, arranged = self.theirs, _Arranged(self.operator.chains, self.shares)
+        limits = list(zip(*(each.tolist() for each in self.operator.bounds.read(arranged.rows)), strict=True))
         for table in (theirs.elements, theirs.firsts, theirs.fifo):
             table.clear()
         owners: Owners = {}
@@ -119,26 +111,16 @@ class Firsts:
         if self.waiting is not None:
             self.waiting.save(owners)
 
-    def mark(self) -> Undo:
-        """Return what goes back to what is kept now."""
-        return _mark(self.runs.chains, *(() if self.waiting is None else (self.waiting.join,)))
-
-    def clear(self) -> None:
-        """Keep nothing over columns."""
-        self.runs.chains.elements = nothing(self.runs.chains.types)
-        if self.waiting is not None:
-            self.waiting.join.waiting[0] = nothing(self.waiting.types)
-
 
 @dataclass(frozen=True, slots=True)
-class Lefts:
+class Lefts(Link):
     """Left sides of a repetition with the elements after them.
 
     The `exports` of a left side, the variables that it `shares` with elements and those of them by which it is found
     (`keys`) are in the engine's order; `types` are those of the columns of left sides.
     """
 
-    anchored: Anchored
+    operator: Anchored
     theirs: Repeater
     waiting: Waiting | None
     exports: tuple[str, ...]
@@ -146,21 +128,14 @@ class Lefts:
     keys: tuple[str, ...]
     types: Mapping[str, str]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.anchored)
+    def fields(self) -> Iterator[Field]:
+        """Yield left sides, their number, the elements after them, and the matches that wait."""
+        yield Field(self.operator.origins, "number")
+        yield Field.of_rows(self.operator.join.waiting, 0, self.types)
+        yield from _fields(self.operator.chains, self.waiting)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.theirs)
-
-    def is_like(self, other: Lefts) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        return self._content() == other._content()
-
-    def _content(self) -> list[Any]:
+    def content(self) -> list[Any]:
+        """Return left sides and matches of the engine."""
         lefts = [(left.values, left.start, left.end, left.chains) for left in self._lefts()]
         return lefts if self.waiting is None else lefts + self.waiting.content()
 
@@ -176,11 +151,11 @@ class Lefts:
         }
         start, end = to_integers([left.start for left in lefts]), to_integers([left.end for left in lefts])
         columns |= {ORIGIN: Column("int", np.arange(len(lefts))), UNTIL: Column("int", end)}
-        self.anchored.join.waiting[0] = Instances.of(np.zeros(len(lefts), np.int64), start, end, columns)
-        self.anchored.origins.number = len(lefts)
+        self.operator.join.waiting[0] = Instances.of(np.zeros(len(lefts), np.int64), start, end, columns)
+        self.operator.origins.number = len(lefts)
         if self.waiting is not None:
-            self.anchored.origins.number = self.waiting.load(lefts)
-        if self.anchored.chains is not None:
+            self.operator.origins.number = self.waiting.load(lefts)
+        if self.operator.chains is not None:
             # the earliest left side has seen all elements of its group that are after any
             found: dict[Values, list[Chain]] = {}
             for left in lefts:
@@ -188,11 +163,11 @@ class Lefts:
                     found.setdefault(key, chains)
             elements = [(start, end, key) for key, chains in found.items() for start, end, _ in chains]
             elements.sort(key=itemgetter(1))
-            self.anchored.chains.elements = _elements(self.anchored.chains, self.shares, elements)
+            self.operator.chains.elements = _elements(self.operator.chains, self.shares, elements)
 
     def save(self) -> None:
         """Let the left sides wait in the engine, with the chains after each."""
-        rows = self.anchored.join.waiting[0]
+        rows = self.operator.join.waiting[0]
         rows = rows.take(np.lexsort((rows.start, rows.end)))
         known = {v: rows.column(v).values() for v in self.exports if v in self.types}
         values = list(zip(*(known.get(v, [None] * len(rows)) for v in self.exports), strict=True)) or [()] * len(rows)
@@ -202,9 +177,9 @@ class Lefts:
         shelf = self.theirs.lefts
         waiting = list(zip(keys, lefts, strict=True))
         shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
-        if self.anchored.chains is not None:
-            limits = zip(*(each.tolist() for each in self.anchored.bounds.read(rows)), strict=True)
-            self._save_chains(_Arranged(self.anchored.chains, self.shares), zip(lefts, limits, strict=True))
+        if self.operator.chains is not None:
+            limits = zip(*(each.tolist() for each in self.operator.bounds.read(rows)), strict=True)
+            self._save_chains(_Arranged(self.operator.chains, self.shares), zip(lefts, limits, strict=True))
         if self.waiting is not None:
             self.waiting.save(dict(zip(rows.column(ORIGIN).data.tolist(), lefts, strict=True)))
 
@@ -220,26 +195,6 @@ class Lefts:
                 if chains and limits[0] != NO_COUNT:
                     left.chains[key] = chains
 
-    def mark(self) -> Undo:
-        """Return what goes back to what is kept now."""
-        joins = (self.anchored.join, *(() if self.waiting is None else (self.waiting.join,)))
-        number = self.anchored.origins.number
-        undo = _mark(self.anchored.chains, *joins)
-
-        def back() -> None:
-            self.anchored.origins.number = number
-            undo()
-
-        return back
-
-    def clear(self) -> None:
-        """Keep nothing over columns."""
-        self.anchored.join.waiting[0] = nothing(self.types)
-        if self.anchored.chains is not None:
-            self.anchored.chains.elements = nothing(self.anchored.chains.types)
-        if self.waiting is not None:
-            self.waiting.join.waiting[0] = nothing(self.waiting.types)
-
 
 def _elements(chains: Chains, names: tuple[str, ...], found: list[tuple[int, int, Values]]) -> Instances:
     """Return elements (start, end, values of their group), numbered, as columns."""
@@ -250,17 +205,13 @@ def _elements(chains: Chains, names: tuple[str, ...], found: list[tuple[int, int
     return Instances.of(np.zeros(len(found), np.int64), start, end, columns)
 
 
-def _mark(chains: Chains | None, *joins: Join) -> Undo:
-    kept = None if chains is None else (chains.elements, chains.number)
-    rows = [join.waiting[0] for join in joins]
-
-    def back() -> None:
-        if chains is not None and kept is not None:
-            chains.elements, chains.number = kept
-        for join, some in zip(joins, rows, strict=True):
-            join.waiting[0] = some
-
-    return back
+def _fields(chains: Chains | None, waiting: Waiting | None) -> Iterator[Field]:
+    """Yield what repetitions keep whose chains are looked for."""
+    if chains is not None:
+        yield Field.of_rows(chains, "elements", chains.types)
+        yield Field(chains, "number")
+    if waiting is not None:
+        yield Field.of_rows(waiting.join.waiting, 0, waiting.types)
 
 
 class _Arranged:

@@ -8,9 +8,8 @@ what is put back is what it would hold, less what can be part of no later match.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex
 from etalis.columnar.operators.base import Absence
 from etalis.columnar.operators.deadline import Waiter
 from etalis.columnar.operators.join import LIMIT, NO_LIMIT, Join
+from etalis.columnar.state.base import Field, Link
 from etalis.runtime.operators.blockers import Blockers, LooseBlockers
 from etalis.runtime.operators.store import Newest
 from etalis.runtime.snapshot.stores import Tokens, row_columns, table_content, table_rows
@@ -30,7 +30,6 @@ from etalis.runtime.state import Made as Noted
 from etalis.runtime.state import State
 
 Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
-Undo = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +97,10 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Side(Link):
     """One side of a join, and what it is in the engine."""
 
-    join: Join
+    operator: Join
     place: int
     stored: Stored
     gaps: tuple[Gap, ...]
@@ -109,45 +108,38 @@ class Side:
     @property
     def here(self) -> Hashable:
         """What tells the operator from others."""
-        return id(self.join), self.place
+        return id(self.operator), self.place
 
     @property
     def there(self) -> Hashable:
         """What tells the part of the engine's state from others."""
         return id(self.stored.store)
 
-    def is_like(self, other: Side) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        pairs = zip(self.gaps, other.gaps, strict=True)
-        same = all(_noted(a.blockers) == _noted(b.blockers) for a, b in pairs)
-        return same and self.stored.content == other.stored.content
+    def fields(self) -> Iterator[Field]:
+        """Yield what waits."""
+        yield Field.of_rows(self.operator.waiting, self.place, self.stored.types)
+
+    def content(self) -> Any:
+        """Return what waits in the engine, and what is noted for the gaps."""
+        return [_noted(gap.blockers) for gap in self.gaps], self.stored.content
 
     def load(self) -> None:
         """Let wait over columns what waits in the engine."""
         if not self.stored.store:
             self.clear()
             return
-        rows = self.join.passing(self.place, self.stored.read())
+        rows = self.operator.passing(self.place, self.stored.read())
         if self.gaps:
             rows = rows.with_columns({LIMIT: Column("int", find_limits(self.gaps, self.stored.types, rows))})
-        self.join.waiting[self.place] = rows.only(self.join.names[self.place])
+        self.operator.waiting[self.place] = rows.only(self.operator.names[self.place])
 
     def save(self) -> None:
         """Put into the engine what waits over columns."""
-        rows = self.join.waiting[self.place]
+        rows = self.operator.waiting[self.place]
         self.stored.write(rows)
         clear_gaps(self.gaps)
         for gap in self.gaps:
             write_limits(gap, rows, rows.column(LIMIT).data)
-
-    def mark(self) -> Undo:
-        """Return what lets wait again what waits now."""
-        waiting, place, rows = self.join.waiting, self.place, self.join.waiting[self.place]
-        return lambda: waiting.__setitem__(place, rows)
-
-    def clear(self) -> None:
-        """Let nothing wait over columns."""
-        self.join.waiting[self.place] = nothing(self.stored.types)
 
 
 def _bound(values: Sequence[Any]) -> Sequence[Any]:
@@ -253,43 +245,34 @@ def write_blockers(blockers: Blockers | LooseBlockers, names: Iterable[str], row
 
 
 @dataclass(frozen=True, slots=True)
-class Blocking:
+class Blocking(Link):
     """What an absence has noted, here and in the engine; `types` are those of the variables it shares."""
 
-    absence: Absence | Waiter
-    blockers: Blockers | LooseBlockers
+    operator: Absence | Waiter
+    theirs: Blockers | LooseBlockers
     types: Mapping[str, str]
 
     @property
     def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.absence), "blockers"
+        """What tells the operator from others; one that waits for a deadline has a link for that, too."""
+        return id(self.operator), "blockers"
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.blockers)
+    def fields(self) -> Iterator[Field]:
+        """Yield what is noted."""
+        yield Field.of_rows(self.operator, "blockers", self.types)
 
-    def is_like(self, other: Blocking) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        return _noted(self.blockers) == _noted(other.blockers)
+    def content(self) -> Any:
+        """Return what the engine has noted."""
+        return _noted(self.theirs)
 
     def load(self) -> None:
         """Take what the engine has noted."""
-        self.absence.blockers = read_blockers(self.blockers, self.types)
+        self.operator.blockers = read_blockers(self.theirs, self.types)
 
     def save(self) -> None:
         """Put back what is noted."""
-        clear_blockers(self.blockers)
-        write_blockers(self.blockers, self.types, self.absence.blockers)
-
-    def mark(self) -> Undo:
-        """Return what notes again what is noted now."""
-        return partial(setattr, self.absence, "blockers", self.absence.blockers)
-
-    def clear(self) -> None:
-        """Note nothing over columns."""
-        self.absence.blockers = nothing(self.types)
+        clear_blockers(self.theirs)
+        write_blockers(self.theirs, self.types, self.operator.blockers)
 
 
 # what was made at this moment
@@ -310,47 +293,33 @@ def write_made(noted: Noted, now: int, start: Integers, columns: Iterable[Column
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class Making(Link):
     """The events of one kind made at the latest moment, here and in the engine."""
 
-    latest: Latest
-    noted: Noted
+    operator: Latest
+    theirs: Noted
     arity: int
     state: State
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.latest)
+    def fields(self) -> Iterator[Field]:
+        """Yield the events that are remembered."""
+        yield Field(self.operator, "made", lambda: None)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.noted)
-
-    def is_like(self, other: Making) -> bool:
+    def content(self) -> Any:
         """There is but one part for each kind of event."""
-        return self.noted is other.noted
+        return id(self.theirs)
 
     def load(self) -> None:
         """Take what the engine has made at the present moment."""
         now = self.state.now
-        seen = read_made(self.noted, self.arity, now)
+        seen = read_made(self.theirs, self.arity, now)
         start, *columns = zip(*seen, strict=True) if seen else [()] * (1 + self.arity)
         zeros = np.zeros(len(seen), np.int64)
-        found = [to_column(values, kind) for values, kind in zip(columns, self.latest.types, strict=True)]
-        self.latest.made = Made(zeros, to_integers(start), np.full(len(seen), now), zeros, found) if seen else None
+        found = [to_column(values, kind) for values, kind in zip(columns, self.operator.types, strict=True)]
+        self.operator.made = Made(zeros, to_integers(start), np.full(len(seen), now), zeros, found) if seen else None
 
     def save(self) -> None:
         """Tell the engine what was made at the present moment."""
-        made = self.latest.made
+        made = self.operator.made
         if made is not None and int(made.end[-1]) == self.state.now:
-            write_made(self.noted, self.state.now, made.start, made.columns)
-
-    def mark(self) -> Undo:
-        """Return what remembers again what is remembered now."""
-        return partial(setattr, self.latest, "made", self.latest.made)
-
-    def clear(self) -> None:
-        """Remember nothing over columns."""
-        self.latest.made = None
+            write_made(self.theirs, self.state.now, made.start, made.columns)

@@ -17,10 +17,10 @@ from etalis.columnar.data.instances import Instances
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.recursion.lowering import Store
+from etalis.columnar.state.base import Undo
 from etalis.columnar.state.links import (
     Names,
     Stored,
-    Undo,
     by_end,
     clear_blockers,
     read_blockers,

@@ -7,7 +7,7 @@ one row for both. Law: a match that waits is the only one of its left side, so t
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -16,12 +16,13 @@ import numpy as np
 
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column
-from etalis.columnar.data.instances import Instances, nothing
+from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.repetition import NO_MATCH
 from etalis.columnar.repetition.chains import ORIGIN
 from etalis.columnar.repetition.counted import Repeater
 from etalis.columnar.repetition.counters import Groups
-from etalis.columnar.state.links import Gap, Stored, Undo, clear_gaps, find_limits, keys_of, write_limits
+from etalis.columnar.state.base import Field, Link
+from etalis.columnar.state.links import Gap, Stored, clear_gaps, find_limits, keys_of, write_limits
 from etalis.runtime.operators.base import Values, rank
 from etalis.runtime.operators.repetition import Left, Run, Runner
 from etalis.runtime.operators.repetition import Repeater as TheirRepeater
@@ -59,14 +60,14 @@ class Following:
 
 
 @dataclass(frozen=True, slots=True)
-class Counting:
+class Counting(Link):
     """Left sides, or runs, with what they have counted.
 
     The `exports` of a left side, the variables that it `shares` with elements and those of them by which it is found
     (`keys`) are in the engine's order; `types` are those of the columns.
     """
 
-    repeater: Repeater
+    operator: Repeater
     theirs: TheirRepeater | Runner
     following: Following | None
     exports: tuple[str, ...]
@@ -74,21 +75,15 @@ class Counting:
     keys: tuple[str, ...]
     types: Mapping[str, str]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.repeater)
+    def fields(self) -> Iterator[Field]:
+        """Yield left sides, their number, and what they have counted in groups."""
+        yield Field.of_rows(self.operator, "waiting", self.types)
+        yield Field(self.operator, "number")
+        if self.operator.groups is not None:
+            yield Field.of_rows(self.operator.groups, "kept", self.operator.groups.types)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.theirs)
-
-    def is_like(self, other: Counting) -> bool:
-        """Tell whether another part of the engine holds the same."""
-        return self._content() == other._content()
-
-    def _content(self) -> list[Any]:
+    def content(self) -> list[Any]:
+        """Return what the engine counts after, and the matches that wait there."""
         found: list[Any] = [(key, *self._row(key, one), getattr(one, "counts", None)) for key, one in self._waiting()]
         if self.following is not None:
             found += [(start, end, {**held, "$token": None}) for _, held, start, end in self.following.matches()]
@@ -104,7 +99,7 @@ class Counting:
         """Return start, end, what is exported, how many were counted, since when, and until when."""
         if isinstance(self.theirs, Runner):
             return one.start, one.start, *key, one.number, one.start, one.end  # its first element ended then or later
-        count = (0, 0, 0) if self.repeater.groups is not None else next(iter(one.counts.values()), (0, 0, 0))
+        count = (0, 0, 0) if self.operator.groups is not None else next(iter(one.counts.values()), (0, 0, 0))
         return one.start, one.end, *one.values, *count
 
     def load(self) -> None:
@@ -124,19 +119,19 @@ class Counting:
         names = (*self.exports, "$number", "$begun", "$counted")
         found = {v: to_column(some, self.types[v]) for v, some in zip(names, columns, strict=True)}
         matched, placed = np.full(count, NO_MATCH), np.arange(count)
-        if self.repeater.groups is None:
+        if self.operator.groups is None:
             at = to_integers([place for place, _, _ in held])
             matched[at] = to_integers([end for _, end, _ in held])
             placed[at] = np.arange(len(held)) - len(held)
         else:
-            self._load_slots(self.repeater.groups, [one for _, one in waiting], held)
+            self._load_slots(self.operator.groups, [one for _, one in waiting], held)
         state = {"$matched": matched, "$placed": placed, "$listed": np.arange(count) - count, ORIGIN: np.arange(count)}
         state["$waits"] = (np.arange(count) < len(waiting)).astype(np.int64)
         found.update({v: Column("int", data) for v, data in state.items()})
-        self.repeater.number = count
+        self.operator.number = count
         loaded = Instances.of(np.zeros(count, np.int64), to_integers(starts), to_integers(ends), found)
         limit = find_limits(() if self.following is None else self.following.gaps, self.types, loaded)
-        self.repeater.waiting = loaded.with_columns({"$limit": Column("int", limit)}).only(self.repeater.names)
+        self.operator.waiting = loaded.with_columns({"$limit": Column("int", limit)}).only(self.operator.names)
 
     def _load_slots(
         self, groups: Groups, lefts: Sequence[Left], held: Sequence[tuple[int, int, dict[str, Any]]]
@@ -158,7 +153,7 @@ class Counting:
 
     def save(self) -> None:
         """Let the engine count after what is counted after here."""
-        rows = self.repeater.waiting
+        rows = self.operator.waiting
         rows = rows.take(np.argsort(rows.column("$listed").data, kind="stable"))
         owners = self._owners(rows)
         self._save_waiting(rows, owners)
@@ -166,7 +161,7 @@ class Counting:
             clear_gaps(self.following.gaps)
             for gap in self.following.gaps:
                 write_limits(gap, rows, rows.column("$limit").data)
-        groups = self.repeater.groups
+        groups = self.operator.groups
         if groups is not None:
             kept = groups.kept
             places = {origin: place for place, origin in enumerate(rows.column(ORIGIN).data.tolist())}
@@ -217,24 +212,6 @@ class Counting:
         order = order[matched[order] != NO_MATCH]
         marked = rows if "$first" in self.exports else rows.with_columns({"$first": Column("int", rows.end)})
         following.write(marked.take(order), matched[order].tolist(), [owners[i].token for i in order.tolist()])
-
-    def mark(self) -> Undo:
-        """Return what goes back to what is counted now."""
-        repeater, groups = self.repeater, self.repeater.groups
-        waiting, number, kept = repeater.waiting, repeater.number, None if groups is None else groups.kept
-
-        def back() -> None:
-            repeater.waiting, repeater.number = waiting, number
-            if groups is not None and kept is not None:
-                groups.kept = kept
-
-        return back
-
-    def clear(self) -> None:
-        """Count nothing over columns."""
-        self.repeater.waiting = nothing(self.types)
-        if self.repeater.groups is not None:
-            self.repeater.groups.kept = nothing(self.repeater.groups.types)
 
 
 def shelve(

@@ -6,18 +6,17 @@ due together, what was set first comes first.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar.component import Alarms, Made
 from etalis.columnar.data.casts import to_column, to_integers
-from etalis.columnar.data.instances import nothing
 from etalis.columnar.operators.deadline import Waiter
-from etalis.columnar.state.links import Undo, by_end
+from etalis.columnar.state.base import Field, Link
+from etalis.columnar.state.links import by_end
 from etalis.runtime.codegen.heads import Ring
 from etalis.runtime.operators.base import Waiter as Owner
 from etalis.runtime.state import NEVER, State, Timer
@@ -45,108 +44,79 @@ def _set(state: State, owner: Owner | Ring, given: Iterable[tuple[int, int, tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Deadlines:
+class Deadlines(Link):
     """Left sides whose deadline is to come; `types` are those of their values, in the engine's order."""
 
-    waiter: Waiter
-    owner: Owner
+    operator: Waiter
+    theirs: Owner
     state: State
     types: Mapping[str, str]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.waiter)
+    def fields(self) -> Iterator[Field]:
+        """Yield what waits."""
+        yield Field.of_rows(self.operator, "pending", self.types)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.owner)
-
-    def is_like(self, other: Deadlines) -> bool:
-        """Tell whether another part of the engine waits for the same."""
-        mine, theirs = _timers(self.state, self.owner), _timers(self.state, other.owner)
-        return [timer[4] for timer in mine] == [timer[4] for timer in theirs]
+    def content(self) -> Any:
+        """Return what waits in the engine."""
+        return [timer[4] for timer in _timers(self.state, self.theirs)]
 
     def load(self) -> None:
         """Take what waits in the engine."""
-        *columns, start, end = _columns([timer[4] for timer in _timers(self.state, self.owner)], len(self.types) + 2)
+        *columns, start, end = _columns([timer[4] for timer in _timers(self.state, self.theirs)], len(self.types) + 2)
         found = {name: to_column(values, self.types[name]) for name, values in zip(self.types, columns, strict=True)}
-        self.waiter.pending = by_end(to_integers(start), to_integers(end), found)
+        self.operator.pending = by_end(to_integers(start), to_integers(end), found)
 
     def take_over(self) -> None:
         """Keep the engine from judging what waits."""
-        _take_over(self.state, self.owner)
+        _take_over(self.state, self.theirs)
 
     def save(self) -> None:
         """Let the engine wait for what waits over columns."""
         self.take_over()
-        rows = self.waiter.pending
+        rows = self.operator.pending
         ends = rows.end.tolist()
         values = [rows.column(name).values() for name in self.types]
-        due = (rows.end + self.owner.duration).tolist()
-        _set(self.state, self.owner, zip(due, ends, zip(*values, rows.start.tolist(), ends, strict=True), strict=True))
-
-    def mark(self) -> Undo:
-        """Return what lets wait again what waits now."""
-        return partial(setattr, self.waiter, "pending", self.waiter.pending)
-
-    def clear(self) -> None:
-        """Let nothing wait over columns."""
-        self.waiter.pending = nothing(self.types)
+        due = (rows.end + self.theirs.duration).tolist()
+        _set(self.state, self.theirs, zip(due, ends, zip(*values, rows.start.tolist(), ends, strict=True), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Ringing:
+class Ringing(Link):
     """The alarms that one rule has set; `types` are those of the attributes of its events."""
 
-    alarms: Alarms
-    ring: Ring
+    operator: Alarms
+    theirs: Ring
     state: State
     types: Sequence[str]
 
-    @property
-    def here(self) -> Hashable:
-        """What tells the operator from others."""
-        return id(self.alarms)
+    def fields(self) -> Iterator[Field]:
+        """Yield the alarms that are to come."""
+        yield Field(self.operator, "pending", lambda: None)
 
-    @property
-    def there(self) -> Hashable:
-        """What tells the part of the engine's state from others."""
-        return id(self.ring)
-
-    def is_like(self, other: Ringing) -> bool:
+    def content(self) -> Any:
         """There is but one part for each rule."""
-        return self.ring is other.ring
+        return id(self.theirs)
 
     def load(self) -> None:
         """Take the alarms that are set in the engine."""
-        *columns, due = _columns([timer[4] for timer in _timers(self.state, self.ring)], len(self.types) + 1)
+        *columns, due = _columns([timer[4] for timer in _timers(self.state, self.theirs)], len(self.types) + 1)
         found = [to_column(values, kind) for values, kind in zip(columns, self.types, strict=True)]
         end, zeros = to_integers(due), np.zeros(len(due), np.int64)
-        self.alarms.pending = Made(zeros, end, end, np.full(len(due), self.alarms.number), found)
+        self.operator.pending = Made(zeros, end, end, np.full(len(due), self.operator.number), found)
 
     def take_over(self) -> None:
         """Keep the engine from ringing."""
-        _take_over(self.state, self.ring)
+        _take_over(self.state, self.theirs)
 
     def save(self) -> None:
         """Set in the engine the alarms that are to come."""
         self.take_over()
-        made = self.alarms.pending
+        made = self.operator.pending
         if made is not None:
             due = made.end.tolist()
             values = [column.values() for column in made.columns]
             payloads = zip(*values, due, strict=True)
-            _set(self.state, self.ring, ((at, NEVER, payload) for at, payload in zip(due, payloads, strict=True)))
-
-    def mark(self) -> Undo:
-        """Return what sets again the alarms that are set now."""
-        return partial(setattr, self.alarms, "pending", self.alarms.pending)
-
-    def clear(self) -> None:
-        """Let nothing ring over columns."""
-        self.alarms.pending = None
+            _set(self.state, self.theirs, ((at, NEVER, payload) for at, payload in zip(due, payloads, strict=True)))
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], width: int) -> Sequence[Sequence[Any]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeAlias
 
 from etalis.columnar.build import Once
 from etalis.columnar.component import Alarms, Component
@@ -21,8 +20,9 @@ from etalis.columnar.operators.join import Join
 from etalis.columnar.repetition.chains import Anchored, Followed, Runs
 from etalis.columnar.repetition.counted import Repeater
 from etalis.columnar.state.aggregate import Elements, Openers
+from etalis.columnar.state.base import Link, Undo
 from etalis.columnar.state.chains import Firsts, Lefts, Waiting
-from etalis.columnar.state.links import Blocking, Gap, Making, Names, Side, Stored, Undo
+from etalis.columnar.state.links import Blocking, Gap, Making, Names, Side, Stored
 from etalis.columnar.state.repetition import Counting, Following
 from etalis.columnar.state.timers import Deadlines, Ringing
 from etalis.plan import algebra as p
@@ -31,8 +31,6 @@ from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.network import Entry, PlannedRule
 from etalis.runtime.ruleset import RuleSet
-
-Link: TypeAlias = Side | Blocking | Making | Deadlines | Ringing | Elements | Openers | Counting | Firsts | Lefts
 
 
 @contextmanager
@@ -70,7 +68,7 @@ class Shared:
             first = loaded.setdefault(link.here, link)
             if first is link:
                 link.load()
-            elif not first.is_like(link):  # type: ignore[arg-type]  # links of one operator are of one kind
+            elif first.content() != link.content():
                 raise UnfitError("equal parts of rules hold different instances")
 
     def take_over(self) -> None:
