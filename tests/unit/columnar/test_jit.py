@@ -53,6 +53,15 @@ def loop(pair):
 def run():
     return [loop(Pair(a=3, b=4)), sum(loop.stats.cache_hits.values())]
 """
+MODULE = """
+import called
+from etalis.columnar.kernels.jit import kernel
+@kernel
+def loop(n):
+    return n + called.STEP
+def run():
+    return [loop(3), sum(loop.stats.cache_hits.values())]
+"""
 PRIVATE = {  # what `jit` uses of Numba that is not public, and the parameters it gives
     "numba.core.caching:CompileResultCacheImpl": ["py_func"],
     "numba.core.caching:CompileResultCacheImpl.locator": None,
@@ -111,6 +120,15 @@ def test_the_order_of_fields_decides_whether_the_code_of_a_kernel_is_used(
         (kept.parent / "called.py").touch()
         (kept.parent / "calling.py").write_text(RECORD.format(fields=fields))
         assert [run(monkeypatch) for _ in range(2)] == [[3, 0], [3, 1]]
+
+
+def test_the_constants_of_a_module_decide_whether_the_code_of_a_kernel_is_used(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (kept.parent / "calling.py").write_text(MODULE)
+    for step in (1, 2):
+        (kept.parent / "called.py").write_text(f"STEP = {step}")
+        assert [run(monkeypatch) for _ in range(2)] == [[3 + step, 0], [3 + step, 1]]
 
 
 @pytest.mark.parametrize("part", PRIVATE)

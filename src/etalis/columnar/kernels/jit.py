@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from inspect import getclosurevars
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeVar
 
 import numba
@@ -93,6 +94,9 @@ def content(compiled: Any) -> Iterator[str]:
     for name, value in sorted(getclosurevars(compiled.py_func).globals.items()):
         if hasattr(value, "py_func"):
             yield from content(value)
+        elif isinstance(value, ModuleType):  # of constants
+            known = {each: getattr(value, each, None) for each in code.co_names}
+            yield f"{name}: {[each for each in known.items() if isinstance(each[1], int | float)]}"
         else:
             assert isinstance(value, int | float), f"{name} in {code.co_name} is no constant"
             yield f"{name} = {value!r}"

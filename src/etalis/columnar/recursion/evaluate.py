@@ -5,44 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.columnar.kernels.jit import part
-from etalis.columnar.recursion.opcodes import (
-    ABSOLUTE,
-    ABSOLUTE_R,
-    ADD,
-    ADD_R,
-    AT_MOST,
-    AT_MOST_R,
-    BIND,
-    C_WORDS,
-    CONST,
-    END,
-    EQUAL,
-    EQUAL_R,
-    EXACT,
-    FALSE,
-    GREATER,
-    IF_NOT,
-    INEXACT,
-    JUMP,
-    LARGE,
-    LESS,
-    LESS_R,
-    LESSER,
-    LOAD,
-    MINUS_ZERO,
-    NEGATE,
-    NEGATE_R,
-    NOT,
-    NULL,
-    SAME,
-    SAME_R,
-    SUB,
-    SUB_R,
-    TO_REAL,
-    TRUE,
-    UNLESS,
-    UNLESS_NOT,
-)
+from etalis.columnar.recursion import opcodes as t
 
 
 @part
@@ -52,95 +15,95 @@ def calculate(tape: Any, at: int, flow: Any, depth: int, calc: Any, calc_r: Any)
     while True:
         op = tape[at]
         at += 1
-        if op == LOAD:
+        if op == t.LOAD:
             top += 1
-            calc[top] = flow[depth, C_WORDS + tape[at]]
+            calc[top] = flow[depth, t.C_WORDS + tape[at]]
             at += 1
-        elif op == CONST:
+        elif op == t.CONST:
             top += 1
             calc[top] = tape[at]
             at += 1
-        elif op == BIND:
-            flow[depth, C_WORDS + tape[at]] = calc[top]
-            calc[top] = TRUE
+        elif op == t.BIND:
+            flow[depth, t.C_WORDS + tape[at]] = calc[top]
+            calc[top] = t.TRUE
             at += 1
-        elif op == NOT:
+        elif op == t.NOT:
             calc[top] = 1 - calc[top]
-        elif op == UNLESS:  # false decides
-            if calc[top] == FALSE:
+        elif op == t.UNLESS:  # false decides
+            if calc[top] == t.FALSE:
                 at += tape[at]
             else:
                 top -= 1
                 at += 1
-        elif op == UNLESS_NOT:  # true decides
-            if calc[top] == TRUE:
+        elif op == t.UNLESS_NOT:  # true decides
+            if calc[top] == t.TRUE:
                 at += tape[at]
             else:
                 top -= 1
                 at += 1
-        elif op == IF_NOT:
+        elif op == t.IF_NOT:
             top -= 1
-            at += tape[at] if calc[top + 1] == FALSE else 1
-        elif op == JUMP:
+            at += tape[at] if calc[top + 1] == t.FALSE else 1
+        elif op == t.JUMP:
             at += tape[at]
-        elif op == END:
+        elif op == t.END:
             return calc[top]
-        elif op == SAME:
+        elif op == t.SAME:
             top -= 1
-            calc[top] = TRUE if calc[top] == calc[top + 1] else FALSE
-        elif op == TO_REAL:
-            if calc[top] == NULL or calc[top] > EXACT or calc[top] < -EXACT:
-                return INEXACT
+            calc[top] = t.TRUE if calc[top] == calc[top + 1] else t.FALSE
+        elif op == t.TO_REAL:
+            if calc[top] == t.NULL or calc[top] > t.EXACT or calc[top] < -t.EXACT:
+                return t.INEXACT
             calc_r[top] = float(calc[top])
-        elif NEGATE <= op <= ABSOLUTE:
-            if calc[top] == NULL or calc[top] == MINUS_ZERO:
-                return INEXACT
-            if op == NEGATE or calc[top] < 0:
+        elif t.NEGATE <= op <= t.ABSOLUTE:
+            if calc[top] == t.NULL or calc[top] == t.MINUS_ZERO:
+                return t.INEXACT
+            if op == t.NEGATE or calc[top] < 0:
                 calc[top] = -calc[top]
-        elif NEGATE_R <= op <= ABSOLUTE_R:
+        elif t.NEGATE_R <= op <= t.ABSOLUTE_R:
             if calc_r[top] - calc_r[top] != 0.0:
-                return INEXACT
-            if op == NEGATE_R or calc_r[top] < 0:
+                return t.INEXACT
+            if op == t.NEGATE_R or calc_r[top] < 0:
                 calc_r[top] = 0.0 - calc_r[top]  # there is one zero
-        elif op < ADD_R or EQUAL <= op <= AT_MOST:
+        elif op < t.ADD_R or t.EQUAL <= op <= t.AT_MOST:
             top -= 1
             p = calc[top]
             q = calc[top + 1]
-            if p == NULL or q == NULL:
-                return INEXACT
-            if op == EQUAL:
-                calc[top] = TRUE if p == q else FALSE
-            elif op == LESS:
-                calc[top] = TRUE if p < q else FALSE
-            elif op == AT_MOST:
-                calc[top] = TRUE if p <= q else FALSE
-            elif op == LESSER:
+            if p == t.NULL or q == t.NULL:
+                return t.INEXACT
+            if op == t.EQUAL:
+                calc[top] = t.TRUE if p == q else t.FALSE
+            elif op == t.LESS:
+                calc[top] = t.TRUE if p < q else t.FALSE
+            elif op == t.AT_MOST:
+                calc[top] = t.TRUE if p <= q else t.FALSE
+            elif op == t.LESSER:
                 calc[top] = min(p, q)
-            elif op == GREATER:
+            elif op == t.GREATER:
                 calc[top] = max(p, q)
             else:
-                about = float(p) + q if op == ADD else float(p) - q if op == SUB else float(p) * q
-                if about > LARGE or about < -LARGE:
-                    return INEXACT
-                calc[top] = p + q if op == ADD else p - q if op == SUB else p * q
-                if calc[top] == NULL:
-                    return INEXACT
+                about = float(p) + q if op == t.ADD else float(p) - q if op == t.SUB else float(p) * q
+                if about > t.LARGE or about < -t.LARGE:
+                    return t.INEXACT
+                calc[top] = p + q if op == t.ADD else p - q if op == t.SUB else p * q
+                if calc[top] == t.NULL:
+                    return t.INEXACT
         else:
             top -= 1
             r = calc_r[top]
             s = calc_r[top + 1]
-            if op == SAME_R:
-                calc[top] = TRUE if r == s or calc[top] == calc[top + 1] else FALSE
+            if op == t.SAME_R:
+                calc[top] = t.TRUE if r == s or calc[top] == calc[top + 1] else t.FALSE
             elif r != r or s != s:
-                return INEXACT
-            elif op == EQUAL_R:
-                calc[top] = TRUE if r == s else FALSE
-            elif op == LESS_R:
-                calc[top] = TRUE if r < s else FALSE
-            elif op == AT_MOST_R:
-                calc[top] = TRUE if r <= s else FALSE
+                return t.INEXACT
+            elif op == t.EQUAL_R:
+                calc[top] = t.TRUE if r == s else t.FALSE
+            elif op == t.LESS_R:
+                calc[top] = t.TRUE if r < s else t.FALSE
+            elif op == t.AT_MOST_R:
+                calc[top] = t.TRUE if r <= s else t.FALSE
             else:
-                calc_r[top] = r + s if op == ADD_R else r - s if op == SUB_R else r * s + 0.0
+                calc_r[top] = r + s if op == t.ADD_R else r - s if op == t.SUB_R else r * s + 0.0
                 if calc_r[top] - calc_r[top] != 0.0:
-                    return INEXACT
-    return INEXACT
+                    return t.INEXACT
+    return t.INEXACT

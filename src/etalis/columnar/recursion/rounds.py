@@ -6,62 +6,41 @@ from typing import Any
 
 from etalis.columnar.kernels.hash_tables import stir
 from etalis.columnar.kernels.jit import inner, kernel, part
-from etalis.columnar.recursion.opcodes import (
-    C_END,
-    C_START,
-    C_WORDS,
-    E_END,
-    E_KIND,
-    E_RULE,
-    E_START,
-    E_TURN,
-    E_WORDS,
-    EPOCH,
-    EVENTS,
-    MINUS_ZERO,
-    NULL,
-    SEED,
-    SEEN,
-    SINCE,
-    TEXT,
-    WHOLE,
-    Code,
-    Events,
-    Registers,
-)
+from etalis.columnar.recursion import opcodes as t
+from etalis.columnar.recursion.opcodes import Code, Events, Registers
 from etalis.columnar.recursion.store import plain
 
 
 @part
 def compare(e: int, f: int, events: Any, kinds: Any, ranks: Any) -> int:
     """Compare two events of a round and a start by the standard order of their atoms; 2 if texts have no ranks yet."""
-    if events[e, E_KIND] != events[f, E_KIND]:
-        return -1 if events[e, E_KIND] < events[f, E_KIND] else 1
-    kind = events[e, E_KIND]
+    if events[e, t.E_KIND] != events[f, t.E_KIND]:
+        return -1 if events[e, t.E_KIND] < events[f, t.E_KIND] else 1
+    kind = events[e, t.E_KIND]
     for c in range(kinds[kind, 1]):
-        p = events[e, E_WORDS + c]
-        q = events[f, E_WORDS + c]
+        p = events[e, t.E_WORDS + c]
+        q = events[f, t.E_WORDS + c]
         if p == q:
             continue
         which = kinds[kind, 2 + c]
-        if which == WHOLE:
-            if p == NULL or q == NULL:
-                return 1 if p == NULL else -1
-        elif which == TEXT:
+        if which == t.WHOLE:
+            if p == t.NULL or q == t.NULL:
+                return 1 if p == t.NULL else -1
+        elif which == t.TEXT:
             if max(p, q) >= len(ranks):
                 return 2
             p = ranks[p]
             q = ranks[q]
         else:
             # Bits of floats are in their order, but for negative ones, whose order is turned round; a null is last.
-            if p == MINUS_ZERO:
+            if p == t.MINUS_ZERO:
                 p = 0
-            if q == MINUS_ZERO:
+            if q == t.MINUS_ZERO:
                 q = 0
             if p < 0:
-                p = MINUS_ZERO - p
+                p = t.MINUS_ZERO - p
             if q < 0:
-                q = MINUS_ZERO - q
+                q = t.MINUS_ZERO - q
             if p == q:
                 continue
         return -1 if p < q else 1
@@ -71,8 +50,8 @@ def compare(e: int, f: int, events: Any, kinds: Any, ranks: Any) -> int:
 @inner
 def by_order(e: int, f: int, events: Any, kinds: Any, ranks: Any) -> int:
     """Compare two events as `compare` does; mostly the start decides."""
-    if events[e, E_START] != events[f, E_START]:
-        return -1 if events[e, E_START] < events[f, E_START] else 1
+    if events[e, t.E_START] != events[f, t.E_START]:
+        return -1 if events[e, t.E_START] < events[f, t.E_START] else 1
     return compare(e, f, events, kinds, ranks)
 
 
@@ -124,18 +103,18 @@ def sort_round(low: int, high: int, rounds: Events, kinds: Any) -> bool:
 @inner
 def note(e: int, arity: int, kinds: Any, epoch: int, events: Any, seen: Any) -> bool:
     """Note an event among those of this stamp; tell whether it is new."""
-    kind = events[e, E_KIND]
-    mixed = stir(stir(SEED, kind), events[e, E_START])
+    kind = events[e, t.E_KIND]
+    mixed = stir(stir(t.SEED, kind), events[e, t.E_START])
     for c in range(arity):
-        mixed = stir(mixed, plain(events[e, E_WORDS + c], kinds[kind, 2 + c]))
+        mixed = stir(mixed, plain(events[e, t.E_WORDS + c], kinds[kind, 2 + c]))
     mask = len(seen) - 1
     place = mixed & mask
     while seen[place, 0] == epoch:
         f = seen[place, 1]
-        if events[f, E_KIND] == kind and events[f, E_START] == events[e, E_START]:
+        if events[f, t.E_KIND] == kind and events[f, t.E_START] == events[e, t.E_START]:
             c = 0
-            while c < arity and plain(events[e, E_WORDS + c], kinds[kind, 2 + c]) == plain(
-                events[f, E_WORDS + c], kinds[kind, 2 + c]
+            while c < arity and plain(events[e, t.E_WORDS + c], kinds[kind, 2 + c]) == plain(
+                events[f, t.E_WORDS + c], kinds[kind, 2 + c]
             ):
                 c += 1
             if c == arity:
@@ -150,12 +129,12 @@ def note(e: int, arity: int, kinds: Any, epoch: int, events: Any, seen: Any) -> 
 def note_all(kinds: Any, reg: Any, rounds: Events) -> None:
     """Note the events that were made at this stamp anew."""
     events, order, seen, _ = rounds
-    reg[EPOCH] += 1
-    reg[SEEN] = 0
-    for at in range(reg[SINCE], reg[EVENTS]):
+    reg[t.EPOCH] += 1
+    reg[t.SEEN] = 0
+    for at in range(reg[t.SINCE], reg[t.EVENTS]):
         e = order[at]
-        note(e, kinds[events[e, E_KIND], 1], kinds, reg[EPOCH], events, seen)
-        reg[SEEN] += 1
+        note(e, kinds[events[e, t.E_KIND], 1], kinds, reg[t.EPOCH], events, seen)
+        reg[t.SEEN] += 1
 
 
 @inner
@@ -164,18 +143,18 @@ def make(head: int, turn: int, code: Code, depth: int, work: Registers, rounds: 
     heads, kinds, tape = code.heads, code.kinds, code.tape
     reg, flow = work.reg, work.flow
     events, order, seen, _ = rounds
-    e = reg[EVENTS]
+    e = reg[t.EVENTS]
     kind = heads[head, 0]
-    events[e, E_KIND] = kind
-    events[e, E_START] = flow[depth, C_START]
-    events[e, E_END] = flow[depth, C_END]
-    events[e, E_RULE] = heads[head, 1]
-    events[e, E_TURN] = turn
+    events[e, t.E_KIND] = kind
+    events[e, t.E_START] = flow[depth, t.C_START]
+    events[e, t.E_END] = flow[depth, t.C_END]
+    events[e, t.E_RULE] = heads[head, 1]
+    events[e, t.E_TURN] = turn
     at = heads[head, 2]
     for c in range(kinds[kind, 1]):
         slot = tape[at + 2 * c]
-        events[e, E_WORDS + c] = tape[at + 2 * c + 1] if slot < 0 else flow[depth, C_WORDS + slot]
-    if note(e, kinds[kind, 1], kinds, reg[EPOCH], events, seen):
+        events[e, t.E_WORDS + c] = tape[at + 2 * c + 1] if slot < 0 else flow[depth, t.C_WORDS + slot]
+    if note(e, kinds[kind, 1], kinds, reg[t.EPOCH], events, seen):
         order[e] = e
-        reg[EVENTS] = e + 1
-        reg[SEEN] += 1
+        reg[t.EVENTS] = e + 1
+        reg[t.SEEN] += 1
