@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
 from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.operators.aggregate import build_fold
@@ -42,7 +42,8 @@ class Builder:
     def build(self, node: p.Node, rule: str) -> Once:
         """Return the operator of a node."""
         if node not in self.built:
-            self.built[node] = Once(self._build(node, rule), partial(self.evidence.add, node))
+            operator = OPERATORS[type(node)](self, node, self._known(node), rule)
+            self.built[node] = Once(operator, partial(self.evidence.add, node))
         return self.built[node]
 
     def _known(self, node: p.Node, *parts: p.Node) -> Mapping[str, str]:
@@ -53,40 +54,47 @@ class Builder:
         vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part)}
         return {**known, **dict.fromkeys(vague, "term")}
 
-    def _build(self, node: p.Node, rule: str) -> Operator:
-        known = self._known(node)
-        match node:
-            case p.Source():
-                return Source(node, {v: known[v] for v in node.exports})
-            case p.Union(branches=branches):
-                return Union(node, self._inputs(rule, *branches), known, is_vague=self.is_vague)
-            case p.Filter(child=child):
-                outcome = Filtering(node.tests, Tests(self._tests(node, known, rule)))
-                return Filter(outcome, self.build(child, rule))
-            case p.Join(left=p.Repetition() as left) if is_followed(node):
-                if not is_chained(left):
-                    return self._repeater(left, node, known, rule)
-                sides = (self.build(left, rule), self.build(node.right, rule))
-                return Followed(node, sides, known, Tests(self._tests(node, known, rule)))
-            case p.Join():
-                return self._join(node, known, rule)
-            case p.Repetition():
-                return self._repetition(node, known, rule)
-            case p.Fold(element=element, opener=opener):
-                inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
-                inside, opened = {**known, **self._known(element)}, {} if opener is None else self._known(opener)
-                return build_fold(node, inputs, inside, opened, tests, self.conditions.fail(rule))
-            case p.Tick():
-                return Ticker(node)
-            case p.Deadline(left=left, absent=absent):
-                inputs = self._inputs(rule, left, absent)
-                waiter = Waiter(node, inputs[0], inputs[1], known, Tests(self._tests(node, known, rule)))
-                self.timers.append(waiter)
-                return waiter
-            case _:
-                assert_never(node)
+    def source(self, node: p.Source, known: Mapping[str, str], _: str) -> Operator:
+        """Return the operator of a leaf."""
+        return Source(node, {v: known[v] for v in node.exports})
 
-    def _repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> Operator:
+    def tick(self, node: p.Tick, _: Mapping[str, str], __: str) -> Operator:
+        """Return the operator of a time point."""
+        return Ticker(node)
+
+    def union(self, node: p.Union, known: Mapping[str, str], rule: str) -> Operator:
+        """Return the operator of alternatives."""
+        return Union(node, self._inputs(rule, *node.branches), known, is_vague=self.is_vague)
+
+    def filter(self, node: p.Filter, known: Mapping[str, str], rule: str) -> Operator:
+        """Return the operator of tests on one pattern."""
+        return Filter(Filtering(node.tests, Tests(self._tests(node, known, rule))), self.build(node.child, rule))
+
+    def join(self, node: p.Join, known: Mapping[str, str], rule: str) -> Operator:
+        """Return the operator of pairs; one for both where a repetition is on the left."""
+        if not isinstance(node.left, p.Repetition) or not is_followed(node):
+            return self._join(node, known, rule)
+        if not is_chained(node.left):
+            return self._repeater(node.left, node, known, rule)
+        sides = (self.build(node.left, rule), self.build(node.right, rule))
+        return Followed(node, sides, known, Tests(self._tests(node, known, rule)))
+
+    def fold(self, node: p.Fold, known: Mapping[str, str], rule: str) -> Operator:
+        """Return the operator of an aggregate."""
+        inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
+        opened = {} if node.opener is None else self._known(node.opener)
+        return build_fold(
+            node, inputs, {**known, **self._known(node.element)}, opened, tests, self.conditions.fail(rule)
+        )
+
+    def deadline(self, node: p.Deadline, known: Mapping[str, str], rule: str) -> Operator:
+        """Return the operator of an absence until a time."""
+        inputs = self._inputs(rule, node.left, node.absent)
+        waiter = Waiter(node, inputs[0], inputs[1], known, Tests(self._tests(node, known, rule)))
+        self.timers.append(waiter)
+        return waiter
+
+    def repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> Operator:
         """Return the operator of a repetition that nothing follows, or under a policy that consumes nothing."""
         if not is_chained(node):
             return self._repeater(node, None, known, rule)
@@ -173,6 +181,18 @@ class Builder:
                 case _:
                     pass
         return found
+
+
+OPERATORS: dict[type[p.Node], Callable[[Builder, Any, Mapping[str, str], str], Operator]] = {
+    p.Source: Builder.source,
+    p.Tick: Builder.tick,
+    p.Join: Builder.join,
+    p.Union: Builder.union,
+    p.Filter: Builder.filter,
+    p.Repetition: Builder.repetition,
+    p.Fold: Builder.fold,
+    p.Deadline: Builder.deadline,
+}
 
 
 def _asked(tests: Sequence[Any], *, are_apart: bool, are_after: bool) -> Asked:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
+from etalis.columnar.build import OPERATORS
 from etalis.columnar.data.columns import FLAT
 from etalis.columnar.operators.aggregate import needed_columns
 from etalis.columnar.operators.base import find_doubles
@@ -179,9 +180,11 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
                     yield f"it is recursive, and an attribute of {name}/{len(args)} that is compared has no flat type"
             case p.Join() | p.Union() | p.Filter():
                 several = _part_types(node, types)
-            case _:
-                yield "it is recursive, and recursion has no kernel for one of its parts"
+            case p.Tick() | p.Repetition() | p.Fold() | p.Deadline():
+                yield f"it is recursive, and recursion has no kernel for the plan node {type(node).__name__}"
                 continue
+            case _:
+                assert_never(node)
         for name in sorted(name for name, kinds in several.items() if len(kinds) > 1):
             yield f"it is recursive, and {name} has values of several types"
         if any(isinstance(test, p.GoalTest) and test.kind == "event_multiply" for test in p.tests(node)):
@@ -249,13 +252,7 @@ def _loose(head: p.Head) -> set[str]:
     read: set[str] = set()
     for node in p.walk(head.body):
         for test in p.tests(node):
-            match test:
-                case p.GoalTest(inputs=inputs, outputs=outputs):
-                    read.update(inputs, outputs)
-                case p.Absent(joined=names) | p.Action(inputs=names):
-                    read.update(names)
-                case _:
-                    pass
+            read.update(p.reads(test), test.outputs if isinstance(test, p.GoalTest) else ())
         match node:
             case p.Join(left=left, right=right):
                 read.update(set(left.exports) & set(right.exports))
@@ -263,8 +260,10 @@ def _loose(head: p.Head) -> set[str]:
                 read.update(exports)
             case p.Fold() | p.Repetition() | p.Deadline():
                 read.update(name for child in p.children(node) for name in child.exports)
-            case _:
+            case p.Source() | p.Tick() | p.Union() | p.Filter():
                 pass
+            case _:
+                assert_never(node)
     return {v.name for v in head.event.args if isinstance(v, Var)} - read
 
 
@@ -296,6 +295,9 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
             vague = [v for v in vague if v in decisive]
         if vague:
             yield f"{vague[0]} may be unbound"
+    if type(node) not in OPERATORS:
+        yield f"the plan node {type(node).__name__} has no operator over columns"
+        return
     if isinstance(node, p.Join | p.Repetition) and _matching(node.policy) not in _MATCHINGS:
         yield f"the policy {node.policy.name} has no kernel"
     match node:
@@ -308,8 +310,10 @@ def _node(node: p.Node, types: Typing, follower: p.Join | None, loose: set[str])
         case p.Deadline(absent=absent, joined=joined):
             if not set(joined) <= types.sure(absent) & types.sure(node.left):
                 yield "an absence shares a variable that may be unbound"
-        case _:
+        case p.Source() | p.Tick() | p.Union() | p.Filter():
             pass
+        case _:
+            assert_never(node)
     for test in p.tests(node):
         yield from _test(test)
 
@@ -379,8 +383,10 @@ def _test(test: p.Test) -> Iterator[str]:
             yield "a window is too long for columns"
         case p.Absent(window=window) if window is not None and window >= LONGEST:
             yield "a window is too long for columns"
-        case _:
+        case p.Window() | p.GoalTest() | p.Absent() | p.Alone():
             pass
+        case _:
+            assert_never(test)
 
 
 def flat_types(types: Typing) -> Typing:

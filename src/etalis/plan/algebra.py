@@ -4,7 +4,8 @@ Each node turns instances of its children into instances of its own: values of `
 interval. Names that begin with `$` are bookkeeping: `$first` (end of the first part of a sequence), `$last` (start of
 its last part), `$token` (who may be consumed with it), `$parts` (numbers of the inputs), `$ids` (the part events
 themselves). Law: a node's matches depend only on the node, never on who else reads them; so equal nodes may be
-shared.
+shared. Every `match` over nodes or tests is exhaustive, so that the type checker names each place that a new kind is
+missing from; a back end may refuse a kind by name, none may pass over it.
 """
 
 from __future__ import annotations
@@ -202,6 +203,42 @@ def negated(node: Node) -> tuple[Node, ...]:
     """Return the patterns whose absence a node itself asks for."""
     absent = tuple(t.node for t in tests(node) if isinstance(t, Absent))
     return (*absent, node.absent) if isinstance(node, Deadline) else absent
+
+
+def groups(node: Node) -> tuple[str, ...] | None:
+    """Return the variables that part what a node counts, folds or waits for; None if it does none of these."""
+    match node:
+        case Repetition(shared=names) | Fold(groups=names) | Deadline(joined=names):
+            return names
+        case Source() | Tick() | Join() | Union() | Filter():
+            return None
+
+
+def reads(test: Test) -> tuple[str, ...]:
+    """Return the variables of a match that a test reads."""
+    match test:
+        case GoalTest(inputs=names) | Action(inputs=names) | Absent(joined=names):
+            return names
+        case Window() | Alone():
+            return ()
+
+
+def single_kinds(node: Node) -> frozenset[tuple[str, int]]:
+    """Return the kinds of event that a node matches as single events; none for a composite."""
+    match node:
+        case Source(name=name, args=args):
+            return frozenset({(name, len(args))})
+        case Filter() | Union():
+            return frozenset().union(*map(single_kinds, children(node)))
+        case Tick() | Join() | Repetition() | Fold() | Deadline():
+            return frozenset()
+
+
+def multiplies(node: Node) -> bool:
+    """Tell whether a single event may give several matches of a node."""
+    if any(isinstance(test, GoalTest) and test.kind == "event_multiply" for test in tests(node)):
+        return True
+    return isinstance(node, Filter | Union) and any(map(multiplies, children(node)))
 
 
 def walk(node: Node) -> Iterator[Node]:

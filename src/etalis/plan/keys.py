@@ -267,19 +267,20 @@ def _same(a: Term, b: Term) -> bool:
             return False
 
 
+_CROSSING: Mapping[type[p.Node], str] = {
+    p.Repetition: "a repetition counts events of all values of",
+    p.Fold: "an aggregate is not grouped by",
+    p.Deadline: "an absence is not joined by",
+}
+
+
 def _crossing(body: p.Node, key: Var) -> str | None:
     """Return what looks across values of the key: an absence, a repetition or an aggregate that does not join by it."""
     name = key.name
     for node in p.walk(body):
-        match node:
-            case p.Repetition(shared=shared) if name not in shared:
-                return "a repetition counts events of all values of"
-            case p.Fold(groups=groups) if name not in groups:
-                return "an aggregate is not grouped by"
-            case p.Deadline(joined=joined) if name not in joined:
-                return "an absence is not joined by"
-            case _:
-                pass
+        groups = p.groups(node)
+        if groups is not None and name not in groups:
+            return _CROSSING[type(node)]
         if any(isinstance(test, p.Absent) and name not in test.joined for test in p.tests(node)):
             return "an absence is not joined by"
     return None

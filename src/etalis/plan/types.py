@@ -183,7 +183,7 @@ class _Flow:
                 return inside if node.left is None else _join(self.known(node.left), inside)
             case p.Fold():
                 return _fold(node, self.known(node.element), {} if node.opener is None else self.known(node.opener))
-            case _:
+            case p.Join() | p.Filter() | p.Deadline():
                 nothing: _Known = {}
                 return reduce(_join, map(self.known, p.children(node)), nothing)
 

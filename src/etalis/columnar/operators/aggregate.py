@@ -208,13 +208,7 @@ class Folder(Operator):
 
 def needed_columns(node: p.Fold) -> tuple[str, ...]:
     """Return the variables of openers and groups that somebody reads of an aggregate's matches."""
-    read = {*node.exports, *term_variables(node.result)}
-    for test in node.tests:
-        match test:
-            case p.GoalTest(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
-                read.update(names)
-            case _:
-                pass
+    read = {*node.exports, *term_variables(node.result), *(v for test in node.tests for v in p.reads(test))}
     bound = dict.fromkeys((*(() if node.opener is None else node.opener.exports), *node.groups))
     return tuple(v for v in bound if v in read and v[0] != "$")
 

@@ -330,27 +330,7 @@ def in_turn(a: Instances, b: Instances, names: Sequence[str]) -> tuple[Integers,
 
 def find_doubles(node: p.Union) -> list[bool]:
     """Tell of each branch whether an event that it matches may match again, there or in another one."""
-    kinds = [single_kinds(branch) for branch in node.branches]
+    kinds = [p.single_kinds(branch) for branch in node.branches]
     several = Counter(kind for some in kinds for kind in some)
-    again = [_multiplies(branch) for branch in node.branches]
+    again = [p.multiplies(branch) for branch in node.branches]
     return [any(more or several[kind] > 1 for kind in some) for some, more in zip(kinds, again, strict=True)]
-
-
-def _multiplies(node: p.Node) -> bool:
-    """Tell whether a single event may give several matches."""
-    if any(isinstance(test, p.GoalTest) and test.kind == "event_multiply" for test in p.tests(node)):
-        return True
-    return isinstance(node, p.Filter | p.Union) and any(map(_multiplies, p.children(node)))
-
-
-def single_kinds(node: p.Node) -> set[Kind]:
-    """Return the kinds of event that a part matches as single events, perhaps under conditions."""
-    match node:
-        case p.Source(name=name, args=args):
-            return {(name, len(args))}
-        case p.Filter(child=child):
-            return single_kinds(child)
-        case p.Union(branches=branches):
-            return set().union(*map(single_kinds, branches))
-        case _:
-            return set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, assert_never
 
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
@@ -195,9 +195,13 @@ class Compiler:
                 self.filter(code, target, names, t1, t2)
             case p.Union():
                 self.unite(code, target, child, names, t1, t2)
-            case _:
+            case p.Repetition() | p.Fold() | p.Deadline():
                 arguments = [names[v] for v in self.special.columns(target, reader.place)]
                 code(f"{code.constant(self.special.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")
+            case p.Source() | p.Tick():
+                raise AssertionError("a leaf reads nothing")
+            case _:
+                assert_never(target.node)
 
     def carried(self, join: Entry, place: int) -> tuple[str, ...]:
         """Return the variables that an instance brings to one side of a join."""

@@ -100,28 +100,11 @@ def names_read(reader: Reader, exports: tuple[str, ...]) -> Iterator[tuple[str, 
         yield name, reader.renames.get(name, name)
 
 
-def single_kinds(entry: Entry) -> frozenset[tuple[str, int]]:
-    """Return the kinds of event that an entry can match alone: none for a composite."""
-    match entry.node:
-        case p.Source(name=name, args=args):
-            return frozenset({(name, len(args))})
-        case p.Filter() | p.Union():
-            return frozenset().union(*map(single_kinds, entry.inputs))
-        case _:
-            return frozenset()
-
-
 def may_double(child: Entry, union: Entry) -> bool:
     """Tell whether the event that an alternative matches may match again: there once more, or in another one."""
-    again = bool(single_kinds(child)) and multiplies(child)
-    return again or any(single_kinds(child) & single_kinds(other) for other in union.inputs if other is not child)
-
-
-def multiplies(entry: Entry) -> bool:
-    """Tell whether a single event may give several matches here."""
-    if any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in p.tests(entry.node)):
-        return True
-    return isinstance(entry.node, p.Filter | p.Union) and any(map(multiplies, entry.inputs))
+    kinds = p.single_kinds(child.node)
+    again = bool(kinds) and p.multiplies(child.node)
+    return again or any(kinds & p.single_kinds(other.node) for other in union.inputs if other is not child)
 
 
 def own_names(join: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:

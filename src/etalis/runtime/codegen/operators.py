@@ -158,11 +158,7 @@ class Special:
         later = self._bound_by_tests(node)
         extra: dict[str, None] = dict.fromkeys(v for v in node.exports if v not in later)
         for test in p.tests(node):
-            match test:
-                case p.GoalTest(inputs=names) | p.Action(inputs=names) | p.Absent(joined=names):
-                    extra.update(dict.fromkeys(v for v in names if v not in later))
-                case _:
-                    pass
+            extra.update(dict.fromkeys(v for v in p.reads(test) if v not in later))
             if isinstance(test, p.Absent | p.Alone) and test.kind == "gap":
                 extra.update({"$first": None, "$last": None})
             if isinstance(test, p.Alone):

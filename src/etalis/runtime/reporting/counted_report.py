@@ -6,7 +6,7 @@ Numbers do not tell which part of a pattern never matched, only which event neve
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from etalis.language.syntax import Const
 from etalis.plan import algebra as p
@@ -70,9 +70,11 @@ def _needed(node: p.Node) -> Iterator[Kind]:
             return
         case p.Join(optional=True, left=left):
             yield from _needed(left)
-        case _:
+        case p.Tick() | p.Join() | p.Filter() | p.Repetition() | p.Fold() | p.Deadline():
             for child in p.children(node):
                 yield from _needed(child)
+        case _:
+            assert_never(node)
 
 
 def _has(kind: Kind, came: Mapping[str, int]) -> bool:

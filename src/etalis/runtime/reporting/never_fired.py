@@ -90,12 +90,10 @@ class Search:
     def _matched(self, entry: Entry, node: p.Node) -> bool:
         if self.evidence.has_matched(entry.key, node):
             return True
-        match node:
-            case p.Source(name=name, args=args):
-                plain = len({a.name for a in args if isinstance(a, Var)}) == len(args)
-                return plain and self.evidence.has_come((name, len(args)))
-            case _:
-                return any(r.kind == "input" and self._matched_above(r.target) for r in entry.readers)
+        if isinstance(node, p.Source):
+            plain = len({a.name for a in node.args if isinstance(a, Var)}) == len(node.args)
+            return plain and self.evidence.has_come((node.name, len(node.args)))
+        return any(r.kind == "input" and self._matched_above(r.target) for r in entry.readers)
 
     def _matched_above(self, entry: Entry) -> bool:
         return self.evidence.has_matched(entry.key, entry.node) and not isinstance(entry.node, p.Union)
@@ -113,7 +111,7 @@ class Search:
                 return Why(seconds(time), f"time has not reached {seconds(time)}", "check the times of the events")
             case p.Union():
                 return self._union([why for why in found if why is not None])
-            case _:
+            case p.Join() | p.Filter() | p.Repetition() | p.Fold() | p.Deadline():
                 waits = next((why for why in found if why is not None), None)
                 return waits or self._operator(entry, node)
 
@@ -151,7 +149,7 @@ class Search:
             return Why(" or ".join(kinds), f"none of {', '.join(kinds)} came", hint, missing[0])
         return next(why for why in found if why.missing is None)
 
-    def _operator(self, entry: Entry, node: p.Node) -> Why:
+    def _operator(self, entry: Entry, node: p.Join | p.Filter | p.Repetition | p.Fold | p.Deadline) -> Why:
         """Say why a part never matched though all that it is made of did."""
         match node:
             case p.Filter(child=child, tests=tests):
@@ -166,7 +164,7 @@ class Search:
             case p.Repetition(least=least):
                 text = f"{_text(node.element)} ntimes {term_text(least)}"
                 return Why(text, f"never {term_text(least)} of {_text(node.element)}{_asked(node.tests)}", _hint(node))
-            case _:
+            case p.Fold():
                 text = _text(node)
                 return Why(text, f"{text} came, but never with all of{_asked(p.tests(node), ':')}", _hint(node))
 

@@ -66,11 +66,7 @@ def _layout(node: p.Node, signature: NodeShape) -> Hashable:
     orders: list[Hashable] = []
     for part in p.walk(node):
         orders.append(numbers(part.exports))
-        match part:
-            case p.Repetition(shared=names) | p.Fold(groups=names) | p.Deadline(joined=names):
-                orders.append(numbers(names))
-            case _:
-                pass
+        orders += [] if (names := p.groups(part)) is None else [numbers(names)]
         orders += [numbers(t.joined) for t in p.tests(part) if isinstance(t, p.Absent)]
     return tuple(orders), numbers(sorted(signature.numbers))
 
