@@ -174,7 +174,7 @@ def test_texts_are_numbered_anew_when_most_are_gone() -> None:
 def test_what_has_no_kernel_is_said() -> None:
     text = "s(X) <- a(X). s(R) <- s(_) seq aggregate(count, a(_), R)."
     run = ColumnRun(etalis.compile(text).compiled, {("a", 1): ("int",)})
-    assert "rule 2: it is recursive, and recursion has no kernel for one of its parts" in run.choice.describe()
+    assert "rule 2: it is recursive, and recursion has no kernel for the plan node Fold" in run.choice.describe()
     run = ColumnRun(etalis.compile(CLOSURE, max_derivations=1 << 30).compiled, {("a", 2): ("int", "int")})
     assert "max_derivations is too large" in run.choice.describe()
 
