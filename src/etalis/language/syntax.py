@@ -199,22 +199,9 @@ class SubRule:
     span: Span | None = place()
 
 
+Modifier: TypeAlias = Negation | Condition | Within | Last | Do | Isolated  # a match is one of its pattern
 Pattern: TypeAlias = (
-    EventPattern
-    | TimePoint
-    | Binary
-    | Or
-    | Negation
-    | NotWithin
-    | Condition
-    | Within
-    | Last
-    | Do
-    | Repeat
-    | Isolated
-    | AnyOf
-    | Aggregate
-    | SubRule
+    EventPattern | TimePoint | Binary | Or | NotWithin | Modifier | Repeat | Aggregate | AnyOf | SubRule
 )
 
 

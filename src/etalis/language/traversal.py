@@ -1,14 +1,15 @@
 """Walking syntax trees without recursion, so that a pattern of ten thousand parts meets no limit.
 
-`children` is the one place that knows which patterns stand directly under a node; walks, folds and rewrites follow
-from it. A sub-rule is a leaf here: it is a rule of its own (see `rules.lift`), known outside by its head alone.
+`PARTS` is the one table of which patterns and terms stand directly under a node; walks, folds and rewrites follow from
+it. A sub-rule is a leaf here: it is a rule of its own (see `rules.lift`), known outside by its head alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar, assert_never
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 from etalis.language.syntax import (
     Aggregate,
@@ -38,38 +39,54 @@ from etalis.language.syntax import (
 T = TypeVar("T")
 
 
+class Parts(NamedTuple):
+    """The fields of a node that hold patterns, and those that hold terms, in their written order."""
+
+    patterns: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+
+
+PARTS: Mapping[type[Pattern], Parts] = MappingProxyType(
+    {
+        EventPattern: Parts(terms=("args",)),
+        TimePoint: Parts(),
+        SubRule: Parts(),
+        Binary: Parts(("left", "right")),
+        Or: Parts(("left", "right")),
+        Negation: Parts(("pattern", "absent")),
+        NotWithin: Parts(("pattern", "absent")),
+        AnyOf: Parts(("patterns",)),
+        Condition: Parts(("pattern",), ("goal",)),
+        Within: Parts(("pattern",)),
+        Last: Parts(("pattern",)),
+        Do: Parts(("pattern",), ("action",)),
+        Isolated: Parts(("pattern",)),
+        Repeat: Parts(("pattern",), ("least", "most")),
+        Aggregate: Parts(("pattern",), ("value", "result")),
+    }
+)
+
+
+def _held(pattern: Pattern, fields: tuple[str, ...]) -> Iterator[Any]:
+    for field in fields:
+        found = getattr(pattern, field)
+        if isinstance(found, tuple):
+            yield from found
+        elif found is not None:
+            yield found
+
+
 def children(pattern: Pattern) -> tuple[Pattern, ...]:
     """Return the patterns directly under a pattern, from left to right."""
-    match pattern:
-        case EventPattern() | TimePoint() | SubRule():
-            return ()
-        case Binary(left=a, right=b) | Or(left=a, right=b):
-            return (a, b)
-        case Negation(pattern=a, absent=c) | NotWithin(pattern=a, absent=c):
-            return (a, c)
-        case AnyOf(patterns=several):
-            return several
-        case Condition() | Within() | Last() | Do() | Repeat() | Isolated() | Aggregate():
-            return (pattern.pattern,)
-        case _:
-            assert_never(pattern)
+    return tuple(_held(pattern, PARTS[type(pattern)].patterns))
 
 
 def with_children(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
     """Return the pattern with other patterns directly under it."""
-    match pattern:
-        case EventPattern() | TimePoint() | SubRule():
-            return pattern
-        case Binary() | Or():
-            return replace(pattern, left=parts[0], right=parts[1])
-        case Negation() | NotWithin():
-            return replace(pattern, pattern=parts[0], absent=parts[1])
-        case AnyOf():
-            return replace(pattern, patterns=parts)
-        case Condition() | Within() | Last() | Do() | Repeat() | Isolated() | Aggregate():
-            return replace(pattern, pattern=parts[0])
-        case _:
-            assert_never(pattern)
+    if isinstance(pattern, AnyOf):
+        return replace(pattern, patterns=parts)
+    changes: dict[str, Any] = dict(zip(PARTS[type(pattern)].patterns, parts, strict=True))
+    return replace(pattern, **changes)
 
 
 def postorder(pattern: Pattern) -> list[Pattern]:
@@ -105,23 +122,8 @@ def rewrite(pattern: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
 
 def terms(pattern: Pattern) -> tuple[Term, ...]:
     """Return the terms written in one node itself, in their written order."""
-    match pattern:
-        case EventPattern(args=args):
-            return args
-        case SubRule(rule=rule):
-            return rule.head.args
-        case Condition(goal=goal):
-            return (goal,)
-        case Do(action=action):
-            return (action,)
-        case Repeat(least=least, most=most):
-            return (least,) if most is None else (least, most)
-        case Aggregate(value=value, result=result):
-            return (result,) if value is None else (value, result)
-        case TimePoint() | Binary() | Or() | Negation() | NotWithin() | Within() | Last() | Isolated() | AnyOf():
-            return ()
-        case _:
-            assert_never(pattern)
+    node = pattern.rule.head if isinstance(pattern, SubRule) else pattern
+    return tuple(_held(node, PARTS[type(node)].terms))
 
 
 def subterms(term: Term) -> Iterator[Term]:

@@ -17,7 +17,7 @@ from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings, mentioned
 from etalis.language.printer import print_term
 from etalis.language.rules import expand_any
-from etalis.language.traversal import variables
+from etalis.language.traversal import terms, variables
 from etalis.semantics.counting import Anchored, Folding, Opened, Runs, Sliding
 from etalis.semantics.matches import (
     Instance,
@@ -247,7 +247,11 @@ def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
     def inside(part: s.Pattern, beside: Names = frozenset()) -> Names:
         return always_binds(part, outer | beside, head)
 
-    match expand_any(pattern):
+    pattern = expand_any(pattern)
+    if isinstance(pattern, s.Modifier):
+        beside = mentioned(pattern.absent) if isinstance(pattern, s.Negation) else named(terms(pattern))
+        return inside(pattern.pattern, beside)
+    match pattern:
         case s.EventPattern(args=args) | s.SubRule(rule=s.Rule(head=s.EventPattern(args=args))):
             return named(args)
         case s.TimePoint():
@@ -259,12 +263,8 @@ def always_binds(pattern: s.Pattern, outer: Names, head: Names) -> Names:
             return inside(left, mentioned(right)) | inside(right, mentioned(left))
         case s.Or(left=left, right=right):
             return inside(left) & inside(right)
-        case s.Negation(pattern=inner, absent=other) | s.NotWithin(pattern=inner, absent=other):
-            return inside(inner, mentioned(other))
-        case s.Condition(pattern=inner, goal=goal) | s.Do(pattern=inner, action=goal):
-            return inside(inner, named([goal]))
-        case s.Within(pattern=inner) | s.Last(pattern=inner) | s.Isolated(pattern=inner):
-            return inside(inner)
+        case s.NotWithin(pattern=inner, absent=absent):
+            return inside(inner, mentioned(absent))
         case s.Repeat(pattern=inner, least=least, most=most):
             return inside(inner) & (outer | named([least, most or least]))
         case s.Aggregate(pattern=inner, result=result) as fold:

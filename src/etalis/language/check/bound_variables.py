@@ -16,10 +16,8 @@ from etalis.language.syntax import (
     AnyOf,
     Binary,
     Condition,
-    Do,
     EventPattern,
-    Isolated,
-    Last,
+    Modifier,
     Negation,
     NotWithin,
     Or,
@@ -27,7 +25,6 @@ from etalis.language.syntax import (
     Repeat,
     SubRule,
     TimePoint,
-    Within,
 )
 from etalis.language.traversal import children, fold, names, terms, variables
 
@@ -38,6 +35,8 @@ def bindings(pattern: Pattern) -> dict[int, BoundVariables]:
 
 
 def _combine(node: Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables:
+    if isinstance(node, Modifier):
+        return parts[0].also(bound_by(node.goal)) if isinstance(node, Condition) else parts[0]
     match node:
         case EventPattern() | SubRule():
             found = names(variables(*terms(node)))
@@ -50,13 +49,11 @@ def _combine(node: Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables
             return parts[0].either(parts[1])
         case AnyOf(count=count):
             return _some_of(parts, count)
-        case Condition(goal=goal):
-            return parts[0].also(bound_by(goal))
         case Aggregate(value=value, result=result):
             aggregated = frozenset() if value is None else names(variables(value))
             found = names(variables(result))
             return BoundVariables((parts[0].always - aggregated) | found, (parts[0].perhaps - aggregated) | found)
-        case Negation() | NotWithin() | Within() | Last() | Do() | Repeat() | Isolated():
+        case NotWithin() | Repeat():
             return parts[0]
         case _:
             assert_never(node)

@@ -18,7 +18,7 @@ from etalis.language.check.goals import BoundVariables
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, source_text
 from etalis.language.flags import Settings, rule_settings
-from etalis.language.lint.blocking import Modifier, core_of
+from etalis.language.lint.blocking import core_of
 from etalis.language.syntax import (
     Aggregate,
     AnyOf,
@@ -26,6 +26,7 @@ from etalis.language.syntax import (
     EventPattern,
     Isolated,
     Last,
+    Modifier,
     Negation,
     NotWithin,
     Pattern,

@@ -37,12 +37,9 @@ from etalis.language.syntax import (
     Compound,
     Condition,
     Const,
-    Do,
     EventPattern,
-    Isolated,
-    Last,
     ListTerm,
-    Negation,
+    Modifier,
     NotWithin,
     Or,
     Pattern,
@@ -52,7 +49,6 @@ from etalis.language.syntax import (
     Term,
     TimePoint,
     Var,
-    Within,
 )
 from etalis.language.traversal import fold, names, postorder, rewrite, subterms, variables
 from etalis.logic.tabling.components import number_components
@@ -146,6 +142,8 @@ def _edges(outline: Outline) -> Iterator[Edge]:
 
 def _flows(pattern: Pattern, policy: Policy, table: Mapping[str, Relation]) -> tuple[Flow, ...]:
     def combine(node: Pattern, parts: tuple[tuple[Flow, ...], ...]) -> tuple[Flow, ...]:
+        if isinstance(node, Modifier):
+            return parts[0]
         match node:
             case EventPattern(name=name, args=args):
                 return (Flow((name, len(args))),)
@@ -161,7 +159,7 @@ def _flows(pattern: Pattern, policy: Policy, table: Mapping[str, Relation]) -> t
                 return tuple(replace(flow, at_once=False, delayed=True) for flow in parts[0])
             case Repeat(least=least):
                 return tuple(replace(flow, at_once=least == Const(1)) for flow in parts[0])
-            case Negation() | Condition() | Within() | Last() | Do() | Isolated() | Aggregate():
+            case Aggregate():
                 return parts[0]
             case _:
                 assert_never(node)

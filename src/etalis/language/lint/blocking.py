@@ -16,12 +16,9 @@ from etalis.language.syntax import (
     Aggregate,
     AnyOf,
     Binary,
-    Condition,
     Const,
-    Do,
     EventPattern,
-    Isolated,
-    Last,
+    Modifier,
     Negation,
     NotWithin,
     Or,
@@ -31,12 +28,9 @@ from etalis.language.syntax import (
     Term,
     TimePoint,
     Var,
-    Within,
 )
 from etalis.language.traversal import fold
 from etalis.temporal.relation import Relation
-
-Modifier = Within | Condition | Do | Negation | Isolated | Last
 
 
 def core_of(pattern: Pattern) -> Pattern:
@@ -103,11 +97,11 @@ def _alternatives(absent: Pattern) -> list[EventPattern]:
 
 
 def _combine(node: Pattern, parts: tuple[_Reach, ...], table: Mapping[str, Relation]) -> _Reach:
+    if isinstance(node, Modifier):
+        return parts[0]
     match node:
         case EventPattern() | SubRule() | TimePoint() | Aggregate() | AnyOf():
             return _NONE
-        case Within() | Condition() | Do() | Negation() | Isolated() | Last():
-            return parts[0]
         case Binary(right=Aggregate()):
             return _whole(parts[0].some, None, parts[0].earlier)  # a count occurs at its opener too
         case Binary(operator=operator):

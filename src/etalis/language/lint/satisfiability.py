@@ -29,13 +29,10 @@ from etalis.language.syntax import (
     AnyOf,
     Binary,
     Compound,
-    Condition,
     Const,
-    Do,
     EventPattern,
-    Isolated,
-    Last,
     ListTerm,
+    Modifier,
     Negation,
     NotWithin,
     Or,
@@ -226,11 +223,9 @@ def _combine(node: Pattern, parts: tuple[Extent | None, ...], table: Mapping[str
             return None if a is None or b is None else relate(table[operator], a, b)
     if first is None:
         return None
+    if isinstance(node, Modifier):
+        return first.limited(node.duration) if isinstance(node, Within) else first
     match node:
-        case Negation() | Condition() | Do() | Isolated() | Last():
-            return first
-        case Within(duration=duration):
-            return first.limited(duration)
         case NotWithin(duration=duration):
             return first.lengthened(duration)
         case Repeat(least=least, most=most):
