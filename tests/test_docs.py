@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import etalis
-from etalis.cli.knowledge import NOTHING, Given
+from etalis.cli.knowledge import NOTHING, KnowledgeOptions
 from etalis.formats import Reading, feed, read
 from etalis.testing import Case, check_case, find_cases
 
@@ -37,7 +37,7 @@ EXAMPLES = {
 }
 COLD_CHAIN = ROOT / "examples" / "cold_chain"
 KNOWLEDGE = {
-    "cold_chain/cold_chain.etalis": Given(
+    "cold_chain/cold_chain.etalis": KnowledgeOptions(
         facts=[f"limit={COLD_CHAIN / 'limits.csv'}"],
         rdf=[COLD_CHAIN / "goods.ttl"],
         relation=["type=rdf:type", "partOf=partOf", "customsArea=CustomsArea"],
