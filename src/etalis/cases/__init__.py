@@ -1,4 +1,4 @@
-"""Case files: a program, events and the matches they make, as text; what runs of them came to."""
+"""Case files: a program, events and the expected matches, as text; and the results of running them."""
 
 from etalis.cases.case_file import Case, find_cases, read_cases
 

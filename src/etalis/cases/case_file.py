@@ -1,4 +1,4 @@
-"""Case files: a program, events and the events they make, in a few lines; text -> `Case` (docs/testing.md).
+"""Case files: a program, events and the events they derive, in a few lines; text -> `Case` (docs/testing.md).
 
 A malformed case is refused with its line, never left out. What stands in `events:` and `expect:` is read by `atoms`.
 """

@@ -1,4 +1,4 @@
-"""What a run of a case gave, and how that differs from what the case expects, in lines that a person can act on.
+"""The outcome of a run of a case, and how it differs from the expected one, in lines that a person can act on.
 
 Events are written as case files have them, so that a line can be copied into an expectation. A missing one comes with
 the event most like it that was found, and what is different about that.

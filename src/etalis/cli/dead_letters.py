@@ -1,4 +1,4 @@
-"""Dead letters of a command: rows that cannot be read, and events that were not taken, with place and reason.
+"""Dead letters of a command: rows that cannot be read, and rejected events, with place and reason.
 
 Each is written to a file as it comes, as a JSON object; the first ten of each sort are shown at the end, with how many
 there were. A script should know of them: the exit code says so where no file keeps them.

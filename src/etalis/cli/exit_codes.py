@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and what is told where nothing else has told it (docs/cli.md).
+"""How a command ends: exit codes, and the message of a failure that nothing else reported (docs/cli.md).
 
 Law: no mistake of a user ends in a traceback, and a fault of this package says that it is one.
 """

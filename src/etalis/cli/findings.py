@@ -1,4 +1,4 @@
-"""What a run came across, on the command line: each kind once, with how often; a strict run ends with a code for it."""
+"""The report of a run on the command line: each kind of finding once, with its count; strict runs end with a code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes -> text: UTF-8, what a byte order mark tells (UTF-16 and UTF-32 too), or what the caller says.
+"""Bytes -> text: UTF-8, what a byte order mark says (UTF-16 and UTF-32 too), or what the caller says.
 
 Law: nothing is guessed. What is not of its encoding is refused with the place of the first such byte.
 """

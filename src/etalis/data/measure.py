@@ -1,4 +1,4 @@
-"""How deep and how large values are, so that terms which rules make stay within bounds.
+"""Depth and size of values, so that terms which rules build stay within bounds.
 
 Law: no value is nested deeper than `MAX_DEPTH`, so that what walks values may recurse. A `Struct` knows its measure, so
 measuring takes as long as the lists in a value are, however often its parts are shared.

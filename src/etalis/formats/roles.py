@@ -1,4 +1,4 @@
-"""Which column plays which part: names the event, tells the time, breaks ties, holds an attribute. Decided here only.
+"""The role of each column: event name, time, order of ties, or attribute. Decided here only.
 
 A declared event finds its attributes by name. One that is not declared binds by the names of its rules' variables
 (`Card` and `card`), or by position if there are exactly as many columns; otherwise nobody can tell which column is

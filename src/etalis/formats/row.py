@@ -1,4 +1,4 @@
-"""What every source yields: rows with their place, so that a bad value is refused by file, line and column.
+"""The rows that every source yields, with their place, so that a bad value is refused by file, line and column.
 
 A source turns records (JSON objects, CSV lines, Arrow rows, clauses) into `Row`s, by the declared attributes of each
 kind of event: by name where the record has names, else by position. Numbers are seconds unless a unit is given.

@@ -1,4 +1,4 @@
-"""What a source has shown while it was read: how it tells the time, and which attributes hold several types."""
+"""What reading a source has shown: how it writes times, and which attributes hold several types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a table and the part each plays: which names the event, which holds the time, which are attributes.
+"""The columns of a table by role: the one that names the event, those of time, those of attributes.
 
 Law: the parts are found once per file (`roles`), and the columns of an event's attributes once per kind of event, so a
 row costs only its cells.

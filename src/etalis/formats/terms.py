@@ -1,4 +1,4 @@
-"""Ground terms in input: the text of a term to the value it stands for."""
+"""Ground terms in input: the text of a term -> its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events as a line of text, in the form in which times came: seconds, or dates of ISO 8601 in UTC.
+"""Events as a line of text, with times in the format of the input: seconds, or dates of ISO 8601 in UTC.
 
 Law: what is written is read back as the same times, to the microsecond. A moment outside the years 1 to 9999, such as
 the deadline of the last event there can be, is no date and stays a number.

@@ -1,4 +1,4 @@
-"""Attributes of events as values of their declared types, whoever gives them: the host, a file, or a goal."""
+"""Values of attributes, converted to their declared types: from the host, a file, or a goal."""
 
 from __future__ import annotations
 

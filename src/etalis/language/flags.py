@@ -1,4 +1,4 @@
-"""The flags of a program as a table, and what they come to (003, section 4.5; definition 21.4).
+"""The flags of a program as a table, and the settings they give (003, section 4.5; definition 21.4).
 
 A row says which values a flag takes, its default and what it does; flags of the original that mean nothing here stand
 in `REFUSED` with what to use instead; values that belong to a later version are named in their row. `settings` reads

@@ -1,4 +1,4 @@
-"""What the flags of a program come to as limits of one goal."""
+"""The limits of one goal, from the flags of its program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event rules of a program in their plain form.
+"""The event rules of a program in normal form.
 
 Sub-rules are lifted out (each leaves its head where it stood), `any(n, [...])` becomes the `or` of its conjunctions,
 and properties given apart join the rules of their label. Law: the result has the same meaning as the program, with

@@ -1,4 +1,4 @@
-"""A program without the clauses that have errors, for whoever would rather run the rest than nothing.
+"""A program without the clauses that have errors: `skip_broken`.
 
 Law: what is left has no errors, nothing that could stay is gone, and every clause left out is named (W240). An error
 that is not of one clause, such as a flag or an import, refuses the program as ever.

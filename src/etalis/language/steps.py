@@ -1,4 +1,4 @@
-"""What goals ask of a run: steps that follow, in order, when the current input is complete (definition 18.3)."""
+"""Requests of goals to the run: steps that follow, in order, when the current input is complete (definition 18.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The syntax tree: what the parser makes of a program's text.
+"""The syntax tree of a program.
 
 Frozen nodes with a span each (spans never take part in equality, so `parse(print(tree)) == tree` is a law).
 Terms are the reader's tree of Prolog terms; patterns, rules and the other clauses are built from them by the parser.

@@ -1,4 +1,4 @@
-"""What the host lends to goals: where their output goes, and what time it is; nothing else is within reach."""
+"""What the host provides to goals: their output and the clock; nothing else is within reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door of the background-knowledge machine: goals in, values out.
+"""The interface of the logic machine: goals in, values out.
 
 A `Goal` is a term with its named variables (see `language.lower`). `solve` yields solutions as mappings; `prepare`
 compiles a goal once and returns a function from input values to the first solution's outputs, `prepare_all` one to all

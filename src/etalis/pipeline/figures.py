@@ -1,4 +1,4 @@
-"""What a run tells about itself: figures, as a file that `status` reads, and as text that Prometheus reads.
+"""Metrics of a run: a file that `status` reads, and text that Prometheus reads.
 
 Figures go on through restarts: a run that finds the figures of the one before adds to them.
 """

@@ -1,4 +1,4 @@
-"""Where things stand in a TOML text: the path of a key to the part of the text that holds it.
+"""Source positions in a TOML text: the path of a key to the part of the text that holds it.
 
 The standard reader of TOML tells values without places. This one tells places without values: it follows headers, keys
 and brackets of a text that is known to be TOML, and leaves the meaning to the other. Law: a path that is not found is

@@ -1,4 +1,4 @@
-"""Follows a run: what Spark says of every batch, what the shards have written down, how many matches each rule made.
+"""Follows a run: progress of Spark's batches, counters of the shards, matches by rule.
 
 Matches are counted by Spark where they pass (`observe`); rows, late rows, the watermark and the size of the state are
 those that the shards keep with their state, since a source that is read twice is counted twice by Spark.

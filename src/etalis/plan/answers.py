@@ -1,4 +1,4 @@
-"""Types of what goals bind: goals run over types in place of values, through the clauses and facts of a database.
+"""Types of the variables that goals bind: abstract interpretation over the clauses and facts of a database.
 
 A predicate is asked with what is known of its arguments, and answers what is known of them when it succeeds: over
 facts, the types of their columns; over rules, what their bodies leave, up to a fixpoint where they are recursive. Law:

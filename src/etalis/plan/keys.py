@@ -1,4 +1,4 @@
-"""Partition analysis: by which attributes events can be parted so that every part can be run alone.
+"""Partition analysis: by which attributes events can be partitioned so that every partition can be run alone.
 
 A key names one position per kind of event. Law: if every event pattern of a rule, negated and repeated ones included,
 has one and the same variable (or constant) at the position of its kind, and every absence, repetition and aggregate

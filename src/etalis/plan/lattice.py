@@ -1,4 +1,4 @@
-"""What can be known of a value before there is one: its type, and whether there is one for sure.
+"""The lattice of types: what is known of a value before the run, and whether it is bound for sure.
 
 A type is that of all values that are not null; `term` is any, `number` an integer or a float, as computed from times;
 a nested column has the name of its own type (`array<int>`). They are ordered: none, the flat ones, `term`.

@@ -1,4 +1,4 @@
-"""What the attributes of derived events are called: one rule for tables of results, JSON and matches."""
+"""Names of the attributes of derived events: one rule for tables of results, JSON and matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What waits on each side of a join, and for how long: read off the rows of relation and policy, and the window.
+"""Retention: what waits on each side of a join, and for how long, by relation, policy and window.
 
 Law: an instance that is dropped by these rules could not be part of any later match, since nothing that arrives ends
 earlier than what has arrived (definition 5.4 and 10.8).

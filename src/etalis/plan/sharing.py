@@ -1,4 +1,4 @@
-"""Which parts of rules are evaluated once for several rules (`rule_sharing`).
+"""Common subplans: parts of rules that are evaluated once for several rules (`rule_sharing`).
 
 Parts that are equal up to the names of variables share their matches where that cannot change a result: never twice
 within a rule, and only if no other leaf of the rule listens to the same events (then an instance meets the leaves in

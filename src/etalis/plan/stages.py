@@ -1,4 +1,4 @@
-"""Stages: rules that can be parted by one key run side by side, rules with other keys after them.
+"""Stages: rules that one key partitions run side by side, rules with other keys after them.
 
 Rules that make one kind, and rules that need each other, are a unit. Units are put into stages so that everything a
 unit reads is received, made in an earlier stage, or made in its own stage under its own key; units without key come

@@ -1,4 +1,4 @@
-"""Changes of knowledge from outside: facts that come, go, or take the place of all others of their relation.
+"""Changes of knowledge by the host: facts added, retracted, or replaced as a whole relation.
 
 A change has a time. One that is due is made at once, a later one waits; it is made when time reaches it, before the
 time points and inputs of its stamp. Law: while one waits, the state is held, so that no generated way in passes it by.

@@ -1,4 +1,4 @@
-"""Two rule sets over the same history: which matches one has and the other has not.
+"""Two rule sets over the same history: the matches that only one of them has.
 
 Law: a match is its atom and its interval, as often as it occurs; which rule made it does not count, so that renaming
 or splitting a rule changes nothing. What is taken back (a `Retraction`) counts as not there.

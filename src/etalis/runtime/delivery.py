@@ -1,4 +1,4 @@
-"""What goes out: events reported and taken back, kept where the program asks for it, and handed to callbacks.
+"""Delivery of results: events reported and retracted, kept if the program stores them, and given to callbacks.
 
 What callbacks push meanwhile waits for the current event to be complete, and is then taken in turn.
 """

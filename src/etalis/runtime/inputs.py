@@ -1,4 +1,4 @@
-"""What comes in, read: names, attributes and times in the ways a host may give them become one kind of input."""
+"""Inputs: names, attributes and times in the forms a host may use become one kind of input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knowledge that the host adds to a program: functions and relations; and questions about what an engine knows."""
+"""Knowledge that the host adds to a program: functions and relations; and queries of an engine."""
 
 from __future__ import annotations
 

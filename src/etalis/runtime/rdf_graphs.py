@@ -1,4 +1,4 @@
-"""RDF as knowledge: graphs loaded into a program, and another one put in their place while an engine runs."""
+"""RDF as knowledge: graphs loaded into a program, and replaced while an engine runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine for some rules of a program, in a run whose other rules run elsewhere.
+"""The engine of one stage: some rules of a program, in a run whose other rules run elsewhere.
 
 What other rules derived comes with the key of its step and its round, and is put into that round beside what the own
 rules make, sorted as one round; what the own rules make is handed on in the same way. Law: the own rules make exactly

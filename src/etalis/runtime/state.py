@@ -1,4 +1,4 @@
-"""What an engine knows at a moment: its clock, its numbering, what is due, and what it has made at this stamp."""
+"""The state that all rules of an engine share: clock, numbering, timers, and the events derived at this stamp."""
 
 from __future__ import annotations
 

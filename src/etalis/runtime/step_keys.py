@@ -1,4 +1,4 @@
-"""The place of a step in a run, as bytes: an input, or what falls due, with all that it causes (definition 6.5).
+"""The position of a step in a run, as bytes: an input, or a timer, with all that it causes (definition 6.5).
 
 Law: of two steps of one run the earlier has the lesser key, whoever took them. Inputs are placed by (end, start, order
 column, standard order of the atom, number among equals), what falls due at T after the inputs that end at T: alarms,

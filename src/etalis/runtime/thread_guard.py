@@ -1,4 +1,4 @@
-"""One thread at a time: whoever is inside an engine is noted, and another thread that comes meanwhile is refused.
+"""The guard of an engine against concurrent use: a call from a second thread is refused.
 
 The note is the cell `State.inside`, a variable of the generated `push` and `run`: 0 for nobody, the thread, or
 `SOMEONE`, which costs less to write: by a `push` in which no code of the host can run, so that it is another thread, or

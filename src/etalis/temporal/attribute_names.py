@@ -1,4 +1,4 @@
-"""What the attributes of an event are called, in tables of results, in JSON and as members of a match.
+"""Names of an event's attributes, in tables of results, in JSON and as members of a match.
 
 The names are those of the declaration, else of a head's variables, else `a1`, `a2`, ... A column has such a name, with
 a number behind it where another column has it, or where a reader would take it for something else.

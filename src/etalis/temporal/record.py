@@ -1,4 +1,4 @@
-"""An event as a record: the shape that `Event.to_dict` writes, and those that it once wrote, taken apart.
+"""An event as a record: the shape that `Event.to_dict` writes, and older ones, read back.
 
 `{"event": "fraud", "Card": "c7", "start": 0, "end": 9, "rule": "1"}`, or with `at` for an instant; attributes may also
 stand in a list, `"args": [...]`, or in an object of their own, `"attributes": {...}`. What a row of results has beside

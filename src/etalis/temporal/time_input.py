@@ -1,4 +1,4 @@
-"""The rim of the engine: times that users give become integers, or a clear refusal."""
+"""Times from users to integers of microseconds, or a refusal that says why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which variables a pattern binds for what is around it (definition 9.17).
+"""Which variables a pattern binds for the rest of its rule (definition 9.17).
 
 `or` binds for sure only what both sides bind; a negated pattern binds nothing outside itself; a repetition binds what
 is also used outside it; an aggregate binds its result and what groups it, never the variable it aggregates.

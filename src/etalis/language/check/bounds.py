@@ -1,4 +1,4 @@
-"""Rules whose state has no bound (definition 10.9), and what keeps it.
+"""Rules whose state has no bound (definition 10.9), and which operator keeps it.
 
 The stream is in order, so an instance waits in vain once every later partner would end too late; that follows from
 the rows of `temporal.relation`. Where no such moment comes, only a window or consumption lets an instance go, and

@@ -1,4 +1,4 @@
-"""All problems of a program at once, each with code, place and hint (the codes stand in docs/errors.md).
+"""All problems of a program at once, each with code, place and hint (codes: docs/errors.md).
 
 `check` runs after parsing: it turns a syntax tree into findings, sorted by place. Errors refuse the program, warnings
 let it run. The checks are one tuple of functions over an `Outline`; none depends on another having passed.

@@ -1,4 +1,4 @@
-"""Side effects of a program's goals: where the order of matches, and who runs them, matters (definition 15.11)."""
+"""Side effects of a program's goals, for which the order of matches counts (definition 15.11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicates that goals call: are they known, and do conditions change the world?
+"""Predicates that goals call: are they defined, and do conditions have side effects?
 
 A condition is tested for every candidate, also for those that do not match in the end, so an effect in it happens at
 times that depend on the policy; definition 20.5 refuses them because revision and sharding cannot repeat or

@@ -1,4 +1,4 @@
-"""What the checks of a program look at, computed once: its rules, events, predicates and settings."""
+"""The outline of a program that the checks share: its rules, events, predicates and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers and kinds that an operator cannot take: windows, counts, aggregates, alarms, choices."""
+"""Numbers and kinds that an operator does not accept: windows, counts, aggregates, alarms, choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicates of the manual (003, section 5.2) that a program cannot call here, with what to use instead.
+"""Predicates of the manual (003, section 5.2) that programs cannot call here, with what to use instead.
 
 A program is data from someone else, so files, processes and the network are the host's; what the original kept in its
 database is the engine's own affair.

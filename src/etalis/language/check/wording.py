@@ -1,4 +1,4 @@
-"""How findings name parts of a program: as the user wrote them."""
+"""How messages name parts of a program: as the user wrote them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions that never hold, or always: by the types of what they compare, or by what other conditions say.
+"""Conditions that never hold, or always: by the types they compare, or by other conditions.
 
 A condition is read as the goals that a comma joins. What they say of one variable is an interval of numbers or one
 value; declared types and the kinds of aggregates say what a variable can be. A goal that is not read here says

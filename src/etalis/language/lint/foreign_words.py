@@ -1,4 +1,4 @@
-"""Notations of other languages that are read as events, goals or facts, and then wait for what never comes.
+"""Notations of other languages that are read as events, goals or facts, and never match.
 
 Law: a name that the program itself makes, declares or defines is its own, whatever it is called; only what nothing
 gives a meaning to is reported.

@@ -1,4 +1,4 @@
-"""What a rule says in vain: that it can never fire, and absences and windows that change nothing.
+"""Rules that can never fire, and absences and windows that change nothing: the warnings.
 
 The findings follow from what can occur (`occurrence`). Of rules that never fire only the cause is reported, where it
 stands, not every rule that waits for them.

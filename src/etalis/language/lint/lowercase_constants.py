@@ -1,4 +1,4 @@
-"""Constants that stand where a variable is probably meant: names in small letters, and numbers in quotes.
+"""Constants where a variable is probably meant: names in small letters, and numbers in quotes.
 
 What is meant as a constant stands in quotes and is never doubted; a number in quotes is a text and equals no number.
 """

@@ -1,4 +1,4 @@
-"""What is said twice or for nobody: equal rules, an event paired with itself, facts and triggers without a use."""
+"""Duplicates and unused parts: equal rules, an event paired with itself, facts and triggers without a use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that can never fire, and what in them is to blame (definition sections 9 to 11).
+"""Rules that can never fire, and which part of them is the cause (definition sections 9 to 11).
 
 Every pattern has an extent (`extent`), none if it has no match: a window too short for what is in it, a relation that
 cannot hold, a condition that never does, a part that is itself what must not occur, an event that only such rules

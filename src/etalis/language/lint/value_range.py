@@ -1,4 +1,4 @@
-"""What conditions say of one variable: its type, its value, or the numbers between which it lies."""
+"""What conditions imply for one variable: its type, its value, or the range of its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may have been meant where a clause cannot be read: a sign or word of another language, as it is written here.
+"""Hints for syntax errors: a sign or word of another language, and how it is written here.
 
 A table for each place: at the start of a clause, between patterns, in a goal. A refusal keeps its code and message;
 its hint is replaced where a table knows better.

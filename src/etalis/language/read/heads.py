@@ -1,4 +1,4 @@
-"""What stands left of the arrow: labels with their properties, alarms, actions, the head itself."""
+"""The left side of a rule: labels with their properties, alarms, actions, the head itself."""
 
 from __future__ import annotations
 

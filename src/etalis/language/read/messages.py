@@ -1,4 +1,4 @@
-"""What to say where a pattern cannot be read: what was found, what was expected, and what may have been meant."""
+"""Messages for syntax errors in patterns: what was found, what was expected, and what may have been meant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Giving the events, predicates and labels of a file other names, where they stand as such and nowhere else."""
+"""Renames the events, predicates and labels of a file, wherever they are used as such."""
 
 from __future__ import annotations
 

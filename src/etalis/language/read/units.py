@@ -1,4 +1,4 @@
-"""Numbers with units, `10 min` and `1 h 30 min`, as literals: they are numbers of seconds wherever a number can stand.
+"""Numbers with units, `10 min` and `1 h 30 min`, as literals: numbers of seconds wherever a number is allowed.
 
 A unit is a word on the line of its number that is no operator there and opens no bracket. Where a duration is expected
 capitals will do (`WITHIN 10 MIN`), and so will ISO 8601 (`PT10M`, a variable anywhere else) and text in quotes.

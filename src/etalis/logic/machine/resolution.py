@@ -1,4 +1,4 @@
-"""Resolution of a call: with clauses in turn, or with the rows of a relation; what is left to try waits as a choice.
+"""Resolution of a call: with clauses in turn, or with the rows of a relation; the rest is a choice point.
 
 A call sees clauses and rows as of the generation at which it began (the logical view of updates).
 """

@@ -1,4 +1,4 @@
-"""A guard beside the reader of RDF/XML: is it XML, which prefixes has it, do its entities stay small.
+"""Checks of RDF/XML before it is read: is it XML, which prefixes has it, do its entities stay small.
 
 pyoxigraph takes a file that breaks off for a whole one, tells no lines, and expands entities without bound; the XML
 parser of the standard library, handed the same pieces first, makes up for it.

@@ -1,4 +1,4 @@
-"""Complete tables, and what each depends on: a change of the knowledge drops the tables it can affect, and no others.
+"""Complete tables and their dependencies: a change of the knowledge drops the tables it can affect, and no others.
 
 A table depends on calls, each of a predicate under an index key of its first argument (None: under all), and on other
 tables. Law: a table in the store was computed from the clauses as they are now. Whoever adds or takes a clause says so

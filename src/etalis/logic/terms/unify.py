@@ -1,4 +1,4 @@
-"""Terms with variables, and unification: the inside of the background-knowledge machine.
+"""Terms with variables, and unification.
 
 Inside, an atom is a str, a number an int or float (through `term.real`), the empty list `()`, a compound term the flat
 tuple `(name, argument, ...)`, a list a chain of `("[|]", head, tail)`, and a variable a `Variable` whose `ref` is None

@@ -1,4 +1,4 @@
-"""An explanation as a graph of boxes and arrows: events flow from patterns through operators to the heads they make.
+"""An explanation as a graph of boxes and arrows: events flow from patterns through operators to the heads.
 
 A part that rules share is one box with several arrows out. A head whose events other rules read has an arrow to their
 patterns, over a box of its own where several rules derive and several read them.

@@ -1,4 +1,4 @@
-"""How explanations and the reference say what a row of `temporal/` means: relations, policies, tests, durations."""
+"""Rows of `temporal/` in words, for explanations and the reference: relations, policies, tests, durations."""
 
 from __future__ import annotations
 

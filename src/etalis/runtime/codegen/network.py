@@ -1,4 +1,4 @@
-"""Entries: the plan's nodes as they are wired for one engine, each with its readers and its stores.
+"""The network of one engine: the plan's nodes, each wired to its readers and its stores.
 
 Sub-plans that are equal up to the names of variables become one entry where that cannot change a result: see
 plan/sharing.py.

@@ -1,4 +1,4 @@
-"""Wiring of the operators with a life of their own, and of absences, into generated code."""
+"""Generated code around stateful operators (repetition, aggregate, deadline) and absences."""
 
 from __future__ import annotations
 

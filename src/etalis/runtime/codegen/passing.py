@@ -1,4 +1,4 @@
-"""What a match must pass, as written into generated code."""
+"""The tests that a match must pass, as generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows from the future: how far past the present an event may end before it is a dead letter that moves nothing.
+"""Events from the future: how far ahead an event may end before it is a dead letter.
 
 One time in milliseconds instead of seconds would settle the stream for ever: every deadline would pass, and every later
 event come too late. The present is that of a wall clock where there is one, else the latest time before the event, of

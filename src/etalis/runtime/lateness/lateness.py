@@ -1,4 +1,4 @@
-"""Events that come late and events that are corrected, over an engine that takes them in order.
+"""Late events and corrections, over an engine that processes events in order.
 
 Both mean that history has changed. What is held until it is settled reaches the engine in order and is never taken
 back; what was processed already is corrected (`revision`).

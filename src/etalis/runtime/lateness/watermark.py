@@ -1,4 +1,4 @@
-"""Events that come out of order: where they stand in the stream, how far the stream is settled, what came too late.
+"""The watermark: the order of events that come out of order, how far time is settled, and which events are late.
 
 The watermark says that nothing more will end at or before it. It follows the latest end of every source that is not
 idle, less the bound on lateness, and never goes back: what is late by just the bound is still taken.

@@ -1,4 +1,4 @@
-"""The breaker: a goal that reached its limits too often is not asked any more, and that is said.
+"""The circuit breaker: a goal that reached its limits too often is switched off, with a warning.
 
 A goal is known by its rule and its text, so that the count outlives a new compilation, a replay and a snapshot. Law: a
 goal that is switched off answers as if it had reached its limit again, so that nothing changes but the time it takes

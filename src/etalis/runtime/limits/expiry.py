@@ -1,4 +1,4 @@
-"""Letting go at one stroke what has expired. Stores do it when something comes; this does it when nothing does."""
+"""Expiry of state while no event comes. Stores drop expired instances when one does; this does it otherwise."""
 
 from __future__ import annotations
 

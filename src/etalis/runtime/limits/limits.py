@@ -1,4 +1,4 @@
-"""Limits on what an engine holds: a warning at the soft one, at the hard one an error, or something is shed.
+"""Limits on the state of an engine: a warning at the soft one, at the hard one an error, or load shedding.
 
 What is held is counted before an event is taken, but not before every one: once in `STEPS` of the limit, so that
 counting costs each event the same few steps however much there is. Law: what is held exceeds the hard limit by no more

@@ -1,4 +1,4 @@
-"""Dropping the oldest that waits, where an engine holds more than it may.
+"""Load shedding: drops the instances that have waited longest, where an engine has more than it may.
 
 Law: what is dropped makes nothing come about that would not have come about otherwise, as far as policies choose
 nothing. So what an absence, a repetition or an aggregate looks at stays, and so does all that it is made of.

@@ -1,1 +1,1 @@
-"""What operators keep: stores of joins, blockers of absences, repetitions, aggregates."""
+"""State of operators: stores of joins, blockers of absences, repetitions, aggregates."""

@@ -1,4 +1,4 @@
-"""What operators with a life of their own have in common: candidates by rank, and what waits by key.
+"""What stateful operators share: candidates by rank, and waiting instances by key.
 
 An operator takes instances of its inputs as flat arguments (values..., start, end), keeps its own state, and hands its
 matches to generated code: `check` tests a match, `emit` tests it and passes it on. How values are put together is told

@@ -1,4 +1,4 @@
-"""What makes an absence false: the intervals at which a negated pattern has occurred.
+"""Blockers of absences: the intervals at which a negated pattern has occurred.
 
 Blockers of a key are kept in order of end with the running maximum of their starts, so that "is there one with lo <
 start and end < hi" is one binary search. Law: ends arrive in order.

@@ -1,1 +1,1 @@
-"""What a run tells about itself: reports, why a rule never fired, warnings, inspection of state."""
+"""Reports on a run: what was not read, why a rule never fired, warnings, inspection of state."""

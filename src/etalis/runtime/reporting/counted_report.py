@@ -1,4 +1,4 @@
-"""The report of a run that left only numbers, as one on Spark does: events by kind, matches by rule.
+"""The report of a run of which only counts are known, as on Spark: events by kind, matches by rule.
 
 Numbers do not tell which part of a pattern never matched, only which event never came.
 """

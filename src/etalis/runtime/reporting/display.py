@@ -1,4 +1,4 @@
-"""Programs and engines as a person sees them: in a line, and in a notebook as tables with the picture of the plan."""
+"""Programs and engines as `repr`, and in a notebook as tables with the picture of the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run has shown: which parts of rules have ever matched, and which events came that no rule reads.
+"""Evidence of a run: which parts of rules have ever matched, and which events came that no rule reads.
 
 Generated code sets a mark where a part hands a match on, which is all that it pays; whoever asks puts the marks
 together (`report`). Parts are known by the keys of their entries, so that marks outlive a new compilation; over columns

@@ -1,4 +1,4 @@
-"""Conditions and actions that raised: all of them counted, by kind, the last ones kept, each handed on.
+"""Errors of conditions and actions: counted by kind, the last ones kept, each passed to callbacks.
 
 Two failures are of one kind if one goal of one rule failed in one way, whatever the values; the first of a kind stands
 for it.

@@ -1,4 +1,4 @@
-"""What an engine holds on to: per rule and operator how many instances wait, how much they weigh, how old they are."""
+"""State of an engine by rule and operator: how many instances wait, their size and age."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings of a program, told as Python's own: at the call that came from outside the package, or as a refusal.
+"""Warnings of a program as Python warnings: at the call from outside the package, or as an error.
 
 A predicate that nothing defines (`OPEN`) may still be registered or loaded, so it is told when the program first runs.
 """

@@ -1,4 +1,4 @@
-"""Names that a host gives and that nothing in a program answers to: facts nobody asks for, callbacks nobody calls.
+"""Names from the host that a program does not know: facts that no goal calls, callbacks that nothing calls.
 
 A name is refused only where it can be told that it does nothing: not where goals are made at run time.
 """

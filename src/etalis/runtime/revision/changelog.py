@@ -1,4 +1,4 @@
-"""The changelog: what differs between a history as it was and as it is, as events reported and events taken back.
+"""The changelog: the difference between two histories, as events reported and events retracted.
 
 Law: replaying it gives what the corrected history makes. What both make is not in it, nor what no trigger names.
 """

@@ -1,4 +1,4 @@
-"""States on the way through a long history, so that a correction near its end need not run it from the beginning.
+"""Checkpoints within a long history, so that a correction near its end need not replay it from the beginning.
 
 A correction that runs many events again leaves some behind; nobody else pays for them. Law: a checkpoint is the state
 that the rows up to its place in order come to, so a change at or before that place takes it away.

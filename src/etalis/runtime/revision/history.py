@@ -1,4 +1,4 @@
-"""The events received within the horizon, so that what followed from them can be worked out again.
+"""The history: events received within the horizon, kept for replay.
 
 Events are kept by partition (plan/keys.py): events of different partitions never meet in a rule, so a correction
 concerns one partition alone. Each is linked to the one before it in its partition.

@@ -1,4 +1,4 @@
-"""Histories run again, partition by partition, beside the engine that runs.
+"""Replay of histories, partition by partition, next to the running engine.
 
 Only one partition's own events go through at a time, so all the state they come to is that partition's, whatever the
 join keys. It is then put in the place of the partition's state in the engine that runs. Every epoch of the history has

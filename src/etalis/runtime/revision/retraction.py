@@ -1,4 +1,4 @@
-"""Taking back: which event a correction names, held or processed already, and what comes in its stead.
+"""Retraction: which event a correction names, waiting or processed already, and what replaces it.
 
 An event is named by its id or as an atom at a time. What was never taken, and what the horizon has passed, cannot be
 taken back: such a correction is a dead letter.

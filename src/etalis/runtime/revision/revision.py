@@ -1,4 +1,4 @@
-"""A history that changes after it was processed, over an engine that takes events in order.
+"""Revision: a history that changes after it was processed, over an engine that processes events in order.
 
 The events of the partition that is concerned are run twice from where their history begins, as they were and as they
 now are; the difference is reported, and the state that the second run comes to takes the place of the partition's

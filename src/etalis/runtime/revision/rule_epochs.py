@@ -1,4 +1,4 @@
-"""Epochs: the stretches of a history between two changes of rules, each run under the rules of its time.
+"""Rule epochs: the intervals of a history between two changes of rules, each run under the rules of its time.
 
 A change of rules, a turn, has its place in the history: after all that was processed before it. What waits goes over to
 the parts of rules that are still there, as it does in the engine that runs; new parts begin empty.

@@ -1,4 +1,4 @@
-"""The states that histories begin with, in a snapshot: all of an epoch in one table per store, by partition and key."""
+"""Base states of histories in a snapshot: all of an epoch in one table per store, by partition and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Knowledge in a snapshot: the predicates that have changed since the engine was made, and changes that wait.
+"""Knowledge in a snapshot: the predicates that have changed since the engine was created, and changes that wait.
 
 What the program's text and the host's facts say is not written: a restored engine has it from its program. A predicate
 that differs from that is written whole, clause by clause, and takes the place of what the program says.

@@ -1,4 +1,4 @@
-"""Late events and corrections in a snapshot: what is held, the history, and the states that it begins with.
+"""Late events and corrections in a snapshot: events that wait, the history, and its base states.
 
 Rows of the history are written in order of arrival, without those that were taken back, and are put into their
 partitions anew. The states before them are written as the engine's own are, table by table, with the partition first.

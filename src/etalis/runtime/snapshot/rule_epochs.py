@@ -1,4 +1,4 @@
-"""Changes of rules in a snapshot: the rules of every epoch of the history, and how it parts events."""
+"""Rule epochs in a snapshot: the rules of every epoch of the history, and how it partitions events."""
 
 from __future__ import annotations
 

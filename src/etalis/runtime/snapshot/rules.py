@@ -1,4 +1,4 @@
-"""Rules in a snapshot: which of the program's are left, and those that came at run time, as text.
+"""Rules in a snapshot: which of the program's are left, and those inserted at run time, as text.
 
 A program that was changed meanwhile keeps its own rules in its own order, less those that were deleted, and has those
 that were added after them; the very same program has all of them at their old places.

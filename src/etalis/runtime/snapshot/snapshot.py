@@ -1,4 +1,4 @@
-"""Snapshots: all that an engine knows at a moment, written down so that another engine goes on from there.
+"""Snapshots: the whole state of an engine at a moment, from which another engine goes on.
 
 What waits is written by the names of plan nodes (snapshot_names), so that a changed program takes over the state of the
 nodes it still has. What is no data (functions, callbacks, the clock) is given anew. Law: an engine restored from a
