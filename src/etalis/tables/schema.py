@@ -166,7 +166,7 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
     return Frame(roles.event, roles.times, time_types, roles.order, order_type, layouts, roles.id)
 
 
-_PARTS = {"time": "tells the time", "order": "breaks ties of time", "id": "identifies rows"}
+_PARTS = {"time": "is the time", "order": "breaks ties of time", "id": "identifies rows"}
 
 
 def _check_roles(roles: Roles, given: Given) -> None:
