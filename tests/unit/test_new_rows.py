@@ -24,7 +24,7 @@ from etalis.plan import algebra as p
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import Relation
-from unit.every_back_end import BACK_ENDS, Row, outcomes
+from helpers.every_back_end import BACK_ENDS, Row, outcomes
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("ignore::etalis.ProgramWarning")]
 
@@ -98,7 +98,7 @@ def run_there(extended: Path, several: list[tuple[str, str | None, list[Row]]]) 
     tests = Path(__file__).parents[1]
     path = os.pathsep.join(map(str, (extended, tests)))
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "unit.every_back_end"], input=json.dumps(several), text=True,
+        [sys.executable, "-W", "ignore", "-m", "helpers.every_back_end"], input=json.dumps(several), text=True,
         capture_output=True, check=False, env={**os.environ, "PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1"}, cwd=tests,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -19,7 +19,7 @@ from etalis.columnar.run import ColumnRun
 from etalis.language.read.modules import load
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
-from spark_shuffle import plan_events, run_shuffled
+from helpers.spark_shuffle import plan_events, run_shuffled
 
 SECOND = 1_000_000
 BACK_ENDS = ("meaning", "push", "run", "columns", "detect", "spark")
