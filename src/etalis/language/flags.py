@@ -174,7 +174,7 @@ class Settings:
 def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) -> Settings:
     """Return what the flags of a program come to; `given` sets flags from outside and goes before the text.
 
-    >>> settings(Program((SetFlag("rule_sharing", Const("off")),))).sharing
+    >>> settings(Tree((SetFlag("rule_sharing", Const("off")),))).sharing
     False
     """
     flags = [f for f in program.items if isinstance(f, SetFlag)]

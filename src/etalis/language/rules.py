@@ -121,7 +121,7 @@ def declarations(program: Tree) -> Mapping[Indicator, EventDeclaration]:
 def knowledge_changes(program: Tree) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
     """Return by kind of event which facts one of its attributes goes (False) or comes (True); the former first.
 
-    >>> knowledge_changes(Program((KnowledgeDeclaration((("on", 1, "off"), ("off", 1, "on"))),)))[("on", 1)]
+    >>> knowledge_changes(Tree((KnowledgeDeclaration((("on", 1, "off"), ("off", 1, "on"))),)))[("on", 1)]
     (('off', False), ('on', True))
     """
     facts = [fact for item in program.items if isinstance(item, KnowledgeDeclaration) for fact in item.facts]

@@ -152,7 +152,7 @@ def _change(solver: Solver, waiting: list[tuple[int, str, bool, tuple[Value, ...
 def reported(program: s.Tree, events: Iterable[Event]) -> list[Event]:
     """Return those of the events that the program's triggers name; without any, those that rules made.
 
-    >>> reported(s.Program((s.Trigger("print_trigger", s.Const("all_events")),)), [Event.make("a", (), 1, 1)])
+    >>> reported(s.Tree((s.Trigger("print_trigger", s.Const("all_events")),)), [Event.make("a", (), 1, 1)])
     [a [1e-06, 1e-06]]
     """
     triggers = [item for item in program.items if isinstance(item, s.Trigger)]

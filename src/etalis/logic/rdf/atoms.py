@@ -52,7 +52,7 @@ class AtomNames:
     def atom(self, node: str) -> str:
         """Return the atom of an IRI or a blank node.
 
-        >>> names = Names({"": "http://shop.example/", "geo": "http://geo.example/#"})
+        >>> names = AtomNames({"": "http://shop.example/", "geo": "http://geo.example/#"})
         >>> names.atom("http://shop.example/rose"), names.atom("http://geo.example/#Basel"), names.atom("urn:x")
         ('rose', 'geo:Basel', 'urn:x')
         """
@@ -85,7 +85,7 @@ class AtomNames:
     def expand(self, name: str) -> str:
         """Return the IRI that a user's name stands for: `prefix:rest`, `rest` with the empty prefix, or an IRI.
 
-        >>> Names({"": "http://shop.example/"}).expand("rose"), Names({}).expand("rdf:type")
+        >>> AtomNames({"": "http://shop.example/"}).expand("rose"), AtomNames({}).expand("rdf:type")
         ('http://shop.example/rose', 'http://www.w3.org/1999/02/22-rdf-syntax-ns#type')
         """
         prefix, colon, rest = name.partition(":")
