@@ -28,7 +28,9 @@ from helpers.every_back_end import BACK_ENDS, Row, outcomes
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("ignore::etalis.ProgramWarning")]
 
-AGGREGATE = 'Fold("product", 1, lambda x, y: x * y, _same, _type_of_sum, None, at_opener=True, numeric=True),'
+AGGREGATE = (
+    'AggregateFunction("product", 1, lambda x, y: x * y, _same, _type_of_sum, None, at_opener=True, numeric=True),'
+)
 RELATIONS = """Relation("overlaps", (("a1", "<", "b1"), ("b1", "<", "a2"), ("a2", "<", "b2"))),
             Relation("covers", (("a1", "<", "b1"), ("b2", "<", "a2")), "a", weakens=True),
             Relation("then", (("a2", "<=", "b1"),), sequential=True),"""
@@ -87,7 +89,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the sources with rows added to three tables, and to no other file."""
     folder = tmp_path_factory.mktemp("extended")
     shutil.copytree(Path(etalis.__file__).parent, folder / "etalis", ignore=shutil.ignore_patterns("__pycache__"))
-    add_row(folder, "aggregate", AGGREGATE, 'Fold("list", ')
+    add_row(folder, "aggregate", AGGREGATE, 'AggregateFunction("list", ')
     add_row(folder, "relation", RELATIONS, 'Relation("and", ')
     rows = "".join(f"Policy({name!r}, {', '.join(map(repr, row))})," for name, row in POLICY.items())
     add_row(folder, "policy", rows, 'Policy("recent", ')
