@@ -35,5 +35,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if not any(item.get_closest_marker(tier) for tier in TIERS):
+        named = [tier for tier in TIERS if item.get_closest_marker(tier)]
+        if len(named) > 1:
+            raise pytest.UsageError(f"{item.nodeid} is in the tiers {' and '.join(named)}: it would run twice")
+        if not named:
             item.add_marker(usual_tier(item.path))

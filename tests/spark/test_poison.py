@@ -12,22 +12,22 @@ import pytest
 
 import etalis
 
+BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"  # what lives for seconds is not worth optimizing
 SCRIPT = Path(__file__).parents[2] / "bench" / "spark_poison.py"
-
-pytestmark = pytest.mark.spark
 
 
 def run(*options: str) -> str:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("no Java on the PATH or in JAVA_HOME")
     pytest.importorskip("pyspark", reason="pyspark is not installed: etalis[spark]")
-    environment = {**os.environ, "PYTHONPATH": str(Path(etalis.__file__).parents[1])}
+    environment = {**os.environ, "PYTHONPATH": str(Path(etalis.__file__).parents[1]), "JAVA_TOOL_OPTIONS": BRIEF}
     command = [sys.executable, str(SCRIPT), *options]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+@pytest.mark.spark
 def test_a_poisoned_stream_with_a_restart() -> None:
     assert "as expected" in run("--rows", "3000", "--batches", "4", "--kills", "1", "--no-kill-at-close")
 

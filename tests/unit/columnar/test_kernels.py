@@ -23,7 +23,7 @@ from etalis.columnar.run import ColumnRun  # noqa: E402
 from etalis.plan.retention import NEVER_STORED, retention  # noqa: E402
 from etalis.temporal.policy import POLICIES  # noqa: E402
 from etalis.temporal.relation import RELATIONS  # noqa: E402
-from unit.columnar import twins  # noqa: E402
+from helpers import twins  # noqa: E402
 
 FOLLOWING = [name for name, row in RELATIONS.items() if retention(row, 1, None) == NEVER_STORED]
 SELECTS = {"all": matching.ALL, "earliest": matching.EARLIEST, "latest": matching.LATEST}

@@ -10,7 +10,7 @@ from etalis.language.attributes import TYPES, declaration_text
 from etalis.language.read.parser import parse
 from etalis.language.rules import attribute_variables
 from etalis.language.syntax import EventDeclaration
-from unit.language import trees
+from helpers import trees
 
 attributes = st.lists(st.tuples(trees.atoms, st.sampled_from(TYPES)), max_size=3)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from etalis.language.printer import print_pattern, print_program, print_term
 from etalis.language.read.parser import parse, parse_rule, parse_term
 from etalis.language.syntax import EventPattern, Pattern, Rule, Term, Tree
-from unit.language import trees
+from helpers import trees
 
 EXAMPLES = settings(max_examples=300, deadline=None, derandomize=True)
 
