@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from etalis.cli import ExitCode, app
-from etalis.tables.progress import Line
+from etalis.tables.progress import ProgressLine
 
 pytestmark = pytest.mark.fast
 
@@ -107,7 +107,7 @@ def test_what_cannot_be_stored_is_refused(out: str, code: str, program: Path, tm
 def test_progress_is_shown_when_it_takes_long() -> None:
     times = iter([0.0, 0.5, 2.0, 2.0, 2.1, 3.0, 4.0])
     out = io.StringIO()
-    line = Line(out, lambda: next(times))
+    line = ProgressLine(out, lambda: next(times))
     for rows in (10, 2000, 3000, 6000):
         line.tell(rows, 7)
     line.end()
