@@ -40,7 +40,7 @@ from etalis.tables.results.unfinished import Unfinished
 from etalis.tables.schema import JSON, Frame, Given, Options, Part
 
 if TYPE_CHECKING:
-    from etalis.columnar.run import ColumnRun, Input
+    from etalis.columnar.run import ColumnRun, InputBatch
     from etalis.formats.row import Bad
     from etalis.plan.types import Types
     from etalis.runtime.compiled import CompiledProgram
@@ -111,7 +111,7 @@ def detect_on(engine: RuntimeEngine, source: Any, options: Options, form: Form, 
         _take_all(run, feed, feed.going_on(run), pace, parts)
     except BaseException as error:
         found = pa.Table.from_batches(parts, schema=run.results.schema)
-        engine.core.unfinished = unfinished = Unfinished(run.run.wholes.rows, found, tuple(run.events))
+        engine.core.unfinished = unfinished = Unfinished(run.run.atomic.rows, found, tuple(run.events))
         error.add_note(unfinished.note())
         raise
     finally:
@@ -123,7 +123,7 @@ def detect_on(engine: RuntimeEngine, source: Any, options: Options, form: Form, 
     return found
 
 
-def _take_all(run: _Run, feed: _Feed, batches: Iterable[Input], pace: Pace, parts: list[pa.RecordBatch]) -> None:
+def _take_all(run: _Run, feed: _Feed, batches: Iterable[InputBatch], pace: Pace, parts: list[pa.RecordBatch]) -> None:
     """Take batches of rows, and add what they cause to the parts; tell how far it is."""
     rows = matches = 0
     dead = run.run.engine.core.dead_letters
@@ -238,7 +238,7 @@ class _Feed:
             for table, frame in zip(plan.tables, plan.intake.frames, strict=True)
         ]
 
-    def whole(self, run: _Run, options: Options, batch: int) -> Iterator[Input]:
+    def whole(self, run: _Run, options: Options, batch: int) -> Iterator[InputBatch]:
         """Yield all rows of a stream; in order, unless a program takes one table in any order."""
         if run.run.in_any_order and not self.is_merged:
             return map(run.read, *self._arriving(known=False))
@@ -246,7 +246,7 @@ class _Feed:
         ordered = [in_order(rows) for rows in self._arriving(tables, known=not run.run.in_any_order)]
         return self._merged(run, ordered) if self.is_merged else map(run.read, *ordered)
 
-    def going_on(self, run: _Run) -> Iterator[Input]:
+    def going_on(self, run: _Run) -> Iterator[InputBatch]:
         """Yield rows for an engine that goes on: of one table as they come, each batch in order."""
         arriving = self._arriving(known=False)
         if self.is_merged:
@@ -257,7 +257,7 @@ class _Feed:
         opened = zip(self.plan.tables if tables is None else tables, self.doors, strict=True)
         return [door.arriving(_scan(table, door.frame, self.plan, known=known)) for table, door in opened]
 
-    def _merged(self, run: _Run, ordered: Sequence[Iterable[Arrived]]) -> Iterator[Input]:
+    def _merged(self, run: _Run, ordered: Sequence[Iterable[Arrived]]) -> Iterator[InputBatch]:
         for pieces in within(merge(ordered), self.doors, self.ahead, self.latest):
             yield run.read_pieces(pieces, order_of(pieces, self.orders))
 
@@ -306,14 +306,14 @@ class _Run:
         self.results = results.Results(self.output, run.choice.heads, ids=form.match_id)
         self.unread: Counter[str] = Counter()  # names of events that no rule reads
 
-    def take(self, batch: Input) -> Iterator[pa.RecordBatch]:
+    def take(self, batch: InputBatch) -> Iterator[pa.RecordBatch]:
         """Yield what a batch of rows causes, also what it has caused when it fails."""
         if not (self.run.at_a_time or self.output.envelope):
             yield from self._take_over_columns(batch)
             return
         self.events.clear()
         try:
-            self.events.extend(self.run.take(batch))
+            self.events.extend(self.run.process(batch))
         except BaseException:
             yield from self.results.of_events(self.events)
             self.events.clear()
@@ -321,16 +321,16 @@ class _Run:
         yield from self.results.of_events(self.events)
         self.events.clear()
 
-    def _take_over_columns(self, batch: Input) -> list[pa.RecordBatch]:
-        with self.run.wholes.whole(batch) if self.run.goes_on else nullcontext():
+    def _take_over_columns(self, batch: InputBatch) -> list[pa.RecordBatch]:
+        with self.run.atomic.whole(batch) if self.run.goes_on else nullcontext():
             found = [part for piece in self.run.admit(batch) for part in self._made(piece)]
-            return [*found, *self.results.of_events(self.run.settle())]
+            return [*found, *self.results.of_events(self.run.advance())]
 
-    def gathered(self, batches: Iterable[Input]) -> Iterator[Input]:
+    def gathered(self, batches: Iterable[InputBatch]) -> Iterator[InputBatch]:
         """Yield batches; where much waits, several together, since each of them goes through all of that."""
         from etalis.columnar.data.batches import below
 
-        parts: list[Input] = []
+        parts: list[InputBatch] = []
         rows = 0
         for batch in batches:
             parts.append(batch)
@@ -341,19 +341,19 @@ class _Run:
         if parts:
             yield below(parts)
 
-    def _made(self, batch: Input) -> Iterator[pa.RecordBatch]:
+    def _made(self, batch: InputBatch) -> Iterator[pa.RecordBatch]:
         """Yield what rows cause that all rules take over columns."""
         asked = dict(self.output.kinds)
-        yield from self.results.of_made([each for each in self.run.columns(batch) if each[0] in asked])
+        yield from self.results.of_made([each for each in self.run.process_columns(batch) if each[0] in asked])
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Yield what the end of the stream settles."""
         if not (self.run.at_a_time or self.output.envelope):
-            for piece in self.run.remaining():
+            for piece in self.run.release():
                 yield from self._made(piece)
         yield from self.results.of_events(list(self.run.close()))
 
-    def read(self, rows: Arrived, number: int = 0) -> Input:
+    def read(self, rows: Arrived, number: int = 0) -> InputBatch:
         """Return rows of one of the tables as a batch over columns."""
         from etalis.tables.read.batches import read_batch
 
@@ -372,7 +372,7 @@ class _Run:
         self.run.engine.core.evidence.unread.update(found)
         return found
 
-    def read_pieces(self, pieces: Pieces, order: Any) -> Input:
+    def read_pieces(self, pieces: Pieces, order: Any) -> InputBatch:
         """Return rows of all tables as a batch over columns, in some order."""
         from etalis.columnar.data.batches import arrange, below
 

@@ -24,7 +24,7 @@ def check(text: str, events: list[Event], policy: str | None = None) -> bool:
     types = find_types([event for event in events if "null" not in event.args])
     for size in (3, len(events)):
         run = ColumnRun(program.compiled, types, policy=policy)
-        found = [e for low in range(0, len(events), size) for e in run.take(gather(events[low : low + size], types))]
+        found = [e for low in range(0, len(events), size) for e in run.process(gather(events[low : low + size], types))]
         found.extend(run.close())
         assert found == pushed, f"{text} under {policy}, {size} rows at a time"
         assert Counter(map(str, run.errors)) == Counter(map(str, engine.errors))
@@ -45,7 +45,7 @@ def check_carried(engine: Engine, events: list[Event], types: Types, expected: l
             continue
         run = run_on(engine, types)
         run.load()
-        found += run.take(gather(part, types))
+        found += run.process(gather(part, types))
         run.save()
     found += engine.close()
     assert Counter(found) == Counter(expected), f"{engine.program.compiled.rules} go on from columns"

@@ -49,7 +49,7 @@ def taken(engine: Engine, stream: list[Event], types: Any) -> list[Event]:
     run = run_on(engine, types)
     run.load()
     try:
-        return list(run.take(gather(stream, types)))
+        return list(run.process(gather(stream, types)))
     finally:
         run.save()
 
@@ -60,8 +60,8 @@ def fail(engine: Engine, stream: list[Event], types: Any) -> None:
     run.load()
     if run.components:
         with patch.object(run, "settling", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
-            list(run.take(gather(stream, types)))
-        assert run.wholes.rows == 0
+            list(run.process(gather(stream, types)))
+        assert run.atomic.rows == 0
     run.save()
 
 

@@ -91,7 +91,7 @@ def check_meaning(tree: s.Tree, stream: list[Event], policy: str, data: st.DataO
         found = [
             each
             for low, high in zip([0, *cuts], [*cuts, len(stream)], strict=True)
-            for each in run.take(gather(stream[low:high], types))
+            for each in run.process(gather(stream[low:high], types))
         ]
         found.extend(run.close())
     except LimitError:

@@ -77,7 +77,7 @@ def test_conditions_over_facts(data: st.DataObject, goal: str, pattern: str, pol
     event("over columns" if not run.at_a_time else "event at a time")
     cut = data.draw(st.integers(0, len(stream)))
     try:
-        found = [each for part in (stream[:cut], stream[cut:]) for each in run.take(gather(part, types))]
+        found = [each for part in (stream[:cut], stream[cut:]) for each in run.process(gather(part, types))]
         found += run.close()
     except EventError:
         assert any(isinstance(x, int) and x >= 1 << 63 for e in expected for x in e.args) or _is_large(engine)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from etalis.columnar.data.batches import Input, Kind, Received, arrange, below, listed
+from etalis.columnar.data.batches import InputBatch, Kind, Received, arrange, below, listed
 from etalis.columnar.data.casts import UnfitError, to_column, to_integers
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.state.base import Undo
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LEAST, _MOST = -(1 << 62), 1 << 62
 
 
-class Open:
+class OrderedAdmission:
     """Lets pass what is not late."""
 
     def __init__(self, engine: RuntimeEngine) -> None:
@@ -49,11 +49,11 @@ class Open:
         """Return what forgets the late rows that come from now on."""
         return self.engine.core.dead_letters.mark()
 
-    def hold(self, rows: Input) -> int:
+    def hold(self, rows: InputBatch) -> int:
         """Hold rows that were not taken after all; return how many cannot be held: all."""
         return len(rows.end)
 
-    def admit(self, batch: Input) -> Input:
+    def admit(self, batch: InputBatch) -> InputBatch:
         """Return what is not late of a batch: what ends no earlier than all before it."""
         state = self.engine.core.state
         if not len(batch.end):
@@ -72,7 +72,7 @@ class Open:
                 self.engine.core.bury(name, values, int(batch.start[row]), int(batch.end[row]), int(reached[row]))
         return arrange(batch, np.flatnonzero(~late))
 
-    def release(self) -> Input | None:
+    def release(self) -> InputBatch | None:
         """Nothing is held."""
         return None
 
@@ -83,10 +83,10 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _HeldRows:
     """Rows that are held, with the ranks that order those of equal times."""
 
-    rows: Input
+    rows: InputBatch
     rank: Integers
     first: int = field(init=False)  # the earliest end
 
@@ -94,7 +94,7 @@ class _Part:
         object.__setattr__(self, "first", int(self.rows.end.min()) if len(self.rank) else _MOST)
 
 
-class Holding:
+class LatenessAdmission:
     """Holds rows until they are settled."""
 
     def __init__(self, engine: RuntimeEngine) -> None:
@@ -105,7 +105,7 @@ class Holding:
         self.disorder = disorder
         self.watermark: Watermark = disorder.watermark
         self.held = disorder.held
-        self.parts: list[_Part] = []
+        self.parts: list[_HeldRows] = []
 
     @property
     def settled(self) -> int | None:
@@ -135,9 +135,9 @@ class Holding:
 
         return back
 
-    def hold(self, rows: Input) -> int:
+    def hold(self, rows: InputBatch) -> int:
         """Hold rows that were not taken after all, though they are settled; return how many cannot be held: none."""
-        self.parts.append(_Part(rows, np.arange(len(rows.end))))  # nothing else ends as early
+        self.parts.append(_HeldRows(rows, np.arange(len(rows.end))))  # nothing else ends as early
         return 0
 
     def save(self) -> None:
@@ -156,7 +156,7 @@ class Holding:
         """Hold nothing here."""
         self.parts = []
 
-    def admit(self, batch: Input) -> Input:
+    def admit(self, batch: InputBatch) -> InputBatch:
         """Hold a batch, in the order of arrival; return what the watermark has passed, in order."""
         count, first = len(batch.end), self.disorder.ranked
         self.disorder.ranked = first + count
@@ -173,7 +173,7 @@ class Holding:
                 known[received.rows] = True
             taken = np.flatnonzero(~late & known)
             rows = batch if len(taken) == count else arrange(batch, taken)
-            self.parts.append(_Part(rows, first + taken))
+            self.parts.append(_HeldRows(rows, first + taken))
         return self._pass(_word(self.watermark.reached))
 
     def _reached(self, end: Integers) -> Integers:
@@ -188,32 +188,32 @@ class Holding:
         slowest = np.minimum(mine, _word(min(others, default=_MOST)))
         return np.maximum(before, slowest - mark.bound - 1)
 
-    def _bury(self, batch: Input, late: Integers, reached: Integers) -> None:
+    def _bury(self, batch: InputBatch, late: Integers, reached: Integers) -> None:
         dead = arrange(batch, late)
         for row, (name, _), values in listed(dead, list(dead.events)):
             start, end, limit = int(dead.start[row]), int(dead.end[row]), int(reached[late[row]])
             self.disorder.bury(name, values, start, end, limit)
 
-    def release(self) -> Input:
+    def release(self) -> InputBatch:
         """Return all that is held, in order."""
         return self._pass(_MOST)
 
-    def _pass(self, until: int) -> Input:
+    def _pass(self, until: int) -> InputBatch:
         """Hold no more what ends at or before a moment; return it in order."""
         touched = [part for part in self.parts if part.first <= until]
         if not touched:
-            return Input(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
+            return InputBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
         rest = [part for part in self.parts if part.first > until]
         rows = below([part.rows for part in touched])
         rank = np.concatenate([part.rank for part in touched])
         order = np.lexsort((rank, rows.start, rows.end))
         passed = int(np.searchsorted(rows.end[order], until, side="right"))
         stay = np.sort(order[passed:])
-        self.parts = rest if not len(stay) else [*rest, _Part(arrange(rows, stay), rank[stay])]
+        self.parts = rest if not len(stay) else [*rest, _HeldRows(arrange(rows, stay), rank[stay])]
         return arrange(rows, order[:passed])
 
 
-def _gather(rows: Sequence[HeldRow], types: Types) -> _Part:
+def _gather(rows: Sequence[HeldRow], types: Types) -> _HeldRows:
     """Return rows that an engine holds as a batch."""
     places: dict[Kind, list[int]] = {}
     for place, row in enumerate(rows):
@@ -224,7 +224,7 @@ def _gather(rows: Sequence[HeldRow], types: Types) -> _Part:
         typed = types.get(kind, ("term",) * kind[1])
         events[kind] = Received(np.array(mine), [to_column(c, t) for c, t in zip(columns, typed, strict=True)])
     end, start, rank = (to_integers([row[i] for row in rows]) for i in range(3))
-    return _Part(Input(start, end, events), rank)
+    return _HeldRows(InputBatch(start, end, events), rank)
 
 
 def _word(time: int) -> int:
@@ -232,6 +232,6 @@ def _word(time: int) -> int:
     return min(max(time, _LEAST), _MOST)
 
 
-def gate_of(engine: RuntimeEngine) -> Open | Holding:
+def admission_of(engine: RuntimeEngine) -> OrderedAdmission | LatenessAdmission:
     """Return how rows reach the rules of an engine."""
-    return Open(engine) if engine.core.disorder is None else Holding(engine)
+    return OrderedAdmission(engine) if engine.core.disorder is None else LatenessAdmission(engine)

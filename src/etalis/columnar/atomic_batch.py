@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from etalis.columnar.data.batches import Input, cut
+from etalis.columnar.data.batches import InputBatch, cut
 from etalis.columnar.schedule import MOST_ROUNDS, Clock
 from etalis.columnar.state.base import Undo
 from etalis.temporal.event import Event
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BatchPart:
     """A piece of a batch that rules over columns have taken, and what it caused.
 
     `handed` is how many rows of the batch were handed out with it and before.
     """
 
-    rows: Input
+    rows: InputBatch
     clock: Clock
     found: list[Placed]
     handed: int
 
-    def merged(self, beside: Sequence[Found]) -> list[Event]:
+    def merged(self, other: Sequence[Found]) -> list[Event]:
         """Return what was caused, by these and by the rules beside them, in order."""
         found = list(self.found)
-        for number, (row, event) in enumerate(beside):
+        for number, (row, event) in enumerate(other):
             found.append(((int(self.clock.rows[row]), event.end_time, MOST_ROUNDS, number), event))
         found.sort(key=lambda pair: pair[0])
         return [event for _, event in found]
 
 
-class Wholes:
+class AtomicBatches:
     """How batches are taken by a run that has taken over the state of an engine; `rows` have been taken."""
 
     def __init__(self, run: ColumnRun) -> None:
@@ -51,10 +51,10 @@ class Wholes:
         self.rows = 0
 
     @contextmanager
-    def whole(self, batch: Input) -> Iterator[Undo]:
-        """Take a batch over columns: if that fails, be where it began. What is yielded brings its rules back there."""
+    def whole(self, batch: InputBatch) -> Iterator[Undo]:
+        """Process a batch; if that fails, be where it began. What is yielded brings its rules back there."""
         engine, forget = self.run.engine, self.run.engine.core.failures.mark()
-        state, undo, reopen = engine.core.state, self._mark(), self.run.gate.mark()
+        state, undo, reopen = engine.core.state, self._mark(), self.run.admission.mark()
         now, floor = state.now, state.floor
         try:
             yield undo
@@ -78,31 +78,31 @@ class Wholes:
 
         return back
 
-    def take(self, batch: Input) -> Iterator[Event]:
-        """Take a batch by all rules; yield what it causes, in order."""
+    def process(self, batch: InputBatch) -> Iterator[Event]:
+        """Process a batch by all rules; yield what it causes, in order."""
         run = self.run
         with self.whole(batch) as undo:
-            pieces = [*map(run.piece, run.admit(batch)), *run.settling()]
+            pieces = [*map(run.process_part, run.admit(batch)), *run.advance_columns()]
         for number, piece in enumerate(pieces):
             try:
-                found = piece.merged(run.beside_these.take(piece.rows))
+                found = piece.merged(run.row_rules.process(piece.rows))
             except BaseException:
                 undo()
                 yield from self._cut_short(pieces[: number + 1])
                 raise
             yield from found
-        yield from run.passed()
+        yield from run.advance_row_rules()
 
-    def _cut_short(self, pieces: Sequence[Piece]) -> list[Event]:
+    def _cut_short(self, pieces: Sequence[BatchPart]) -> list[Event]:
         """Take over columns what the other rules have begun; return what the last piece of it caused."""
-        run, beside = self.run, self.run.beside_these
+        run, other = self.run, self.run.row_rules
         *earlier, last = pieces
         handed = 0
         for piece in earlier:
-            run.piece(piece.rows)
+            run.process_part(piece.rows)
             handed = piece.handed
-        again = run.piece(cut(last.rows, 0, beside.begun))
+        again = run.process_part(cut(last.rows, 0, other.begun))
         if last.handed > handed:  # else it only let time pass
-            handed += beside.begun
-        self.rows -= run.gate.hold(cut(run.admitted, handed, len(run.admitted.end)))
-        return again.merged(beside.found)
+            handed += other.begun
+        self.rows -= run.admission.hold(cut(run.admitted, handed, len(run.admitted.end)))
+        return again.merged(other.found)

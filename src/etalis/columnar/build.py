@@ -8,12 +8,20 @@ from typing import Any
 
 from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.operators.aggregate import build_fold
-from etalis.columnar.operators.base import Absence, Filter, Filtering, Operator, Source, Tests, Union
-from etalis.columnar.operators.deadline import Ticker, Waiter
-from etalis.columnar.operators.join import Join
-from etalis.columnar.repetition.chains import Anchored, Followed, Runs
-from etalis.columnar.repetition.counted import Repeater, asks_elements, asks_followers, is_chained, is_followed
-from etalis.columnar.repetition.pair_tests import Asked
+from etalis.columnar.operators.base import (
+    AbsenceTest,
+    ColumnOperator,
+    FilterOperator,
+    OutputTests,
+    SourceOperator,
+    TestSequence,
+    UnionOperator,
+)
+from etalis.columnar.operators.deadline import DeadlineOperator, TickOperator
+from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.repetition.chains import AnchoredRepetition, ChainRepetition, FollowedRepetition
+from etalis.columnar.repetition.counted import CountedRepetition, asks_elements, asks_followers, is_chained, is_followed
+from etalis.columnar.repetition.pair_tests import PairTests
 from etalis.columnar.schedule import Timer
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, shared_names, window_of
@@ -35,15 +43,15 @@ class Builder:
         self.is_vague = is_vague
         self.conditions = conditions
         self.timers: list[Timer] = [] if beside is None else beside.timers
-        self.joins: list[Join] = [] if beside is None else beside.joins
+        self.joins: list[JoinOperator] = [] if beside is None else beside.joins
         self.evidence: set[p.Node] = (set() if beside is None else beside.evidence) if evidence is None else evidence
-        self.built: dict[p.Node, Once] = {}
+        self.built: dict[p.Node, SharedOperator] = {}
 
-    def build(self, node: p.Node, rule: str) -> Once:
+    def build(self, node: p.Node, rule: str) -> SharedOperator:
         """Return the operator of a node."""
         if node not in self.built:
             operator = OPERATORS[type(node)](self, node, self._known(node), rule)
-            self.built[node] = Once(operator, partial(self.evidence.add, node))
+            self.built[node] = SharedOperator(operator, partial(self.evidence.add, node))
         return self.built[node]
 
     def _known(self, node: p.Node, *parts: p.Node) -> Mapping[str, str]:
@@ -54,62 +62,66 @@ class Builder:
         vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part)}
         return {**known, **dict.fromkeys(vague, "term")}
 
-    def source(self, node: p.Source, known: Mapping[str, str], _: str) -> Operator:
+    def source(self, node: p.Source, known: Mapping[str, str], _: str) -> ColumnOperator:
         """Return the operator of a leaf."""
-        return Source(node, {v: known[v] for v in node.exports})
+        return SourceOperator(node, {v: known[v] for v in node.exports})
 
-    def tick(self, node: p.Tick, _: Mapping[str, str], __: str) -> Operator:
+    def tick(self, node: p.Tick, _: Mapping[str, str], __: str) -> ColumnOperator:
         """Return the operator of a time point."""
-        return Ticker(node)
+        return TickOperator(node)
 
-    def union(self, node: p.Union, known: Mapping[str, str], rule: str) -> Operator:
+    def union(self, node: p.Union, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of alternatives."""
-        return Union(node, self._inputs(rule, *node.branches), known, is_vague=self.is_vague)
+        return UnionOperator(node, self._inputs(rule, *node.branches), known, is_vague=self.is_vague)
 
-    def filter(self, node: p.Filter, known: Mapping[str, str], rule: str) -> Operator:
+    def filter(self, node: p.Filter, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of tests on one pattern."""
-        return Filter(Filtering(node.tests, Tests(self._tests(node, known, rule))), self.build(node.child, rule))
+        return FilterOperator(
+            OutputTests(node.tests, TestSequence(self._tests(node, known, rule))), self.build(node.child, rule)
+        )
 
-    def join(self, node: p.Join, known: Mapping[str, str], rule: str) -> Operator:
+    def join(self, node: p.Join, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of pairs; one for both where a repetition is on the left."""
         if not isinstance(node.left, p.Repetition) or not is_followed(node):
             return self._join(node, known, rule)
         if not is_chained(node.left):
             return self._repeater(node.left, node, known, rule)
         sides = (self.build(node.left, rule), self.build(node.right, rule))
-        return Followed(node, sides, known, Tests(self._tests(node, known, rule)))
+        return FollowedRepetition(node, sides, known, TestSequence(self._tests(node, known, rule)))
 
-    def fold(self, node: p.Fold, known: Mapping[str, str], rule: str) -> Operator:
+    def fold(self, node: p.Fold, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of an aggregate."""
-        inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
+        inputs, tests = self._inputs(rule, *p.children(node)), TestSequence(self._tests(node, known, rule))
         opened = {} if node.opener is None else self._known(node.opener)
         return build_fold(
             node, inputs, {**known, **self._known(node.element)}, opened, tests, self.conditions.fail(rule)
         )
 
-    def deadline(self, node: p.Deadline, known: Mapping[str, str], rule: str) -> Operator:
+    def deadline(self, node: p.Deadline, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of an absence until a time."""
         inputs = self._inputs(rule, node.left, node.absent)
-        waiter = Waiter(node, inputs[0], inputs[1], known, Tests(self._tests(node, known, rule)))
+        waiter = DeadlineOperator(node, inputs[0], inputs[1], known, TestSequence(self._tests(node, known, rule)))
         self.timers.append(waiter)
         return waiter
 
-    def repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> Operator:
+    def repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of a repetition that nothing follows, or under a policy that consumes nothing."""
         if not is_chained(node):
             return self._repeater(node, None, known, rule)
-        inputs, tests = self._inputs(rule, *p.children(node)), Tests(self._tests(node, known, rule))
+        inputs, tests = self._inputs(rule, *p.children(node)), TestSequence(self._tests(node, known, rule))
         inside = {**known, **self.types.variables(node.element)}
         if node.left is None:
-            return Runs(node, inputs[0], inside, tests, self.conditions.fail(rule))
-        return Anchored(node, inputs, inside, tests, self.conditions.fail(rule))
+            return ChainRepetition(node, inputs[0], inside, tests, self.conditions.fail(rule))
+        return AnchoredRepetition(node, inputs, inside, tests, self.conditions.fail(rule))
 
-    def _repeater(self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str) -> Repeater:
+    def _repeater(
+        self, node: p.Repetition, follower: p.Join | None, known: Mapping[str, str], rule: str
+    ) -> CountedRepetition:
         """Sort the tests on a repetition and on what follows it: what is asked of pairs, a limit, on what is found."""
         inputs = self._inputs(rule, *p.children(node), *(() if follower is None else (follower.right,)))
         tests = self._tests(node, known, rule)
-        asked: list[Asked | None] = [None, None]
-        gaps: list[Absence] = []
+        asked: list[PairTests | None] = [None, None]
+        gaps: list[AbsenceTest] = []
         if asks_elements(node, follower):
             asked[0], tests = _asked(tests, are_apart=True, are_after=False), []
         if follower is not None:
@@ -119,21 +131,21 @@ class Builder:
             elif follower.policy.restricts:
                 gaps, tests = tests, []
         fail = self.conditions.fail(rule)
-        return Repeater(node, follower, inputs, known, gaps, Tests(tests), (asked[0], asked[1]), fail)
+        return CountedRepetition(node, follower, inputs, known, gaps, TestSequence(tests), (asked[0], asked[1]), fail)
 
-    def _inputs(self, rule: str, *nodes: p.Node) -> list[Operator]:
+    def _inputs(self, rule: str, *nodes: p.Node) -> list[ColumnOperator]:
         return [self.build(node, rule) for node in nodes]
 
-    def _join(self, node: p.Join, known: Mapping[str, str], rule: str) -> Join:
+    def _join(self, node: p.Join, known: Mapping[str, str], rule: str) -> JoinOperator:
         """Sort a join's tests: on one side alone where nothing can be raised, a limit of the left side, on pairs.
 
         One limit, so that what has blocked a left side can be told from it.
         """
         sides: tuple[list[Judge], list[Judge]] = ([], [])
-        gaps: list[Absence] = []
-        tests: list[Judge | Absence] = []
+        gaps: list[AbsenceTest] = []
+        tests: list[Judge | AbsenceTest] = []
         for test in self._tests(node, known, rule):
-            if isinstance(test, Absence) and not gaps and self._is_limit(test, node):
+            if isinstance(test, AbsenceTest) and not gaps and self._is_limit(test, node):
                 gaps.append(test)
                 continue
             side = self._side(test, node) if isinstance(test, Judge) and test.by_arrays else None
@@ -145,11 +157,13 @@ class Builder:
         always = self.types.sure(node.left) & self.types.sure(node.right)
         firm = join_key(node) if node.policy.keep == "newest" else always
         vague = {v: known[v] for v in shared_names(node) if v not in firm}
-        join = Join(node, inputs, self._known(node, node.left, node.right), sides, gaps, Tests(tests), vague)
+        join = JoinOperator(
+            node, inputs, self._known(node, node.left, node.right), sides, gaps, TestSequence(tests), vague
+        )
         self.joins.append(join)
         return join
 
-    def _is_limit(self, absence: Absence, node: p.Join) -> bool:
+    def _is_limit(self, absence: AbsenceTest, node: p.Join) -> bool:
         """Tell whether what lies after the end of a left side can block it, and nothing that ended before it came."""
         left, right = node.left.exports, node.right.exports
         simple = node.relation.sequential and "$first" not in left and "$last" not in right
@@ -164,7 +178,7 @@ class Builder:
         return next((i for i, names in enumerate(firm) if inputs <= names), None)
 
     def _tests(self, node: p.Node, known: Mapping[str, str], rule: str) -> list[Any]:
-        found: list[Judge | Absence] = []
+        found: list[Judge | AbsenceTest] = []
         stages = self.types.sure_by_test(node)
         for place, test in enumerate(p.tests(node)):
             before = stages[place]
@@ -177,13 +191,13 @@ class Builder:
                     keep = test.window if test.kind == "before" else window_of(p.tests(node))
                     is_loose = not set(joined) <= self.types.sure(test.node) & before
                     types = self._known(test.node)
-                    found.append(Absence(test, self.build(test.node, rule), types, keep, is_loose=is_loose))
+                    found.append(AbsenceTest(test, self.build(test.node, rule), types, keep, is_loose=is_loose))
                 case _:
                     pass
         return found
 
 
-OPERATORS: dict[type[p.Node], Callable[[Builder, Any, Mapping[str, str], str], Operator]] = {
+OPERATORS: dict[type[p.Node], Callable[[Builder, Any, Mapping[str, str], str], ColumnOperator]] = {
     p.Source: Builder.source,
     p.Tick: Builder.tick,
     p.Join: Builder.join,
@@ -195,25 +209,25 @@ OPERATORS: dict[type[p.Node], Callable[[Builder, Any, Mapping[str, str], str], O
 }
 
 
-def _asked(tests: Sequence[Any], *, are_apart: bool, are_after: bool) -> Asked:
+def _asked(tests: Sequence[Any], *, are_apart: bool, are_after: bool) -> PairTests:
     """Return what is asked of pairs; absences in gaps apart where the pairs alone do not tell these."""
-    gaps = [test for test in tests if are_apart and isinstance(test, Absence) and test.test.kind == "gap"]
-    return Asked(Tests(test for test in tests if test not in gaps), gaps, are_after=are_after)
+    gaps = [test for test in tests if are_apart and isinstance(test, AbsenceTest) and test.test.kind == "gap"]
+    return PairTests(TestSequence(test for test in tests if test not in gaps), gaps, are_after=are_after)
 
 
-class Once(Operator):
+class SharedOperator(ColumnOperator):
     """An operator that several read: it takes each batch once."""
 
-    def __init__(self, operator: Operator, note: Callable[[], None]) -> None:
+    def __init__(self, operator: ColumnOperator, note: Callable[[], None]) -> None:
         self.operator = operator
         self.batch: Any = None
         self.found: Any = None
         self._note: Callable[[], None] | None = note  # that it has matched, once
 
-    def take(self, batch: Any) -> Any:
+    def process(self, batch: Any) -> Any:
         """Return what the batch brought, found when it is first asked for."""
         if self.batch is not batch:
-            self.found = self.operator.take(batch)
+            self.found = self.operator.process(batch)
             self.batch = batch
             if self._note is not None and len(self.found):
                 self._note()

@@ -12,12 +12,12 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.build import Builder, Once
+from etalis.columnar.build import Builder, SharedOperator
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.eligibility import has_vague, in_order, made_kind, read_kinds
 from etalis.columnar.kernels.buffers import KeyIndex, merge
-from etalis.columnar.operators.base import Batch, Rows, Turns
+from etalis.columnar.operators.base import Batch, EventRows, Turns
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
 from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
 from etalis.data.values import Value
@@ -33,7 +33,7 @@ Kind: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DerivedEvents:
     """Derived events of one kind, each once, in order: turns, end points, the rule that made each, attributes."""
 
     turn: Integers
@@ -45,17 +45,17 @@ class Made:
     def __len__(self) -> int:
         return len(self.turn)
 
-    def take(self, rows: Integers) -> Made:
+    def take(self, rows: Integers) -> DerivedEvents:
         """Return some of the events."""
         columns = [column.take(rows) for column in self.columns]
-        return Made(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns)
+        return DerivedEvents(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns)
 
-    def on(self, clock: Clock) -> Made:
+    def on(self, clock: Clock) -> DerivedEvents:
         """Return events that were made by the order of rows alone, with their turns by a clock."""
         return replace(self, turn=clock.placed(self.turn))
 
 
-class Component:
+class ColumnComponent:
     """Rules connected by events, over batches."""
 
     def __init__(self, heads: Sequence[p.Head], numbers: Sequence[int], types: Typing, shared: Builder) -> None:
@@ -63,9 +63,9 @@ class Component:
         assert ordered is not None
         self.numbers = tuple(numbers)
         made = {made_kind(head) for head in heads}
-        self.steps: list[tuple[Kind, list[_Maker | Alarms], Latest]] = []
+        self.steps: list[tuple[Kind, list[_Maker | AlarmMaker], LatestEvents]] = []
         for group in ordered:
-            makers: list[_Maker | Alarms] = []
+            makers: list[_Maker | AlarmMaker] = []
             for i in group:
                 read = [kind for kind in read_kinds(heads[i].body) if kind in made]
                 is_vague = has_vague(heads[i], types)
@@ -79,25 +79,25 @@ class Component:
                     makers.append(maker)
                 else:
                     known = types.variables(heads[i].body)
-                    makers.append(alarms := Alarms(alarm, maker, known, shared.conditions, heads[i].label))
+                    makers.append(alarms := AlarmMaker(alarm, maker, known, shared.conditions, heads[i].label))
                     shared.timers.append(alarms)
             kind = made_kind(heads[group[0]])
-            self.steps.append((kind, makers, Latest(types[kind])))
+            self.steps.append((kind, makers, LatestEvents(types[kind])))
         self.read = {kind for head in heads for kind in read_kinds(head.body)}
         every = [maker for _, makers, _ in self.steps for maker in makers]
-        self.told = [maker for maker in every if isinstance(maker, Alarms) and maker.delay is None]
+        self.told = [maker for maker in every if isinstance(maker, AlarmMaker) and maker.delay is None]
         tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
         self.telling = {made_kind(h) for teller in tellers for h in find_makers(read_kinds(teller.body), heads)}
         self.shared = shared
-        self.early: dict[Kind, Made] = {}
+        self.early: dict[Kind, DerivedEvents] = {}
 
-    def take(self, batch: Batch) -> dict[Kind, Made]:
+    def process(self, batch: Batch) -> dict[Kind, DerivedEvents]:
         """Return what a batch causes, by kind, and add what rules read of it to the batch."""
-        found: dict[Kind, Made] = {}
+        found: dict[Kind, DerivedEvents] = {}
         for kind, makers, latest in self.steps:
             made = self.early.pop(kind, None)
             if made is None:
-                made = latest.new([maker.take(batch) for maker in makers], batch.turns)
+                made = latest.new([maker.process(batch) for maker in makers], batch.turns)
             found[kind] = made
             if kind in self.read and len(made):
                 _add(batch.events, kind, made)
@@ -107,7 +107,7 @@ class Component:
         """Find what tells the times of alarms in a batch that has no clock yet; return when these are due."""
         for kind, makers, latest in self.steps:
             if kind in self.telling:
-                self.early[kind] = made = latest.new([maker.take(batch) for maker in makers], batch.turns)
+                self.early[kind] = made = latest.new([maker.process(batch) for maker in makers], batch.turns)
                 if len(made):
                     _add(batch.events, kind, made)
         return [alarms.foresee(batch) for alarms in self.told]
@@ -122,9 +122,9 @@ class Component:
             alarms.early = alarms.early.on(batch.clock)
 
 
-def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
+def _add(events: dict[Kind, EventRows], kind: Kind, made: DerivedEvents) -> None:
     """Add derived events to those of their kind that were received."""
-    new = Rows(made.turn, made.start, made.end, made.columns)
+    new = EventRows(made.turn, made.start, made.end, made.columns)
     old = events.get(kind)
     if old is None or not len(old.turn):
         events[kind] = new
@@ -132,14 +132,14 @@ def _add(events: dict[Kind, Rows], kind: Kind, made: Made) -> None:
     order, turn = merge(old.turn, new.turn)
     start, end = at_either(old.start, new.start, None, order), at_either(old.end, new.end, None, order)
     columns = [concat([a, b]).take(order) for a, b in zip(old.columns, new.columns, strict=True)]
-    events[kind] = Rows(turn, start, end, columns)
+    events[kind] = EventRows(turn, start, end, columns)
 
 
 class _Maker:
     """One rule: its operators, and how a match becomes an event."""
 
     def __init__(
-        self, head: p.Head, number: int, operator: Once, derived: tuple[Kind, ...], types: Typing,
+        self, head: p.Head, number: int, operator: SharedOperator, derived: tuple[Kind, ...], types: Typing,
         fits: Callable[..., bool], *, is_vague: bool,
     ) -> None:  # fmt: skip
         self.args = head.event.args
@@ -150,26 +150,28 @@ class _Maker:
         self.operator = operator
         self.derived = derived
 
-    def take(self, batch: Batch) -> Made:
+    def process(self, batch: Batch) -> DerivedEvents:
         """Return the events that the matches of a batch become; the turn is that of the cause."""
         return self.made(self.matches(batch))
 
     def matches(self, batch: Batch) -> Instances:
         """Return the matches of a batch."""
         if len(self.derived) < 2:
-            rows: Instances = self.operator.take(batch)
+            rows: Instances = self.operator.process(batch)
             return rows
         batch, renamed = _told_apart(batch)
-        rows = self.operator.take(batch)
+        rows = self.operator.process(batch)
         return Instances(renamed[rows.turn], rows.start, rows.end, rows.blocks)
 
-    def made(self, rows: Instances) -> Made:
+    def made(self, rows: Instances) -> DerivedEvents:
         """Return the events that some matches become."""
         if self.unsure:
             rows = rows.with_columns({v: with_nulls(rows.column(v)) for v in self.unsure})
         rows = self._fitting(rows)
         columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
-        return Made(rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns)
+        return DerivedEvents(
+            rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns
+        )
 
     def _fitting(self, rows: Instances) -> Instances:
         """Return the matches whose terms are not nested too deep; the others are reported."""
@@ -180,7 +182,7 @@ class _Maker:
         return rows.take(np.flatnonzero([self.fits(*values) for values in made]))
 
 
-class Alarms:
+class AlarmMaker:
     """One rule that sets alarms: what its matches become, when that is due; `pending` has what is to come.
 
     Where matches tell the time they are found before the clock is known: `early` has what they become, `moments` when.
@@ -195,33 +197,33 @@ class Alarms:
         self.delay = alarm_delay(alarm)
         self.type = types[alarm.when.name] if isinstance(alarm.when, Var) else "term"
         none = np.zeros(0, np.int64)
-        self.early = Made(none, none, none, none, ())
+        self.early = DerivedEvents(none, none, none, none, ())
         self.moments = none
         self.maker = maker
         self.number = maker.number
         self.operator = maker.operator
-        self.pending: Made | None = None
+        self.pending: DerivedEvents | None = None
 
     def due(self) -> Integers:
         """Return when what waits is due."""
         return np.zeros(0, np.int64) if self.pending is None else self.pending.end
 
-    def take(self, batch: Batch) -> Made:
+    def process(self, batch: Batch) -> DerivedEvents:
         """Return the alarms that fall due, as instants; the turn is that of their step."""
         clock = batch.clock
         if self.delay is None:
             set_now, due = self.early, self.moments
         else:
-            set_now = self.maker.take(batch)
+            set_now = self.maker.process(batch)
             due = self._due(set_now.end, np.int64(self.delay))
         step = np.where(due > set_now.end, 0, clock.step_after(set_now.turn))
-        found = Made(set_now.turn, due, due, set_now.rule, set_now.columns)
+        found = DerivedEvents(set_now.turn, due, due, set_now.rule, set_now.columns)
         if self.pending is not None:
             found, step = _below([self.pending, found]), np.concatenate([np.zeros(len(self.pending), np.int64), step])
         waits = found.end >= clock.horizon
         self.pending = found.take(np.flatnonzero(waits))
         found, step = found.take(np.flatnonzero(~waits)), step[~waits]
-        fallen = Made(clock.turns(found.end, step), found.start, found.end, found.rule, found.columns)
+        fallen = DerivedEvents(clock.turns(found.end, step), found.start, found.end, found.rule, found.columns)
         return fallen.take(np.argsort(fallen.turn, kind="stable"))
 
     def _due(self, end: Integers, moment: Integers) -> Integers:
@@ -291,19 +293,19 @@ def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
     low = 0
     for kind, rows in zip(kinds, parts, strict=True):
         high = low + len(rows.turn)
-        events[kind] = Rows(places[low:high], rows.start, rows.end, rows.columns)
+        events[kind] = EventRows(places[low:high], rows.start, rows.end, rows.columns)
         low = high
     return Batch(events, batch.now, batch.clock), turn[order]
 
 
-class Latest:
+class LatestEvents:
     """What was made at the latest stamp, of one kind: an event is made once per atom and interval."""
 
     def __init__(self, types: Sequence[str]) -> None:
         self.types = types
-        self.made: Made | None = None
+        self.made: DerivedEvents | None = None
 
-    def new(self, several: Sequence[Made], turns: Turns) -> Made:
+    def new(self, several: Sequence[DerivedEvents], turns: Turns) -> DerivedEvents:
         """Return what is new of what rules made in a batch, with turns of its own, in order.
 
         `turns` has those of other kinds that the same matches became.
@@ -322,11 +324,11 @@ class Latest:
         if len(made):
             self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
         if turn is not None:
-            return Made(turn, made.start, made.end, made.rule, made.columns)
+            return DerivedEvents(turn, made.start, made.end, made.rule, made.columns)
         return _placed(made.take(np.arange(count, len(made))) if count else made)
 
 
-def _by_cause(several: Sequence[Made]) -> Made:
+def _by_cause(several: Sequence[DerivedEvents]) -> DerivedEvents:
     """Return what several rules made, by the turn of its cause, of one turn in the order of the rules."""
     if len(several) == 1:
         return several[0]
@@ -334,16 +336,16 @@ def _by_cause(several: Sequence[Made]) -> Made:
     return together.take(np.argsort(together.turn, kind="stable"))
 
 
-def _below(several: Sequence[Made]) -> Made:
+def _below(several: Sequence[DerivedEvents]) -> DerivedEvents:
     turn, start, end, rule = (
         np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start", "end", "rule")
     )
-    return Made(
+    return DerivedEvents(
         turn, start, end, rule, [concat(columns) for columns in zip(*(m.columns for m in several), strict=True)]
     )
 
 
-def _untied(made: Made, turns: Turns) -> Integers | None:
+def _untied(made: DerivedEvents, turns: Turns) -> Integers | None:
     """Return the turns of events that were made at a moment each, and none twice; None if there may be others."""
     key = (id(made.turn), id(made.start), id(made.end))
     if key not in turns:
@@ -354,7 +356,7 @@ def _untied(made: Made, turns: Turns) -> Integers | None:
     return turns[key][1]
 
 
-def _once(made: Made, count: int) -> Made:
+def _once(made: DerivedEvents, count: int) -> DerivedEvents:
     """Leave out repeated events; the first `count` are old, and stay."""
     rows = _in_doubt(made.end[1:] == made.end[:-1], made.start[1:] > made.start[:-1])
     if not len(rows):
@@ -369,12 +371,12 @@ def _once(made: Made, count: int) -> Made:
     return made if kept.all() else made.take(np.flatnonzero(kept))
 
 
-def _placed(made: Made) -> Made:
+def _placed(made: DerivedEvents) -> DerivedEvents:
     """Give events their turns: the round after their cause, in the order of (start, standard order of the atom)."""
     moment = (made.turn >> PLACE) + 1
     same = moment[1:] == moment[:-1]
     if not same.any():
-        return Made(moment << PLACE, made.start, made.end, made.rule, made.columns)
+        return DerivedEvents(moment << PLACE, made.start, made.end, made.rule, made.columns)
     rows = _in_doubt(same, made.start[1:] > made.start[:-1])
     if len(rows):
         part, order = made.take(rows), np.arange(len(made))
@@ -383,7 +385,7 @@ def _placed(made: Made) -> Made:
         made = made.take(order)
     starts = np.flatnonzero(np.concatenate([[True], ~same]))
     place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
-    return Made((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
+    return DerivedEvents((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
 
 
 def _in_doubt(same: Flags, rises: Flags) -> Integers:

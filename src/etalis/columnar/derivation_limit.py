@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.component import Made
+from etalis.columnar.component import DerivedEvents
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.schedule import PLACE, Clock, first_turns, row_of
 
 Kind: TypeAlias = tuple[str, int]
-Derived: TypeAlias = Sequence[tuple[Kind, Made]]
+Derived: TypeAlias = Sequence[tuple[Kind, DerivedEvents]]
 
 
 class Derivations:
@@ -27,7 +27,7 @@ class Derivations:
         self.is_timed = is_timed  # whether things happen after the last input
         self.last = 0
 
-    def count(self, clock: Clock, derived: Derived) -> tuple[Kind, Made, int] | None:
+    def count(self, clock: Clock, derived: Derived) -> tuple[Kind, DerivedEvents, int] | None:
         """Count what was made in a batch; if an input made too much, return the last event of the round it is in."""
         if self._are_few(clock, derived):
             return None
@@ -64,9 +64,9 @@ def _are_apart(turn: Integers, count: int) -> bool:
     return bool((row_of(turn[count:]) > row_of(turn[:-count])).all())
 
 
-def _last_of(moment: int, derived: Derived) -> tuple[Kind, Made, int]:
+def _last_of(moment: int, derived: Derived) -> tuple[Kind, DerivedEvents, int]:
     """Return the last event of a round: by start, then by the order of atoms."""
-    found: list[tuple[tuple[Any, ...], tuple[Kind, Made, int]]] = []
+    found: list[tuple[tuple[Any, ...], tuple[Kind, DerivedEvents, int]]] = []
     for kind, made in derived:
         rows: Integers = np.flatnonzero(made.turn >> PLACE == moment)
         if len(rows):

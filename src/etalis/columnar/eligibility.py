@@ -36,14 +36,14 @@ Kind: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class RuleGroup:
     """Rules connected by events, by their places among the program's, and why they run event at a time, if they do."""
 
     rules: tuple[int, ...]
     reasons: tuple[str, ...]
 
 
-def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> list[Component]:
+def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> list[RuleGroup]:
     """Part rules into those that share no event, and say of each part whether it runs over columns.
 
     `is_short`: what one input causes is so little that the rounds of recursion can be counted.
@@ -86,7 +86,7 @@ def read_kinds(node: p.Node) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys((n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)))
 
 
-def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> Component:
+def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> RuleGroup:
     reasons = [f"rule {heads[i].label}: {reason}" for i in numbers for reason in _obstacles(heads[i], types)]
     mine = [heads[i] for i in numbers]
     reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _alarm(head, mine, types)]
@@ -98,7 +98,7 @@ def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, i
     else:
         is_long, depth = len(find_sums(mine)) > MOST_DELAYS, depths(mine)
         reasons += [f"rule {head.label}: {reason}" for head in mine for reason in _timing(head, mine, is_long, depth)]
-    return Component(tuple(numbers), tuple(dict.fromkeys(reasons)))
+    return RuleGroup(tuple(numbers), tuple(dict.fromkeys(reasons)))
 
 
 def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping[Kind, int]) -> Iterator[str]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Routing:
     """How a program runs: which rules over columns, which event at a time, and why. `isolating` rules see all."""
 
     heads: tuple[p.Head, ...]
@@ -47,7 +47,7 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
 
 
-def choose(program: CompiledProgram, received: Types, policy: str | None, database: Database) -> Choice:
+def choose(program: CompiledProgram, received: Types, policy: str | None, database: Database) -> Routing:
     """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
     planned = program.plans(policy)
     heads = isolate(planned, received)
@@ -56,15 +56,15 @@ def choose(program: CompiledProgram, received: Types, policy: str | None, databa
     types = flat_types(infer_types(heads, received, declared, Answers(database), "string"))
     whole = tuple(_whole_program(program, heads))
     if whole:
-        return Choice(heads, (), tuple(range(len(heads))), whole, types)
+        return Routing(heads, (), tuple(range(len(heads))), whole, types)
     parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS)
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
     reasons = tuple(reason for part in parts for reason in part.reasons)
-    return _undivided(Choice(heads, good, rest, reasons, types, isolating))
+    return _undivided(Routing(heads, good, rest, reasons, types, isolating))
 
 
-def _undivided(choice: Choice) -> Choice:
+def _undivided(choice: Routing) -> Routing:
     """Run everything event at a time where a rule that sees all events does."""
     if not choice.columnar or choice.isolating.isdisjoint(choice.at_a_time):
         return choice
@@ -92,7 +92,7 @@ def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterato
         yield "iso looks at parts that may lie between others"
 
 
-def part_from(engine: RuntimeEngine, choice: Choice, *, goes_on: bool) -> Choice:
+def part_from(engine: RuntimeEngine, choice: Routing, *, goes_on: bool) -> Routing:
     """Leave to an engine what must run there, all the more if its state `goes_on`."""
     whole = tuple(whole_engine(engine)) if choice.columnar else ()
     if choice.columnar and goes_on and engine.core.rules.log is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from etalis.columnar.data.batches import Input, Kind, listed
+from etalis.columnar.data.batches import InputBatch, Kind, listed
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.network import Entry
 from etalis.runtime.state import Raw
@@ -41,7 +41,7 @@ def readers_of(rules: RuleSet) -> dict[int, set[int]]:
     return found
 
 
-class Beside:
+class RowRules:
     """Some of an engine's rules, event at a time."""
 
     def __init__(self, engine: RuntimeEngine, rules: Collection[int]) -> None:
@@ -61,8 +61,8 @@ class Beside:
         """Return the time points of these rules that are to come."""
         return [tick for tick in self._ticks if tick[0] > self.engine.core.state.now]
 
-    def take(self, batch: Input) -> list[Found]:
-        """Take the rows of a batch, in order; return what they cause."""
+    def process(self, batch: InputBatch) -> list[Found]:
+        """Process the rows of a batch, in order; return what they cause."""
         engine, state, run_loop = self.engine, self.engine.core.state, self.engine.core.run_loop
         found = self.found = []
         self.begun = 0
@@ -84,7 +84,7 @@ class Beside:
             rules.processors = whole
         return found
 
-    def _rows(self, batch: Input) -> Iterable[tuple[int, Kind | None, tuple[Any, ...]]]:
+    def _rows(self, batch: InputBatch) -> Iterable[tuple[int, Kind | None, tuple[Any, ...]]]:
         """Return the rows that these rules read and the last one; all of them, where time alone makes things happen."""
         mine: dict[int, tuple[int, Kind | None, tuple[Any, ...]]] = {row[0]: row for row in listed(batch, self.kinds)}
         last = len(batch.end) - 1

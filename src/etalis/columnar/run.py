@@ -8,22 +8,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.admission import Open, gate_of
-from etalis.columnar.atomic_batch import Piece, Wholes
+from etalis.columnar.admission import OrderedAdmission, admission_of
+from etalis.columnar.atomic_batch import AtomicBatches, BatchPart
 from etalis.columnar.build import Builder
-from etalis.columnar.component import Component, Made
-from etalis.columnar.data.batches import NO_ROWS, Input, Kind, Received, listed
+from etalis.columnar.component import ColumnComponent, DerivedEvents
+from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, Received, listed
 from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.data.columns import at
 from etalis.columnar.derivation_limit import Derivations
 from etalis.columnar.eligibility import has_no_duration, in_order, made_kind
-from etalis.columnar.operators.base import Batch, Rows
+from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
-from etalis.columnar.row_rules import Beside, readers_of
+from etalis.columnar.row_rules import RowRules, readers_of
 from etalis.columnar.schedule import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
-from etalis.columnar.state.recursion import Recurring
-from etalis.columnar.state.wiring import Shared, uncollected
+from etalis.columnar.state.recursion import RecursionLinks
+from etalis.columnar.state.wiring import ComponentLinks, uncollected
 from etalis.errors import ConditionError
 from etalis.plan import algebra as p
 from etalis.plan.types import Types
@@ -72,32 +72,34 @@ class ColumnRun:
                 join.comes_at_once = has_no_duration(join.node.right, made)
         self.schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)
         self._shared = [] if engine is None else [_share(component, rules) for component in self._all]
-        self.loaded: list[Shared | Recurring] = []
+        self.loaded: list[ComponentLinks | RecursionLinks] = []
         self._is_loaded = False
-        self.wholes = Wholes(self)
+        self.atomic = AtomicBatches(self)
         self.derivations = Derivations(program.settings.max_derivations, self.schedule.may_fall_due)
         self.admitted = NO_ROWS
         self._ticks: list[Tick] = []
-        self._beside: dict[frozenset[int], Beside] = {}
-        self.gate = gate_of(self.engine) if choice.columnar else Open(self.engine)
-        self.components: Sequence[Component | Recursion] = self._all
+        self._row_rules: dict[frozenset[int], RowRules] = {}
+        self.admission = admission_of(self.engine) if choice.columnar else OrderedAdmission(self.engine)
+        self.components: Sequence[ColumnComponent | Recursion] = self._all
         self.now = _LEAST
-        self._run_beside()
+        self._set_row_rules()
         if engine is None and self.components:
-            rules.ticks = self._beside[self.at_a_time].ticks()
+            rules.ticks = self._row_rules[self.at_a_time].ticks()
 
-    def _component(self, heads: Sequence[p.Head], numbers: Sequence[int], shared: Builder) -> Component | Recursion:
+    def _component(
+        self, heads: Sequence[p.Head], numbers: Sequence[int], shared: Builder
+    ) -> ColumnComponent | Recursion:
         types = self.choice.types
         if in_order(heads) is not None:
-            return Component(heads, numbers, types, shared)
+            return ColumnComponent(heads, numbers, types, shared)
         return Recursion(heads, numbers, types, shared.conditions, self.program.settings.max_derivations)
 
-    def _run_beside(self) -> None:
+    def _set_row_rules(self) -> None:
         """Let the engine itself run all rules that are not among the components."""
         over = {number for component in self.components for number in component.numbers}
         self.at_a_time = frozenset(range(len(self.choice.heads))) - over
-        if self.components and self.at_a_time not in self._beside:
-            self._beside[self.at_a_time] = Beside(self.engine, self.at_a_time)
+        if self.components and self.at_a_time not in self._row_rules:
+            self._row_rules[self.at_a_time] = RowRules(self.engine, self.at_a_time)
 
     @property
     def waiting(self) -> int:
@@ -129,10 +131,10 @@ class ColumnRun:
         """Begin where the engine stands; rules whose state columns cannot hold run event at a time until `save`."""
         self.engine.core.rules.note_waiting()
         self.now = max(self.engine.core.state.now, _LEAST)
-        self.wholes.rows = self.derivations.last = 0
+        self.atomic.rows = self.derivations.last = 0
         try:
             if self._shared:
-                self.gate.load(self.choice.types)
+                self.admission.load(self.choice.types)
             loaded = [shared for shared in self._shared if _loads(shared)]
         except UnfitError as error:
             _LOG.warning("event at a time: %s", error)
@@ -142,7 +144,7 @@ class ColumnRun:
         tied = tied_to(left, over, readers_of(self.engine.core.rules)) if len(loaded) < len(self._shared) else []
         self.loaded = [shared for shared in loaded if tuple(shared.component.numbers) not in tied]
         self.components = [shared.component for shared in self.loaded]
-        self._run_beside()
+        self._set_row_rules()
         if self.components:
             self._take_over()
 
@@ -151,10 +153,10 @@ class ColumnRun:
         self._ticks = self.engine.core.rules.ticks
         self.schedule.begin(self.now)
         self._is_loaded = True
-        self.gate.take_over()
+        self.admission.take_over()
         for shared in self.loaded:
             shared.take_over()
-        self.engine.core.rules.ticks = self._beside[self.at_a_time].ticks()
+        self.engine.core.rules.ticks = self._row_rules[self.at_a_time].ticks()
 
     @uncollected()
     def save(self) -> None:
@@ -169,11 +171,11 @@ class ColumnRun:
                 self._is_loaded = False
         for shared in self._shared:
             shared.clear()
-        self.gate.clear()
+        self.admission.clear()
         self.admitted = NO_ROWS
 
     def _put_back(self) -> None:
-        self.gate.save()
+        self.admission.save()
         self._reach()
         rules = self.engine.core.rules
         rules.ticks = [tick for tick in self._ticks if tick[0] > rules.state.now]
@@ -187,8 +189,8 @@ class ColumnRun:
         if self.now > _LEAST:
             state.now = max(state.now, self.now)
 
-    def take(self, batch: Input) -> Iterator[Event]:
-        """Take a batch and yield what it causes, in order.
+    def process(self, batch: InputBatch) -> Iterator[Event]:
+        """Process a batch and yield what it causes, in order.
 
         On an engine that goes on, nothing of it is taken if it fails over columns, and if it fails event at a time, the
         rows up to there.
@@ -196,39 +198,39 @@ class ColumnRun:
         if not self.components:
             yield from self._one_by_one(batch)
         elif self._is_loaded:
-            yield from self.wholes.take(batch)
+            yield from self.atomic.process(batch)
         else:
             for piece in self.admit(batch):
-                yield from self._take(piece)
-            yield from self.settle()
+                yield from self._process(piece)
+            yield from self.advance()
 
-    def admit(self, batch: Input) -> Iterator[Input]:
+    def admit(self, batch: InputBatch) -> Iterator[InputBatch]:
         """Yield the rows that are to be taken now, in order, at most `MOST_ROWS` at a time."""
-        self.admitted = self.gate.admit(batch)
+        self.admitted = self.admission.admit(batch)
         yield from self.schedule.pieces(self.admitted)
 
-    def remaining(self) -> Iterator[Input]:
+    def release(self) -> Iterator[InputBatch]:
         """Yield the rows that were held until now, in order."""
-        held = self.gate.release()
+        held = self.admission.release()
         if held is not None:
             yield from self.schedule.pieces(held)
 
-    def piece(self, batch: Input, horizon: int | None = None) -> Piece:
-        """Take a piece of a batch by the rules over columns."""
-        found = [event for made in self.columns(batch, horizon) for event in self._events(*made)]
-        return Piece(batch, self._clock, found, self.schedule.handed)
+    def process_part(self, batch: InputBatch, horizon: int | None = None) -> BatchPart:
+        """Process a part of a batch by the rules over columns."""
+        found = [event for made in self.process_columns(batch, horizon) for event in self._events(*made)]
+        return BatchPart(batch, self._clock, found, self.schedule.handed)
 
-    def _take(self, batch: Input, horizon: int | None = None) -> list[Event]:
-        return self.piece(batch, horizon).merged(self.beside_these.take(batch))
+    def _process(self, batch: InputBatch, horizon: int | None = None) -> list[Event]:
+        return self.process_part(batch, horizon).merged(self.row_rules.process(batch))
 
     @property
-    def beside_these(self) -> Beside:
+    def row_rules(self) -> RowRules:
         """The rules that run event at a time."""
-        return self._beside[self.at_a_time]
+        return self._row_rules[self.at_a_time]
 
-    def beside(self, batch: Input) -> list[Event]:
-        """Take a batch, which was admitted, by the rules that run event at a time; return what it causes."""
-        return [event for _, event in self.beside_these.take(batch)]
+    def process_rows(self, batch: InputBatch) -> list[Event]:
+        """Process an admitted batch by the rules that run event at a time; return what it causes."""
+        return [event for _, event in self.row_rules.process(batch)]
 
     @property
     def waits_for_rows(self) -> bool:
@@ -236,22 +238,22 @@ class ColumnRun:
         schedule = self.schedule
         return not (schedule.steps or schedule.waiting or self.in_any_order)
 
-    def columns(self, batch: Input, horizon: int | None = None) -> Iterator[tuple[Kind, Made]]:
-        """Take a piece of a batch by the rules over columns; yield what is reported, by kind.
+    def process_columns(self, batch: InputBatch, horizon: int | None = None) -> Iterator[tuple[Kind, DerivedEvents]]:
+        """Process a part of a batch by the rules over columns; yield what is reported, by kind.
 
         Time comes to the end of the last row, or to a horizon.
         """
-        for kind, made in self.derived(batch, horizon):
+        for kind, made in self.derive(batch, horizon):
             reported = self.program.is_reported(*kind)
             if reported is not False:
                 yield kind, self.reported(made, reported)
 
-    def derived(self, batch: Input, horizon: int | None = None) -> Iterator[tuple[Kind, Made]]:
-        """Take a piece of a batch, as `columns` does; yield all that is made."""
+    def derive(self, batch: InputBatch, horizon: int | None = None) -> Iterator[tuple[Kind, DerivedEvents]]:
+        """Process a part of a batch, as `process_columns` does; yield all that is made."""
         if len(batch.end):
             self.now = max(self.now, int(batch.end[-1]))
         until = (self.now, self.now) if horizon is None else (horizon, horizon - 1)
-        told = [each for each in self.components if isinstance(each, Component) and each.told]
+        told = [each for each in self.components if isinstance(each, ColumnComponent) and each.told]
         early = [_batch(batch, self.now, timeless(len(batch.end)))] if told else []
         foreseen = [moments for rows in early for component in told for moments in component.foresee(rows)]
         clock = self._clock = self.schedule.clock(batch, *until, foreseen)
@@ -266,9 +268,9 @@ class ColumnRun:
                 evidence.kind(kind).seen = True
         for teller in told:
             teller.begin(early[0], taken)
-        found: list[tuple[Kind, Made]] = []
+        found: list[tuple[Kind, DerivedEvents]] = []
         for component in self.components:
-            for kind, made in component.take(taken).items():
+            for kind, made in component.process(taken).items():
                 if len(made):
                     evidence.kind(kind).seen = True
                     if isinstance(component, Recursion):
@@ -282,14 +284,14 @@ class ColumnRun:
             raise too_many(self.derivations.limit, event)
 
     @staticmethod
-    def reported(made: Made, reported: Reported) -> Made:
+    def reported(made: DerivedEvents, reported: Reported) -> DerivedEvents:
         """Return what is reported of some events."""
         if reported is True or reported is False:
             return made
         values = zip(*(column.values() for column in made.columns), strict=True)
         return made.take(np.flatnonzero([reported(*row) for row in values]))
 
-    def _events(self, kind: Kind, made: Made) -> Iterator[Placed]:
+    def _events(self, kind: Kind, made: DerivedEvents) -> Iterator[Placed]:
         labels = {int(i): self.choice.heads[int(i)].label for i in np.unique(made.rule)}
         kinds = {i: EventKind(*kind, label, self.program.attributes.get(kind, ())) for i, label in labels.items()}
         columns = [column.values() for column in made.columns]
@@ -300,31 +302,33 @@ class ColumnRun:
                 new_event(Event, (end, start, kinds[rule], *args)),
             )
 
-    def settle(self) -> list[Event]:
+    def advance(self) -> list[Event]:
         """Let time pass as far as what has come allows; return what that settles."""
-        found = [event for piece in self.settling() for event in piece.merged(self.beside_these.take(piece.rows))]
-        return found + self.passed()
+        found = [
+            event for piece in self.advance_columns() for event in piece.merged(self.row_rules.process(piece.rows))
+        ]
+        return found + self.advance_row_rules()
 
-    def settling(self) -> Iterator[Piece]:
+    def advance_columns(self) -> Iterator[BatchPart]:
         """Let time pass, for the rules over columns, as far as what has come allows."""
-        settled = self.gate.settled
+        settled = self.admission.settled
         if settled is not None and self.schedule.may_fall_due:
             horizon = max(min(settled + 1, END), -END)
-            yield from map(self.piece, self.schedule.rest(horizon))
-            yield self.piece(NO_ROWS, horizon)
+            yield from map(self.process_part, self.schedule.rest(horizon))
+            yield self.process_part(NO_ROWS, horizon)
 
-    def passed(self) -> list[Event]:
+    def advance_row_rules(self) -> list[Event]:
         """Let time pass for the other rules; return what that settles."""
-        settled = self.gate.settled
-        return [] if settled is None else self.beside_these.pass_time(settled)
+        settled = self.admission.settled
+        return [] if settled is None else self.row_rules.pass_time(settled)
 
-    def _one_by_one(self, batch: Input) -> Iterator[Event]:
-        """Take a batch event at a time by all rules."""
+    def _one_by_one(self, batch: InputBatch) -> Iterator[Event]:
+        """Process a batch event at a time by all rules."""
         if self.engine.core.state.floor >= NEVER:
             self.engine.core.refuse_closed("a row")
         events = {row: (kind[0], values) for row, kind, values in listed(batch, list(batch.events))}
         for row, (start, end) in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
-            self.wholes.rows += 1
+            self.atomic.rows += 1
             if row in events:
                 yield from self.engine.core.take(*events[row], start, end, None)
             else:
@@ -332,23 +336,23 @@ class ColumnRun:
 
     def close(self) -> Iterator[Event]:
         """End the stream; yield what that settles."""
-        for piece in self.remaining():
-            yield from self._take(piece)
+        for piece in self.release():
+            yield from self._process(piece)
         if self.components:
             for piece in self.schedule.rest():
-                yield from self._take(piece)
-            yield from self._take(NO_ROWS, END)
+                yield from self._process(piece)
+            yield from self._process(NO_ROWS, END)
         yield from self.engine.close()
 
 
-def _batch(batch: Input, now: int, clock: Clock) -> Batch:
+def _batch(batch: InputBatch, now: int, clock: Clock) -> Batch:
     """Return rows as events that have turns by a clock."""
     received = {}
     for kind, r in batch.events.items():
         start = at(batch.start, r.rows)
         end = start if batch.start is batch.end else at(batch.end, r.rows)
         row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
-        received[kind] = Rows(first_turns(row), start, end, r.columns)
+        received[kind] = EventRows(first_turns(row), start, end, r.columns)
     return Batch(received, now, clock)
 
 
@@ -369,12 +373,14 @@ def warned(run: ColumnRun) -> ColumnRun:
     return run
 
 
-def _share(component: Component | Recursion, rules: RuleSet) -> Shared | Recurring:
+def _share(component: ColumnComponent | Recursion, rules: RuleSet) -> ComponentLinks | RecursionLinks:
     """Tie what a component keeps to an engine."""
-    return Shared(component, rules) if isinstance(component, Component) else Recurring(component, rules)
+    return (
+        ComponentLinks(component, rules) if isinstance(component, ColumnComponent) else RecursionLinks(component, rules)
+    )
 
 
-def _loads(shared: Shared | Recurring) -> bool:
+def _loads(shared: ComponentLinks | RecursionLinks) -> bool:
     """Take over the state of a component; tell whether columns can hold it."""
     try:
         shared.load()
@@ -390,4 +396,4 @@ def _in_round(turn: int, start: int, kind: KindKey) -> tuple[Any, ...]:
     return moment % MOST_ROUNDS, start, kind[1], kind[0], place
 
 
-__all__ = ["ColumnRun", "Input", "Received", "choose", "run_on", "warned"]
+__all__ = ["ColumnRun", "InputBatch", "Received", "choose", "run_on", "warned"]

@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.data.batches import Input, cut
+from etalis.columnar.data.batches import InputBatch, cut
 from etalis.columnar.data.columns import Integers
 from etalis.errors import EventError, Problem
 from etalis.language.ground_terms import ground
@@ -161,7 +161,7 @@ class Schedule:
 
         return back
 
-    def pieces(self, batch: Input) -> Iterator[Input]:
+    def pieces(self, batch: InputBatch) -> Iterator[InputBatch]:
         """Yield a batch in pieces that have turns enough, rows without an event among them that only let time pass."""
         count = len(batch.end)
         self.handed = low = 0
@@ -179,7 +179,7 @@ class Schedule:
             else:
                 yield _moment(due[self.size])
 
-    def rest(self, horizon: int = END) -> Iterator[Input]:
+    def rest(self, horizon: int = END) -> Iterator[InputBatch]:
         """Yield what lets time pass until one more piece has turns for all that is due before a horizon."""
         while len(due := self._due()) > self.size and due[self.size] < horizon:
             yield _moment(due[self.size])
@@ -192,7 +192,7 @@ class Schedule:
     def _due(self) -> Integers:
         return _distinct([timer.due() for timer in self.timers])
 
-    def clock(self, batch: Input, horizon: int, reached: int, told: Sequence[Integers] = ()) -> Clock:
+    def clock(self, batch: InputBatch, horizon: int, reached: int, told: Sequence[Integers] = ()) -> Clock:
         """Return the order of a batch: what falls due before a horizon, and time points up to what is reached.
 
         `told` are the moments that its events tell.
@@ -220,7 +220,7 @@ class Schedule:
             self.steps, self.absences,
         )  # fmt: skip
 
-    def _moments(self, batch: Input, more: Sequence[Integers], horizon: int) -> Integers:
+    def _moments(self, batch: InputBatch, more: Sequence[Integers], horizon: int) -> Integers:
         """Return when something may fall due, each moment once, in order."""
         if not self.steps:
             return np.zeros(0, np.int64)
@@ -231,8 +231,8 @@ class Schedule:
         return found[found < horizon]
 
 
-def _moment(time: int) -> Input:
-    return Input(np.array([time]), np.array([time]), {})
+def _moment(time: int) -> InputBatch:
+    return InputBatch(np.array([time]), np.array([time]), {})
 
 
 def _distinct(several: Sequence[Integers]) -> Integers:

@@ -213,7 +213,7 @@ def run_columns(size: int) -> Run:
         types = find_types(stream)
         points = all(event.start_time == event.end_time for event in stream)
         run = ColumnRun(program, types, policy=policy, only_points=points)
-        found = [e for low in range(0, len(stream), size) for e in run.take(gather(stream[low : low + size], types))]
+        found = [e for low in range(0, len(stream), size) for e in run.process(gather(stream[low : low + size], types))]
         found.extend(run.close())
         events = as_expected(case, found) if run.is_mixed else tuple(found)
         return Outcome(events, tuple(map(str, run.errors)), warnings=tuple(map(str, program.problems)))

@@ -79,6 +79,6 @@ def test_a_mean_of_a_sum_beyond_64_bits_is_exact() -> None:
     events = [Event.make("e", (0, (1 << 63) - 1 - i), SECOND * i, SECOND * i) for i in range(5)]
     types = find_types(events)
     run = ColumnRun(program.compiled, types)
-    found = [e.args[0] for event in events for e in run.take(gather([event], types))]
+    found = [e.args[0] for event in events for e in run.process(gather([event], types))]
     assert not run.at_a_time
     assert found == [sum((1 << 63) - 1 - i for i in range(n)) / n for n in range(1, 6)]

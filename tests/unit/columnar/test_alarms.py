@@ -69,7 +69,7 @@ def test_a_time_too_far_away_is_refused() -> None:
     types = find_types(events)
     run = ColumnRun(program.compiled, types)
     with pytest.raises(EventError, match="too far away"):
-        list(run.take(gather(events, types)))
+        list(run.process(gather(events, types)))
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_nothing_falls_due_before_the_rows_that_end_then() -> None:
     events = [Event.make(name, (), t * SECOND, t * SECOND) for name, t in (("a", 1), ("c", 3), ("b", 3), ("c", 4))]
     types = find_types(events)
     run = ColumnRun(program.compiled, types)
-    assert [e for event in events for e in run.take(gather([event], types))] == []
+    assert [e for event in events for e in run.process(gather([event], types))] == []
     assert list(run.close()) == []
 
 

@@ -287,7 +287,7 @@ def test_left_sides_that_are_blocked_do_not_wait_where_events_have_no_duration()
         run = ColumnRun(program.compiled, received, only_points=points)
         stream = [Event.make(kind, (x,), t, t) for t, kind, x in zip(*table.to_pydict().values(), strict=True)]
         for low in range(0, len(stream), 7):
-            assert list(run.take(gather(stream[low : low + 7], received))) == []
+            assert list(run.process(gather(stream[low : low + 7], received))) == []
         assert run.waiting == waiting
     assert program.detect(table, time="ts", event="type", batch=7).num_rows == 0
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import etalis
-from etalis.columnar.component import Component
+from etalis.columnar.component import ColumnComponent
 from etalis.columnar.recursion.component import Recursion
-from etalis.columnar.state.links import Side
+from etalis.columnar.state.links import JoinSideLink
 from etalis.errors import EtalisError, EventError, LimitError
 from etalis.runtime.run_loop import RunLoop
 
@@ -32,7 +32,7 @@ RULES = {
 }
 LATE = ":- set_flag(out_of_order, on). :- set_flag(ooo_window, 5).\n"
 SCHEMA = pa.schema([("event", "string"), ("at", "int64"), ("x", "int64"), ("y", "int64")])
-PLACES = {"columns": [(Component, "take"), (Recursion, "take")], "beside": [(RunLoop, "process")]}
+PLACES = {"columns": [(ColumnComponent, "process"), (Recursion, "process")], "beside": [(RunLoop, "process")]}
 Row = tuple[str, int, int, int]
 
 
@@ -128,7 +128,7 @@ def test_much_that_waits_in_recursion_is_there_again(monkeypatch: pytest.MonkeyP
     one, other = (program.engine(policy="unrestricted") for _ in range(2))
     expected = detect(one, stream)
     with monkeypatch.context() as patched:
-        fails_now_and_then(patched, Recursion, "take", rng, often=0.5)
+        fails_now_and_then(patched, Recursion, "process", rng, often=0.5)
         found = taken_with_interruptions(other, stream, rng, batch=400)
     assert found == expected
     assert one.waiting() == other.waiting()
@@ -228,16 +228,16 @@ def test_an_interruption_while_the_state_is_put_back_leaves_it_whole(monkeypatch
     program = etalis.compile(EVENTS + RULES["joins"])
     stream = rows(80, 2)
     one, other = program.engine(), program.engine()
-    expected, calls, save = detect(one, stream[:40]), [], Side.save
+    expected, calls, save = detect(one, stream[:40]), [], JoinSideLink.save
 
-    def interrupted(side: Side) -> None:
+    def interrupted(side: JoinSideLink) -> None:
         calls.append(side)
         save(side)
         if len(calls) == 1:
             raise StopError
 
     with monkeypatch.context() as patched:
-        patched.setattr(Side, "save", interrupted)
+        patched.setattr(JoinSideLink, "save", interrupted)
         with pytest.raises(StopError):
             detect(other, stream[:40])
     assert len(calls) > 1

@@ -12,7 +12,7 @@ pytest.importorskip("numba")
 from etalis.columnar.kernels import matching as k  # noqa: E402
 from etalis.columnar.kernels.buffers import Buffers  # noqa: E402
 from etalis.columnar.kernels.following import BLOCK  # noqa: E402
-from etalis.columnar.kernels.join import Arrivals  # noqa: E402
+from etalis.columnar.kernels.join import ArrivingRows  # noqa: E402
 from etalis.columnar.kernels.matching import Matching  # noqa: E402
 from etalis.columnar.operators.pair_search import FollowingSearch, JoinSearch, PairSearch  # noqa: E402
 from etalis.temporal.policy import POLICIES  # noqa: E402
@@ -22,11 +22,13 @@ pytestmark = pytest.mark.fast
 FOLLOWING = [name for name, row in RELATIONS.items() if Matching.of(row, POLICIES["recent"], None).retain[1] == k.NEVER]
 
 
-def _below(*sides: Arrivals) -> Arrivals:
-    return Arrivals(*(np.concatenate([getattr(side, n) for side in sides]) for n in ("turn", "start", "end", "keys")))
+def _below(*sides: ArrivingRows) -> ArrivingRows:
+    return ArrivingRows(
+        *(np.concatenate([getattr(side, n) for side in sides]) for n in ("turn", "start", "end", "keys"))
+    )
 
 
-def _sides(seed: int, count: int, keys: int) -> tuple[Arrivals, Arrivals]:
+def _sides(seed: int, count: int, keys: int) -> tuple[ArrivingRows, ArrivingRows]:
     """Return instances of some keys that end in order, many at the same time, with durations and equal turns."""
     rng = np.random.default_rng(seed)
     end = np.cumsum(rng.integers(0, 3, count))
@@ -36,7 +38,7 @@ def _sides(seed: int, count: int, keys: int) -> tuple[Arrivals, Arrivals]:
     is_left = rng.integers(0, 3, count) > 0
     key = rng.integers(0, keys, count) * (1 << 33)
     start, end, key = start[order], end[order], key[order]
-    return tuple(Arrivals(turn[one], start[one], end[one], key[one]) for one in (is_left, ~is_left))  # type: ignore
+    return tuple(ArrivingRows(turn[one], start[one], end[one], key[one]) for one in (is_left, ~is_left))  # type: ignore
 
 
 def _all(search: PairSearch, most: int) -> tuple[list[tuple[int, int]], list[int]]:
@@ -60,7 +62,7 @@ def test_it_finds_what_the_other_way_finds(
     limit = left.end + left.turn % 50 if keys == 20 else np.zeros(0, np.int64)
     old = 0 if matching.keep == k.NEWEST else BLOCK // 8  # of which one per key would wait
     first = int(left.turn[old])
-    right = Arrivals(*(getattr(right, n)[right.turn >= first] for n in ("turn", "start", "end", "keys")))
+    right = ArrivingRows(*(getattr(right, n)[right.turn >= first] for n in ("turn", "start", "end", "keys")))
     meeting = _all(JoinSearch(matching, _below(left, right), len(left.turn), (old, 0), limit, Buffers()), most)
     following = _all(FollowingSearch(matching, left, right, old, limit, Buffers()), most)
     assert following[0] == meeting[0]
@@ -73,7 +75,7 @@ def test_it_finds_what_the_other_way_finds(
 def test_one_key_for_all_costs_no_more(policy: str) -> None:
     count = 40 * BLOCK
     turn = np.arange(count) << 20
-    sides = [Arrivals(turn[i::2], turn[i::2], turn[i::2], np.zeros(count // 2, np.int64)) for i in range(2)]
+    sides = [ArrivingRows(turn[i::2], turn[i::2], turn[i::2], np.zeros(count // 2, np.int64)) for i in range(2)]
     matching = Matching.of(RELATIONS["seq"], POLICIES[policy], 8 << 20)
     pairs, _ = _all(FollowingSearch(matching, *sides, 0, np.zeros(0, np.int64), Buffers()), 1 << 62)
     assert len(pairs) >= count // 2

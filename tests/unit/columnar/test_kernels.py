@@ -16,7 +16,7 @@ import etalis  # noqa: E402
 from etalis.columnar.data.events import find_types, gather  # noqa: E402
 from etalis.columnar.kernels import aggregate, chains, lists, matching, repetition, rows  # noqa: E402
 from etalis.columnar.kernels.buffers import BlockerIndex, Buffers, KeyIndex  # noqa: E402
-from etalis.columnar.kernels.join import Arrivals, Pairs  # noqa: E402
+from etalis.columnar.kernels.join import ArrivingRows, Pairs  # noqa: E402
 from etalis.columnar.kernels.matching import NO_WINDOW, Matching  # noqa: E402
 from etalis.columnar.operators import pair_search  # noqa: E402
 from etalis.columnar.run import ColumnRun  # noqa: E402
@@ -54,8 +54,8 @@ def in_order_of_ends(some: Sequence[twins.Row]) -> list[twins.Row]:
     return [row._replace(turn=turn) for row, turn in zip(ordered, turns, strict=True)]
 
 
-def arrivals(some: list[twins.Row]) -> Arrivals:
-    return Arrivals(*(ints(getattr(row, name) for row in some) for name in twins.Row._fields))
+def arrivals(some: list[twins.Row]) -> ArrivingRows:
+    return ArrivingRows(*(ints(getattr(row, name) for row in some) for name in twins.Row._fields))
 
 
 def all_pairs(search: pair_search.PairSearch, most: int) -> list[tuple[int, int, bool]]:
@@ -270,7 +270,7 @@ def repeat(
         SELECTS[rule.picks], rule.consume, rule.latest_match, outer, rule.asks_followers,
     )  # fmt: skip
     times = (ints(getattr(row, name) for row in some) for name in ("turn", "start", "end"))
-    given = repetition.Rows(last[0], last[1], *times, key, key)
+    given = repetition.RepetitionRows(last[0], last[1], *times, key, key)
     zeros = [np.zeros(count, np.int64) for _ in range(9)]
     waiting, held = (lists.Lists(np.full(4, -1), *(np.full(count, -1) for _ in range(2))) for _ in range(2))
     lefts = repetition.LeftSides(waiting, np.zeros(2, np.int64), zeros[0], zeros[1], ints(limit[:count]))
@@ -288,7 +288,7 @@ def repeat(
     cursor = ints([0, last[0], last[1], 0])
     found: list[tuple[int, int, int]] = []
     while (cursor[:3] < last).any():
-        room = repetition.Found(*(np.empty(count + 1, np.int64) for _ in range(4)))
+        room = repetition.FoundRows(*(np.empty(count + 1, np.int64) for _ in range(4)))
         cursor[repetition.FOUND] = 0
         repetition.repeat(how, given, lefts, counters, matches, candidates, room, cursor)
         found += zip(*(each[: cursor[repetition.FOUND]].tolist() for each in room[:3]), strict=True)
@@ -330,13 +330,13 @@ def test_find_chains() -> None:
         fresh = np.array([rng.random() < 0.7 for _ in some], bool)
         least = rng.randrange(1, 4)
         most, window = rng.choice([None, least, least + 2]), rng.choice([None, 6])
-        counts = chains.Counts(least, -1 if most is None else most, NO_WINDOW if window is None else window)
-        marks = chains.Marks(*(np.full(len(some), -1) for _ in range(4)))
+        counts = chains.ChainLength(least, -1 if most is None else most, NO_WINDOW if window is None else window)
+        marks = chains.ChainMarks(*(np.full(len(some), -1) for _ in range(4)))
         cursor, found = np.zeros(3, np.int64), []
         while cursor[chains.PLACE] < len(some):
             last, first = np.empty(len(some), np.int64), np.empty(len(some), np.int64)
             cursor[chains.FOUND] = 0
-            elements = chains.Elements(base, start, end, low, high, fresh)
+            elements = chains.ChainElements(base, start, end, low, high, fresh)
             chains.find_chains(counts, elements, marks, last, first, cursor)
             found += zip(last[: cursor[chains.FOUND]].tolist(), first[: cursor[chains.FOUND]].tolist(), strict=True)
         assert len(found) == len(set(found))
@@ -379,7 +379,7 @@ KINDS = {name: getattr(aggregate, name.upper()) for name in
          ("count", "sum", "total", "least", "greatest", "first", "last", "distinct")}  # fmt: skip
 
 
-def answer(name: str, found: aggregate.Reached, values: list[int], x: int) -> Any:
+def answer(name: str, found: aggregate.Totals, values: list[int], x: int) -> Any:
     """Return what a kernel has found for a row as a value."""
     if name == "count":
         return found.counts[x]
@@ -388,10 +388,10 @@ def answer(name: str, found: aggregate.Reached, values: list[int], x: int) -> An
     return values[found.numbers[x]] if name in ("least", "greatest", "first", "last") else found.numbers[x]
 
 
-def reached(count: int, name: str) -> aggregate.Reached:
+def reached(count: int, name: str) -> aggregate.Totals:
     by_row = name in ("least", "greatest", "first", "last")
     zeros = np.zeros(count, np.int64)
-    return aggregate.Reached(zeros, np.full(count, FAR), np.full(count, -1 if by_row else 0), np.zeros(count))
+    return aggregate.Totals(zeros, np.full(count, FAR), np.full(count, -1 if by_row else 0), np.zeros(count))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -403,7 +403,7 @@ def test_accumulate(name: str) -> None:
         group = [row.key >> 33 for row in some]
         both = list(zip(group, values, strict=True))
         fresh = [pair not in both[:x] for x, pair in enumerate(both)]
-        given = aggregate.Rows(
+        given = aggregate.FoldedRows(
             ints(group), ints(r.start for r in some), np.ones(len(some), np.int64), ints(values),
             np.array(values, float), np.array(fresh, bool),
         )  # fmt: skip
@@ -428,12 +428,12 @@ def test_slide(name: str) -> None:
         within, last = rng.choice([None, 3, 6]), rng.choice([None, 2])
         low = rng.randrange(3) if within is None and last is None else 0
         numbers = [4 * g + v for g, v in zip(group, values, strict=True)] if name == "distinct" else values
-        given = aggregate.Grouped(
+        given = aggregate.GroupedRows(
             np.searchsorted(ints(sorted(group)), np.arange(3)), ints(order), ints(r.start for r in some),
             ints(r.end for r in some), ints(numbers), np.array(values, float),
         )  # fmt: skip
         room = (np.empty(len(some), np.int64), np.zeros(8, np.int64))
-        window = aggregate.Window(NO_WINDOW if within is None else within, last or aggregate.NO_LAST, *room)
+        window = aggregate.WindowRows(NO_WINDOW if within is None else within, last or aggregate.NO_LAST, *room)
         found, alive = reached(len(some), name), np.zeros(len(some), bool)
         aggregate.slide(KINDS[name], low, given, window, alive, found)
         held: dict[int, list[int]] = {0: [], 1: []}
@@ -471,7 +471,7 @@ def test_the_recursion_machine(nodes: list[Any]) -> None:
         run = ColumnRun(program.compiled, types, policy="unrestricted")
         assert not run.at_a_time
         size = rng.choice([1, 5, 20])
-        found = [e for low in range(0, len(edges), size) for e in run.take(gather(edges[low : low + size], types))]
+        found = [e for low in range(0, len(edges), size) for e in run.process(gather(edges[low : low + size], types))]
         given = [(*edge.args, edge.end) for edge in edges]
         expected = twins.paths(given, 6)
         assert {(*e.args, e.start, e.end) for e in found if e.name == "p"} == expected, seed

@@ -35,7 +35,7 @@ def over_columns(text: str, stream: list[Event], types: Types | None = None, **s
 
 def found(run: ColumnRun, stream: list[Event], size: int, types: Types | None = None) -> list[Event]:
     types = types or find_types(stream)
-    rows = [e for low in range(0, len(stream), size) for e in run.take(gather(stream[low : low + size], types))]
+    rows = [e for low in range(0, len(stream), size) for e in run.process(gather(stream[low : low + size], types))]
     return [*rows, *run.close()]
 
 
@@ -187,7 +187,7 @@ def test_what_the_machine_cannot_hold_stays_in_the_engine(caplog: pytest.LogCapt
     found = list(other.run(stream[:1]))
     run = run_on(other, find_types(stream))
     run.load()
-    found += run.take(gather(stream[1:], find_types(stream)))
+    found += run.process(gather(stream[1:], find_types(stream)))
     run.save()
     assert found == wanted
     assert not run.components

@@ -10,7 +10,7 @@ pytest.importorskip("numba")
 
 import etalis  # noqa: E402
 from etalis.columnar.data.columns import Column, at, at_either  # noqa: E402
-from etalis.columnar.data.instances import Block, Instances, stack_blocks  # noqa: E402
+from etalis.columnar.data.instances import ColumnBlock, Instances, stack_blocks  # noqa: E402
 from etalis.columnar.kernels.buffers import merge, sort_out  # noqa: E402
 from etalis.columnar.operators.base import in_turn  # noqa: E402
 
@@ -78,9 +78,9 @@ def test_branches_below_each_other_and_in_turn(shared: bool) -> None:
     lots = []
     for mine in map(np.sort, rows):
         own = columns if shared else {name: Column(c.type, c.data.copy()) for name, c in columns.items()}
-        lots.append(Instances(mine, mine * 2, mine * 2, (Block(own, mine),)))
+        lots.append(Instances(mine, mine * 2, mine * 2, (ColumnBlock(own, mine),)))
     stacked = stack_blocks(*lots, ("X", "Y"))
-    assert isinstance(stacked[0], Block) is shared
+    assert isinstance(stacked[0], ColumnBlock) is shared
     _, found = in_turn(*lots, ("X", "Y"))
     merged = np.sort(np.concatenate(rows))
     assert found.turn.tolist() == merged.tolist()

@@ -38,7 +38,7 @@ Columns: TypeAlias = dict[str, Column]
 
 
 @dataclass(frozen=True, slots=True)
-class LookUp:
+class ColumnLookup:
     """Facts that have given values in some places; `makes` are the variables of others, by place, with their types."""
 
     relation: FactRelation
@@ -124,7 +124,7 @@ class Moment:
         return from_values([real(x) if isinstance(x, float) else x for x in seconds], "term")
 
 
-Step: TypeAlias = LookUp | Comparison | Calculation | Moment
+Step: TypeAlias = ColumnLookup | Comparison | Calculation | Moment
 
 
 def follow(steps: Sequence[Step], columns: Columns, count: int, needed: Sequence[str]) -> tuple[Integers, Columns]:
@@ -182,7 +182,7 @@ def _calculation(goal: Term, known: dict[str, str]) -> Comparison | Calculation 
     return None if found.bindings else Comparison(found.node)
 
 
-def _look_up(goal: Term, known: dict[str, str], database: Database) -> LookUp | None:
+def _look_up(goal: Term, known: dict[str, str], database: Database) -> ColumnLookup | None:
     """Return a look-up of facts, and note what it binds; every variable that is new occurs in it once."""
     key = indicator(goal)
     if not isinstance(goal, Compound) or key is None or not database.overrides(*key):
@@ -204,4 +204,4 @@ def _look_up(goal: Term, known: dict[str, str], database: Database) -> LookUp | 
             case _:
                 return None
     known.update(makes.values())
-    return LookUp(predicate.relation, tuple(given), tuple(given.values()), makes)
+    return ColumnLookup(predicate.relation, tuple(given), tuple(given.values()), makes)

@@ -26,7 +26,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class InputBatch:
     """A batch of rows: end points of all, and the events by kind. Rows without an event only let time pass."""
 
     start: Any
@@ -34,20 +34,20 @@ class Input:
     events: Mapping[Kind, Received]
 
 
-NO_ROWS = Input(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
+NO_ROWS = InputBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
 
 
-def cut(batch: Input, low: int, high: int) -> Input:
+def cut(batch: InputBatch, low: int, high: int) -> InputBatch:
     """Return a stretch of a batch."""
     events = {}
     for kind, received in batch.events.items():
         a, b = np.searchsorted(received.rows, (low, high))
         part = np.arange(a, b)
         events[kind] = Received(received.rows[a:b] - low, [column.take(part) for column in received.columns])
-    return Input(batch.start[low:high], batch.end[low:high], events)
+    return InputBatch(batch.start[low:high], batch.end[low:high], events)
 
 
-def arrange(batch: Input, rows: Integers) -> Input:
+def arrange(batch: InputBatch, rows: Integers) -> InputBatch:
     """Return some rows of a batch, in the order in which they are named."""
     places = np.full(len(batch.end), -1)
     places[rows] = np.arange(len(rows))
@@ -57,10 +57,10 @@ def arrange(batch: Input, rows: Integers) -> Input:
         kept = np.flatnonzero(mine >= 0)
         kept = kept[np.argsort(mine[kept])]
         events[kind] = Received(mine[kept], [column.take(kept) for column in received.columns])
-    return Input(batch.start[rows], batch.end[rows], events)
+    return InputBatch(batch.start[rows], batch.end[rows], events)
 
 
-def below(parts: Sequence[Input]) -> Input:
+def below(parts: Sequence[InputBatch]) -> InputBatch:
     """Return batches one after the other."""
     if len(parts) == 1:
         return parts[0]
@@ -74,10 +74,10 @@ def below(parts: Sequence[Input]) -> Input:
     for kind, found in several.items():
         columns = [concat(same) for same in zip(*(received.columns for _, received in found), strict=True)]
         events[kind] = Received(np.concatenate([received.rows + low for low, received in found]), columns)
-    return Input(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), events)
+    return InputBatch(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), events)
 
 
-def listed(batch: Input, kinds: Sequence[Kind]) -> list[tuple[int, Kind, tuple[Any, ...]]]:
+def listed(batch: InputBatch, kinds: Sequence[Kind]) -> list[tuple[int, Kind, tuple[Any, ...]]]:
     """Return the events of some kinds one by one: row, kind, attributes."""
     found = []
     for kind in kinds:

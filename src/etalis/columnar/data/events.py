@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from etalis.columnar.data.batches import Input, Received
+from etalis.columnar.data.batches import InputBatch, Received
 from etalis.columnar.data.columns import from_values
 from etalis.columnar.data.flat import type_of
 from etalis.plan.types import Types
@@ -26,7 +26,7 @@ def find_types(events: Iterable[Event]) -> Types:
     return {kind: tuple(p.pop() if len(p) == 1 else "term" for p in places) for kind, places in seen.items()}
 
 
-def gather(events: Sequence[Event], types: Types) -> Input:
+def gather(events: Sequence[Event], types: Types) -> InputBatch:
     """Return events, which are in order, as one batch."""
     rows: dict[Kind, list[int]] = {}
     for row, event in enumerate(events):
@@ -38,4 +38,4 @@ def gather(events: Sequence[Event], types: Types) -> Input:
         received[kind] = Received(np.array(mine, np.int64), taken)
     start = np.array([event.start_time for event in events], np.int64)
     end = np.array([event.end_time for event in events], np.int64)
-    return Input(start, end, received)
+    return InputBatch(start, end, received)

@@ -16,20 +16,20 @@ from etalis.columnar.data.columns import Column, Integers, at, at_either, concat
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ColumnBlock:
     """Columns that have always gone together, and the rows of them that instances refer to; None: all, in order."""
 
     columns: Mapping[str, Column]
     rows: Integers | None = None
 
-    def take(self, rows: Integers) -> Block:
+    def take(self, rows: Integers) -> ColumnBlock:
         """Return the block for some of the instances."""
-        return Block(self.columns, rows if self.rows is None else at(self.rows, rows))
+        return ColumnBlock(self.columns, rows if self.rows is None else at(self.rows, rows))
 
-    def without(self, names: Iterable[str]) -> Block:
+    def without(self, names: Iterable[str]) -> ColumnBlock:
         """Return the block without some of its columns."""
         gone = set(names)
-        return Block({name: column for name, column in self.columns.items() if name not in gone}, self.rows)
+        return ColumnBlock({name: column for name, column in self.columns.items() if name not in gone}, self.rows)
 
     def column(self, name: str) -> Column:
         """Return a column, row by row of the instances."""
@@ -62,8 +62,8 @@ class Picked(Sequence[Column]):
 class Stacked:
     """Two blocks below each other, which stay where they are, and the rows of both that instances refer to."""
 
-    above: Block
-    below: Block
+    above: ColumnBlock
+    below: ColumnBlock
     rows: Integers | None = None
 
     @property
@@ -99,13 +99,13 @@ class Instances:
     turn: Integers
     start: Integers
     end: Integers
-    blocks: tuple[Block | Stacked, ...] = ()
+    blocks: tuple[ColumnBlock | Stacked, ...] = ()
     gathered: dict[str, Column] = field(default_factory=dict, compare=False)
 
     @staticmethod
     def of(turn: Integers, start: Integers, end: Integers, columns: Mapping[str, Column]) -> Instances:
         """Return instances over columns of their own."""
-        return Instances(turn, start, end, (Block(columns),))
+        return Instances(turn, start, end, (ColumnBlock(columns),))
 
     def __len__(self) -> int:
         return len(self.turn)
@@ -125,48 +125,50 @@ class Instances:
     def with_columns(self, columns: Mapping[str, Column]) -> Instances:
         """Return the instances with more columns, which hide those of the same names."""
         kept = (block.without(columns) for block in self.blocks)
-        return Instances(self.turn, self.start, self.end, (*kept, Block(columns)))
+        return Instances(self.turn, self.start, self.end, (*kept, ColumnBlock(columns)))
 
     def only(self, names: Iterable[str]) -> Instances:
         """Return the instances with some of their columns, each gathered for itself: what is kept for later."""
         columns = {name: shrink(self.column(name)) for name in names}
-        return Instances(self.turn, self.start, self.end, (Block(columns),))
+        return Instances(self.turn, self.start, self.end, (ColumnBlock(columns),))
 
 
 def nothing(types: Mapping[str, str]) -> Instances:
     """Return no instances, of variables of some types."""
     none = np.zeros(0, np.int64)
-    return Instances(none, none, none, (Block({name: from_values((), kind) for name, kind in types.items()}),))
+    return Instances(none, none, none, (ColumnBlock({name: from_values((), kind) for name, kind in types.items()}),))
 
 
-def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[Block | Stacked, ...]:
+def stack_blocks(old: Instances, new: Instances, names: Sequence[str]) -> tuple[ColumnBlock | Stacked, ...]:
     """Return the columns of old instances and new ones below each other, without moving them."""
     if not len(old):
         return new.blocks
     if not len(new):
         return old.blocks
-    blocks: list[Block | Stacked] = []
+    blocks: list[ColumnBlock | Stacked] = []
     left = dict.fromkeys(names)
     for block in new.blocks:
         mine = [name for name in left if name in block.columns]
         for name in mine:
             del left[name]
-        if isinstance(block, Block):
-            below = Block({name: block.columns[name] for name in mine}, block.rows)
+        if isinstance(block, ColumnBlock):
+            below = ColumnBlock({name: block.columns[name] for name in mine}, block.rows)
         else:
-            below = Block({name: new.column(name) for name in mine})
+            below = ColumnBlock({name: new.column(name) for name in mine})
         rows = _rows_of(below, old)
         if rows is not None:
-            blocks.append(Block(below.columns, np.concatenate([rows, below.rows])))
+            blocks.append(ColumnBlock(below.columns, np.concatenate([rows, below.rows])))
         else:
-            blocks.append(Stacked(Block({name: old.column(name) for name in mine}), below))
+            blocks.append(Stacked(ColumnBlock({name: old.column(name) for name in mine}), below))
     return tuple(blocks)
 
 
-def _rows_of(block: Block, instances: Instances) -> Integers | None:
+def _rows_of(block: ColumnBlock, instances: Instances) -> Integers | None:
     """Return the rows of the very columns of a block that other instances refer to, if they do."""
     for other in instances.blocks if block.rows is not None else ():
-        if isinstance(other, Block) and all(other.columns.get(v) is column for v, column in block.columns.items()):
+        if isinstance(other, ColumnBlock) and all(
+            other.columns.get(v) is column for v, column in block.columns.items()
+        ):
             return other.rows
     return None
 
@@ -178,4 +180,4 @@ def stack(parts: Sequence[Instances], names: Sequence[str]) -> Instances:
         return filled[0]
     columns = {name: concat([part.column(name) for part in filled]) for name in names}
     turn, start, end = (np.concatenate([getattr(part, name) for part in filled]) for name in ("turn", "start", "end"))
-    return Instances(turn, start, end, (Block(columns),))
+    return Instances(turn, start, end, (ColumnBlock(columns),))

@@ -15,7 +15,7 @@ COUNT, SUM, TOTAL, LEAST, GREATEST, FIRST, LAST, DISTINCT = range(8)
 NO_WINDOW, NO_LAST = -1, 0  # as `within` and `last` of a window: no such bound
 
 
-class Rows(NamedTuple):
+class FoldedRows(NamedTuple):
     """Rows to fold: each stands for `weight` elements; `fresh` tells the first row of each value of a group."""
 
     group: Any
@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     fresh: Any
 
 
-class Reached(NamedTuple):
+class Totals(NamedTuple):
     """What groups, or rows, have reached: how many elements, their earliest start, the value as integer or float."""
 
     counts: Any
@@ -35,7 +35,7 @@ class Reached(NamedTuple):
     totals: Any
 
 
-class Grouped(NamedTuple):
+class GroupedRows(NamedTuple):
     """Rows by group, those of group g at order[first[g]:first[g + 1]]."""
 
     first: Any
@@ -46,7 +46,7 @@ class Grouped(NamedTuple):
     real: Any
 
 
-class Window(NamedTuple):
+class WindowRows(NamedTuple):
     """Elements leave that start before the end of the current one less `within`, then the oldest but `last`.
 
     There is room for the `rows` of a window, as many as there are at all, and to `tally` distinct values.
@@ -65,7 +65,7 @@ def is_better(kind: int, value: Any, x: int, best: int) -> bool:
 
 
 @kernel
-def accumulate(kind: int, rows: Rows, state: Reached, found: Reached) -> None:
+def accumulate(kind: int, rows: FoldedRows, state: Totals, found: Totals) -> None:
     """Fold rows into the `state` of their groups, in order; write what each row reaches."""
     group, start, weight, value, real, fresh = rows
     count, least, number, total = state
@@ -93,7 +93,7 @@ def accumulate(kind: int, rows: Rows, state: Reached, found: Reached) -> None:
 
 
 @kernel
-def slide(kind: int, low: int, rows: Grouped, bounds: Window, alive: Any, found: Reached) -> None:
+def slide(kind: int, low: int, rows: GroupedRows, bounds: WindowRows, alive: Any, found: Totals) -> None:
     """Fold the last elements of each group at every row from `low` on; those before are what the window held.
 
     `alive` tells afterwards what is in the windows; a count of 0 that nothing was, not even the element itself.

@@ -8,7 +8,7 @@ from etalis.columnar.kernels.jit import kernel
 from etalis.columnar.kernels.search import bisect
 
 
-class Groups(NamedTuple):
+class BlockerGroups(NamedTuple):
     """Blockers of group g stand from first[g] to first[g + 1]: the `end` of each, and the `latest` start so far."""
 
     first: Any
@@ -17,7 +17,7 @@ class Groups(NamedTuple):
 
 
 @kernel
-def arrange(group: Any, starts: Any, ends: Any, groups: Groups) -> None:
+def arrange(group: Any, starts: Any, ends: Any, groups: BlockerGroups) -> None:
     """Put blockers, which end in order, into their groups; `groups.first` holds zeros at first."""
     first, end, latest = groups
     for x in range(len(group)):
@@ -38,7 +38,7 @@ def arrange(group: Any, starts: Any, ends: Any, groups: Groups) -> None:
 
 
 @kernel
-def blocked(group: Any, low: Any, high: Any, groups: Groups, answers: Any) -> None:
+def blocked(group: Any, low: Any, high: Any, groups: BlockerGroups, answers: Any) -> None:
     """Tell for each question whether its group has a blocker with low < start and end < high."""
     first, end, latest = groups
     for q in range(len(group)):
@@ -49,7 +49,7 @@ def blocked(group: Any, low: Any, high: Any, groups: Groups, answers: Any) -> No
 
 
 @kernel
-def first_after(group: Any, moment: Any, groups: Groups, limit: Any) -> None:
+def first_after(group: Any, moment: Any, groups: BlockerGroups, limit: Any) -> None:
     """Lower each limit to the end of the first blocker of its group that starts after a moment."""
     first, end, latest = groups
     for q in range(len(group)):
@@ -61,7 +61,7 @@ def first_after(group: Any, moment: Any, groups: Groups, limit: Any) -> None:
 
 
 @kernel
-def latest_before(group: Any, moment: Any, groups: Groups, found: Any) -> None:
+def latest_before(group: Any, moment: Any, groups: BlockerGroups, found: Any) -> None:
     """Raise each number to the latest start of a blocker of its group that ended before a moment."""
     first, end, latest = groups
     for q in range(len(group)):

@@ -80,7 +80,7 @@ class BlockerIndex:
     def __init__(self, keys: Any, start: Integers, end: Integers) -> None:
         self.known = KeyIndex(keys)
         first = np.zeros(len(self.known.first) + 1, np.int64)
-        self.groups = b.Groups(first, np.empty(len(keys), np.int64), np.empty(len(keys), np.int64))
+        self.groups = b.BlockerGroups(first, np.empty(len(keys), np.int64), np.empty(len(keys), np.int64))
         b.arrange(self.known.group, start, end, self.groups)
 
     def hit(self, keys: Any, low: Integers, high: Integers) -> Flags:

@@ -24,7 +24,7 @@ def find_neighbours(base: Any, start: Any, end: Any, peak: Any, low: Any, high: 
         low[x] = bisect(end, base[x], high[x], peak[high[x] - 1])
 
 
-class Counts(NamedTuple):
+class ChainLength(NamedTuple):
     """How many elements a chain has, at least and at most (-1: any number), and how long it lasts at most."""
 
     least: int
@@ -32,7 +32,7 @@ class Counts(NamedTuple):
     window: int
 
 
-class Elements(NamedTuple):
+class ChainElements(NamedTuple):
     """Elements by group and rank: where the group of each begins, its neighbours before, and whether it is fresh."""
 
     base: Any
@@ -43,7 +43,7 @@ class Elements(NamedTuple):
     fresh: Any
 
 
-class Marks(NamedTuple):
+class ChainMarks(NamedTuple):
     """What was found in the present step (`level`), and for the present element (`seen`); and room for two steps."""
 
     level: Any
@@ -53,7 +53,9 @@ class Marks(NamedTuple):
 
 
 @kernel
-def find_chains(counts: Counts, elements: Elements, marks: Marks, last: Any, first: Any, cursor: Any) -> None:
+def find_chains(
+    counts: ChainLength, elements: ChainElements, marks: ChainMarks, last: Any, first: Any, cursor: Any
+) -> None:
     """Find from which elements chains lead to the fresh ones: the `last` and the `first` element of each.
 
     Goes back from each fresh element, a neighbour at a time. An element that is found once the chain is long enough is

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from etalis.columnar.kernels.hash_tables import shift_for, spread
 from etalis.columnar.kernels.jit import inner, kernel
-from etalis.columnar.kernels.join import Arrivals, Pairs
+from etalis.columnar.kernels.join import ArrivingRows, Pairs
 from etalis.columnar.kernels.matching import ALL, BEFORE, LATEST, NEWEST, NO_WINDOW, Matching, allows, length
 
 NEXT_LEFT, NEXT_RIGHT, CANDIDATE, FOUND, WAITING = range(5)  # places of a cursor
@@ -21,7 +21,7 @@ FAR = (1 << 63) - 1
 NEXT, FRESH = -2, -3  # no right side is under way; and what waits is to be put into the table
 
 
-class Waiting(NamedTuple):
+class LeftBlock(NamedTuple):
     """What waits of the left sides: which are `alive`, and the `rows` so far, a block of new ones last.
 
     They stand by their places in `rows` in the `table`, an open one that has the first of each key: the owner of a
@@ -48,7 +48,7 @@ def find_owner(table: Any, rows: Any, keys: Any, shift: int, key: int) -> Any:
 
 
 @inner
-def fill(store: Waiting, count: int, left: Arrivals, shift: int, least: int) -> None:
+def fill(store: LeftBlock, count: int, left: ArrivingRows, shift: int, least: int) -> None:
     """Put those of the `count` rows that are alive and do not end before `least` into the table and its lists."""
     alive, rows, table, lists = store
     for place in range(len(table)):
@@ -74,7 +74,7 @@ def fill(store: Waiting, count: int, left: Arrivals, shift: int, least: int) -> 
 
 
 @inner
-def expire(store: Waiting, own: int, left: Arrivals, turn: int, least: int) -> None:
+def expire(store: LeftBlock, own: int, left: ArrivingRows, turn: int, least: int) -> None:
     """Drop the first ones of a list that have arrived and end before `least`."""
     lists = store.lists
     y = lists[own + HEAD]
@@ -90,7 +90,7 @@ def expire(store: Waiting, own: int, left: Arrivals, turn: int, least: int) -> N
 
 
 @inner
-def last_arrived(store: Waiting, own: int, left: Arrivals, turn: int, newest: bool) -> Any:
+def last_arrived(store: LeftBlock, own: int, left: ArrivingRows, turn: int, newest: bool) -> Any:
     """Return the last one of a list that has arrived by a turn; if the `newest` alone waits, it replaces the others."""
     alive, rows, _, lists = store
     y = lists[own + HEAD]
@@ -109,7 +109,7 @@ def last_arrived(store: Waiting, own: int, left: Arrivals, turn: int, newest: bo
 
 
 @inner
-def remove(store: Waiting, own: int, y: int) -> None:
+def remove(store: LeftBlock, own: int, y: int) -> None:
     """Take what is consumed out of its list."""
     lists = store.lists
     a = lists[WIDTH * y + AFTER]
@@ -129,7 +129,14 @@ def remove(store: Waiting, own: int, y: int) -> None:
 
 @kernel
 def follow(
-    how: Matching, left: Arrivals, right: Arrivals, limit: Any, ebbs: bool, store: Waiting, pairs: Pairs, cursor: Any
+    how: Matching,
+    left: ArrivingRows,
+    right: ArrivingRows,
+    limit: Any,
+    ebbs: bool,
+    store: LeftBlock,
+    pairs: Pairs,
+    cursor: Any,
 ) -> None:
     """Match right sides with what is alive of the left sides; both end in order of their turns.
 

@@ -28,7 +28,7 @@ NEXT = -2  # instead of a candidate: no arrival is under way
 NONE = -1  # no candidate, or no more of them
 
 
-class Arrivals(NamedTuple):
+class ArrivingRows(NamedTuple):
     """What kernels see of instances, in the order of their arrival."""
 
     turn: Any
@@ -37,7 +37,7 @@ class Arrivals(NamedTuple):
     keys: Any
 
 
-class Store(NamedTuple):
+class WaitingRows(NamedTuple):
     """What waits: rows that are `alive`, in two lists per key, 2 * owner for left sides and 2 * owner + 1 for right.
 
     `table` is an open table of keys, each with the row that owns it.
@@ -58,7 +58,7 @@ class Pairs(NamedTuple):
 
 
 @inner
-def keep_this_turn(store: Store, number: int, turn: Any, x: int) -> None:
+def keep_this_turn(store: WaitingRows, number: int, turn: Any, x: int) -> None:
     """Let go what was replaced before the turn of arrival x, so that a list begins with what counts now."""
     ends, after, before = store.lists
     y = ends[2 * number]
@@ -83,7 +83,7 @@ def expire(lists: Lists, number: int, end: Any, least: int) -> None:
 
 
 @inner
-def is_older(lists: Lists, number: int, rows: Arrivals, x: int) -> bool:
+def is_older(lists: Lists, number: int, rows: ArrivingRows, x: int) -> bool:
     """Tell whether arrival x ranks before the last one of a list."""
     a = lists.ends[2 * number + 1]
     if a < 0:
@@ -92,7 +92,7 @@ def is_older(lists: Lists, number: int, rows: Arrivals, x: int) -> bool:
 
 
 @inner
-def own_key(store: Store, place: int, key: int, x: int) -> None:
+def own_key(store: WaitingRows, place: int, key: int, x: int) -> None:
     """Let arrival x own a key, at a free place."""
     store.table[2 * place] = x
     store.table[2 * place + 1] = key
@@ -101,7 +101,9 @@ def own_key(store: Store, place: int, key: int, x: int) -> None:
 
 
 @kernel
-def join(how: Matching, rows: Arrivals, count: int, limit: Any, store: Store, pairs: Pairs, cursor: Any) -> None:
+def join(
+    how: Matching, rows: ArrivingRows, count: int, limit: Any, store: WaitingRows, pairs: Pairs, cursor: Any
+) -> None:
     """Join two sides whose instances stand in one set of arrays, `count` of the left side first.
 
     Instances arrive by turn, those of the left side first where turns are equal. A left one matches nothing that starts
@@ -209,7 +211,7 @@ def join(how: Matching, rows: Arrivals, count: int, limit: Any, store: Store, pa
 
 
 @kernel
-def rebuild(waiting: Any, count: int, rows: Arrivals, store: Store) -> int:
+def rebuild(waiting: Any, count: int, rows: ArrivingRows, store: WaitingRows) -> int:
     """Put what waits into an empty table and its lists, in the order given; return how many keys there are."""
     shift = shift_for(len(store.table) // 2 - 1)
     used = 0

@@ -42,7 +42,7 @@ class Repeating(NamedTuple):
     asks_followers: bool
 
 
-class Rows(NamedTuple):
+class RepetitionRows(NamedTuple):
     """All rows in one set of arrays: left sides, from `elements` on elements, from `followers` on followers.
 
     `group` has the list of left sides that a row belongs to, `home` the list of matches that a follower looks at.
@@ -108,7 +108,7 @@ class Candidates(NamedTuple):
     pair: Any
 
 
-class Found(NamedTuple):
+class FoundRows(NamedTuple):
     """Room for what is found: a left side or slot, the row, where counting began or the match ended, which pair."""
 
     left: Any
@@ -118,7 +118,7 @@ class Found(NamedTuple):
 
 
 @inner
-def add_left(x: int, how: Repeating, rows: Rows, lefts: LeftSides) -> None:
+def add_left(x: int, how: Repeating, rows: RepetitionRows, lefts: LeftSides) -> None:
     """Let a left side wait."""
     g = rows.group[x]
     last = lefts.lists.ends[2 * g + 1]
@@ -146,7 +146,7 @@ def mark_candidates(x: int, candidates: Candidates) -> None:
 
 @inner
 def note_misses(
-    x: int, how: Repeating, rows: Rows, lefts: LeftSides, counters: Counters, candidates: Candidates
+    x: int, how: Repeating, rows: RepetitionRows, lefts: LeftSides, counters: Counters, candidates: Candidates
 ) -> None:
     """Note the slots that would count an element, had they bounds that are counts."""
     a = lefts.lists.ends[2 * rows.group[x]]
@@ -161,7 +161,7 @@ def note_misses(
 
 
 @inner
-def write(found: Found, at: int, left: int, right: int, first: int, pair: int) -> int:
+def write(found: FoundRows, at: int, left: int, right: int, first: int, pair: int) -> int:
     """Write down what is found; return the next place."""
     found.left[at] = left
     found.right[at] = right
@@ -179,7 +179,7 @@ def leave(lefts: LeftSides, g: int, x: int) -> None:
 
 
 @inner
-def hold_match(w: int, x: int, start: int, how: Repeating, rows: Rows, owner: Any, matches: Matches) -> None:
+def hold_match(w: int, x: int, start: int, how: Repeating, rows: RepetitionRows, owner: Any, matches: Matches) -> None:
     """Let the match of slot w, which ends with element x, wait for followers."""
     h = matches.home[w]
     b = matches.lists.ends[2 * h + 1]
@@ -200,8 +200,8 @@ def hold_match(w: int, x: int, start: int, how: Repeating, rows: Rows, owner: An
 
 @inner
 def add_element(
-    x: int, at: int, how: Repeating, rows: Rows, lefts: LeftSides, counters: Counters, matches: Matches,
-    candidates: Candidates, found: Found,
+    x: int, at: int, how: Repeating, rows: RepetitionRows, lefts: LeftSides, counters: Counters, matches: Matches,
+    candidates: Candidates, found: FoundRows,
 ) -> int:  # fmt: skip
     """Count an element after the left sides that its policy selects; return the next place in `found`."""
     least, most, misses, number, begun, counted, owner, keeper, of_pair = counters
@@ -277,8 +277,8 @@ def add_element(
 
 @inner
 def add_follower(
-    x: int, at: int, how: Repeating, rows: Rows, lefts: LeftSides, owner: Any, matches: Matches,
-    candidates: Candidates, found: Found,
+    x: int, at: int, how: Repeating, rows: RepetitionRows, lefts: LeftSides, owner: Any, matches: Matches,
+    candidates: Candidates, found: FoundRows,
 ) -> int:  # fmt: skip
     """Match a follower with the matches that its policy picks; return the next place in `found`."""
     x1 = rows.start[x]
@@ -310,8 +310,8 @@ def add_follower(
 
 @kernel
 def repeat(
-    how: Repeating, rows: Rows, lefts: LeftSides, counters: Counters, matches: Matches, candidates: Candidates,
-    found: Found, cursor: Any,
+    how: Repeating, rows: RepetitionRows, lefts: LeftSides, counters: Counters, matches: Matches,
+    candidates: Candidates, found: FoundRows, cursor: Any,
 ) -> None:  # fmt: skip
     """Count elements after left sides, or alone, and match what follows, by turn.
 

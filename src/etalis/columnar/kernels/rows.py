@@ -41,7 +41,7 @@ def pick(above: Any, below: Any, places: Any, rows: Any, found: Any) -> None:
             found[at] = above[row + n] if row < 0 else below[row]
 
 
-class Times(NamedTuple):
+class RowTimes(NamedTuple):
     """When rows come, start and end."""
 
     turn: Any
@@ -50,7 +50,7 @@ class Times(NamedTuple):
 
 
 @kernel
-def occur(occurs_on: int, pairs: Pairs, a_side: Times, b_side: Times, found: Times) -> None:
+def occur(occurs_on: int, pairs: Pairs, a_side: RowTimes, b_side: RowTimes, found: RowTimes) -> None:
     """Write when pairs occur: the turn of what arrived last, and the end points that the relation says."""
     left, right, arrived, _ = pairs
     turn0, start0, end0 = a_side

@@ -13,11 +13,11 @@ import numpy as np
 
 from etalis.columnar.data.columns import Column, Integers, concat, constant, fit, from_values
 from etalis.columnar.data.flat import type_of
-from etalis.columnar.data.instances import Block, Instances
-from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests, equal_values, in_turn
-from etalis.columnar.operators.join import Join
+from etalis.columnar.data.instances import ColumnBlock, Instances
+from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence, equal_values, in_turn
+from etalis.columnar.operators.join import JoinOperator
 from etalis.columnar.operators.terms import match_terms, values_of, with_nulls
-from etalis.columnar.operators.totals import VALUE, Aggregate, Running, Sliding
+from etalis.columnar.operators.totals import VALUE, ColumnAggregate, RunningTotal, SlidingTotal
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
@@ -28,11 +28,11 @@ from etalis.temporal.relation import RELATIONS
 OPENER = "$opener"
 
 
-class Elements(Operator):
+class ElementOperator(ColumnOperator):
     """The elements of an aggregate that have a value to fold: their groups, and the value by a name of its own."""
 
     def __init__(
-        self, operator: Operator, groups: Sequence[str], aggregate: Aggregate, value: Term | None,
+        self, operator: ColumnOperator, groups: Sequence[str], aggregate: ColumnAggregate, value: Term | None,
         fail: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.operator = operator
@@ -41,9 +41,9 @@ class Elements(Operator):
         self.value = value
         self.fail = fail
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the elements of a batch; report those that have no number where one is needed."""
-        rows = self.operator.take(batch)
+        rows = self.operator.process(batch)
         columns = {v: rows.column(v) for v in self.groups}
         if self.value is None:
             return _over(rows, columns)
@@ -89,12 +89,12 @@ def _over(rows: Instances, columns: Mapping[str, Column]) -> Instances:
     return Instances.of(rows.turn, rows.start, rows.end, columns)
 
 
-class Outcome:
+class AggregateOutput:
     """What becomes of an aggregate's value: it is bound, or must equal what is; then come the node's tests."""
 
-    def __init__(self, node: p.Fold, tests: Tests) -> None:
+    def __init__(self, node: p.Fold, tests: TestSequence) -> None:
         self.result = node.result
-        self.outcome = Filtering(node.tests, tests)
+        self.outcome = OutputTests(node.tests, tests)
 
     def passing(self, batch: Batch, rows: Instances, value: Column) -> Instances:
         """Return the matches that stand."""
@@ -118,47 +118,54 @@ def _named(term: Term) -> list[str]:
     return [name for name in term_variables(term) if not name.startswith("_#")]
 
 
-class Slider(Operator):
+class SlidingAggregate(ColumnOperator):
     """An aggregate without opener: one match at every element, on the hull of those it is taken over."""
 
     def __init__(
-        self, node: p.Fold, elements: Elements, aggregate: Aggregate, outcome: Outcome, types: Mapping[str, str]
+        self,
+        node: p.Fold,
+        elements: ElementOperator,
+        aggregate: ColumnAggregate,
+        outcome: AggregateOutput,
+        types: Mapping[str, str],
     ) -> None:
         self.elements = elements
         self.outcome = outcome
         keys = {v: types[v] for v in node.groups}
         is_bounded = node.within is not None or node.last is not None
-        self.total = Sliding(aggregate, keys, node.within, node.last) if is_bounded else Running(aggregate, keys)
+        self.total = (
+            SlidingTotal(aggregate, keys, node.within, node.last) if is_bounded else RunningTotal(aggregate, keys)
+        )
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the value at every element of a batch."""
-        rows = self.elements.take(batch)
-        if isinstance(self.total, Sliding):
-            chosen, value, least = self.total.take(rows, batch.now)
+        rows = self.elements.process(batch)
+        if isinstance(self.total, SlidingTotal):
+            chosen, value, least = self.total.add(rows, batch.now)
             rows = rows.take(chosen)
         else:
-            value, least = self.total.take(rows)
+            value, least = self.total.add(rows)
         return self.outcome.passing(batch, *self.elements.with_value(_visible(rows, least), value))
 
 
 def _visible(rows: Instances, start: Integers) -> Instances:
     """Return instances from a start on without what others must not see of them."""
-    blocks = tuple(Block({n: c for n, c in b.columns.items() if n != VALUE}, b.rows) for b in rows.blocks)
+    blocks = tuple(ColumnBlock({n: c for n, c in b.columns.items() if n != VALUE}, b.rows) for b in rows.blocks)
     return Instances(rows.turn, start, rows.end, blocks)
 
 
-class Openers(Operator):
+class OpenerOperator(ColumnOperator):
     """Openers, numbered in order of arrival; `latest` are those of the latest batch."""
 
-    def __init__(self, operator: Operator, exports: Sequence[str]) -> None:
+    def __init__(self, operator: ColumnOperator, exports: Sequence[str]) -> None:
         self.operator = operator
         self.exports = exports
         self.number = 0
         self.latest: Instances | None = None
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the openers of a batch."""
-        rows = self.operator.take(batch)
+        rows = self.operator.process(batch)
         numbers = self.number + np.arange(len(rows))
         self.number += len(rows)
         self.latest = rows
@@ -173,12 +180,12 @@ class Openers(Operator):
         return rows.with_columns({"$first": first, "$last": last}).only(names)
 
 
-class Folder(Operator):
+class OpenedAggregate(ColumnOperator):
     """An aggregate since each opener: one match per opener and element, and one at the opener where it has a value."""
 
     def __init__(
-        self, node: p.Fold, openers: Openers, elements: Elements, aggregate: Aggregate, outcome: Outcome,
-        types: Mapping[str, str],
+        self, node: p.Fold, openers: OpenerOperator, elements: ElementOperator, aggregate: ColumnAggregate,
+        outcome: AggregateOutput, types: Mapping[str, str],
     ) -> None:  # fmt: skip
         assert node.opener is not None
         self.openers = openers
@@ -188,13 +195,13 @@ class Folder(Operator):
         self.names = (*needed_columns(node), "$first", "$last")
         self.join = _pairing(node, (openers, elements), aggregate, types)
         own = {v: types[v] for v in node.groups if v not in node.opener.exports}
-        self.running = Running(aggregate, {OPENER: "int", **own})
+        self.running = RunningTotal(aggregate, {OPENER: "int", **own})
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the values that openers start with, and those they reach in a batch."""
-        pairs = self.join.take(batch)
+        pairs = self.join.process(batch)
         start = pairs.column("$last").data
-        value, least = self.running.take(Instances(pairs.turn, start, pairs.end, pairs.blocks))
+        value, least = self.running.add(Instances(pairs.turn, start, pairs.end, pairs.blocks))
         waiting = self.join.waiting[0].column(OPENER).data
         self.running.keep(np.isin(self.running.elements.column(OPENER).data, waiting))
         rows = pairs.with_columns({"$last": Column("int", least)}).only(self.names)
@@ -213,7 +220,9 @@ def needed_columns(node: p.Fold) -> tuple[str, ...]:
     return tuple(v for v in bound if v in read and v[0] != "$")
 
 
-def _pairing(node: p.Fold, inputs: tuple[Operator, Operator], aggregate: Aggregate, types: Mapping[str, str]) -> Join:
+def _pairing(
+    node: p.Fold, inputs: tuple[ColumnOperator, ColumnOperator], aggregate: ColumnAggregate, types: Mapping[str, str]
+) -> JoinOperator:
     """Return the join of openers and elements: by their common groups, within the window, nothing consumed."""
     assert node.opener is not None
     own = {} if aggregate.type is None else {VALUE: aggregate.type}
@@ -222,13 +231,13 @@ def _pairing(node: p.Fold, inputs: tuple[Operator, Operator], aggregate: Aggrega
     windows = tuple(test for test in node.tests if isinstance(test, p.Window))
     exports = (*left.exports, *right.exports, "$first", "$last")
     pair = p.Join(RELATIONS["seq"], POLICIES["unrestricted"], left, right, windows, exports)
-    return Join(pair, inputs, {**types, **own}, ([], []), [], Tests(()))
+    return JoinOperator(pair, inputs, {**types, **own}, ([], []), [], TestSequence(()))
 
 
 def build_fold(
-    node: p.Fold, inputs: Sequence[Operator], types: Mapping[str, str], opened: Mapping[str, str], tests: Tests,
-    fail: Callable[[str], None],
-) -> Operator:  # fmt: skip
+    node: p.Fold, inputs: Sequence[ColumnOperator], types: Mapping[str, str], opened: Mapping[str, str],
+    tests: TestSequence, fail: Callable[[str], None],
+) -> ColumnOperator:  # fmt: skip
     """Return the operator of an aggregate; its inputs are the opener, if there is one, and the element.
 
     `types` are those of the variables of elements and results, `opened` those of openers.
@@ -240,10 +249,10 @@ def build_fold(
             kind = type_of(value)
         case _:
             kind = "term"
-    aggregate = Aggregate(FOLDS[node.kind], kind)
-    elements = Elements(inputs[-1], node.groups, aggregate, node.value if aggregate.type else None, fail)
-    outcome = Outcome(node, tests)
+    aggregate = ColumnAggregate(FOLDS[node.kind], kind)
+    elements = ElementOperator(inputs[-1], node.groups, aggregate, node.value if aggregate.type else None, fail)
+    outcome = AggregateOutput(node, tests)
     if node.opener is None:
-        return Slider(node, elements, aggregate, outcome, types)
-    openers = Openers(inputs[0], node.opener.exports)
-    return Folder(node, openers, elements, aggregate, outcome, {**types, **opened})
+        return SlidingAggregate(node, elements, aggregate, outcome, types)
+    openers = OpenerOperator(inputs[0], node.opener.exports)
+    return OpenedAggregate(node, openers, elements, aggregate, outcome, {**types, **opened})

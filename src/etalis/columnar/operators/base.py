@@ -16,7 +16,7 @@ import numpy as np
 
 from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, constant, from_values, key_rows, nulls
-from etalis.columnar.data.instances import Block, Instances, Picked, nothing, stack, stack_blocks
+from etalis.columnar.data.instances import ColumnBlock, Instances, Picked, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex, merge
 from etalis.columnar.operators.terms import is_compound, match_terms
 from etalis.columnar.schedule import Clock
@@ -32,7 +32,7 @@ _ALWAYS = -(1 << 62)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class EventRows:
     """The events of one kind in a batch: their turns, end points and attributes."""
 
     turn: Integers
@@ -45,21 +45,21 @@ class Rows:
 class Batch:
     """What has arrived: events by kind, those that rules make being added, the latest end so far, and the order."""
 
-    events: dict[Kind, Rows]
+    events: dict[Kind, EventRows]
     now: int
     clock: Clock
     turns: Turns = field(default_factory=dict)
 
 
-class Operator(ABC):
+class ColumnOperator(ABC):
     """A node with what it keeps between batches."""
 
     @abstractmethod
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the instances that a batch completes."""
 
 
-class Source(Operator):
+class SourceOperator(ColumnOperator):
     """Events of one kind whose attributes match."""
 
     def __init__(self, node: p.Source, types: Mapping[str, str]) -> None:
@@ -68,7 +68,7 @@ class Source(Operator):
         self.types = types
         self.terms = {place: arg for place, arg in enumerate(node.args) if is_compound(arg)}
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the events of this batch that match."""
         rows = batch.events.get(self.kind)
         if rows is None:
@@ -91,7 +91,7 @@ class Source(Operator):
         columns, at = rows.columns, None
         if isinstance(rows.columns, Picked):
             columns, at = rows.columns.whole, rows.columns.rows
-        block = Block({name: columns[place] for name, place in named.items()}, at)
+        block = ColumnBlock({name: columns[place] for name, place in named.items()}, at)
         found = Instances(rows.turn, rows.start, rows.end, (block,))
         rest = np.arange(len(found)) if kept is None else np.flatnonzero(kept)
         if not self.terms:
@@ -108,20 +108,20 @@ def equal_values(a: Column, b: Column) -> Flags:
     return (x == y).all(axis=1)
 
 
-class Tests:
+class TestSequence:
     """The tests of a node on its matches; absences keep their blockers between batches."""
 
-    def __init__(self, tests: Iterable[Judge | Absence | Agreement]) -> None:
+    def __init__(self, tests: Iterable[Judge | AbsenceTest | AgreementTest]) -> None:
         self.tests = tuple(tests)
 
     def __bool__(self) -> bool:
         return bool(self.tests)
 
-    def take(self, batch: Batch) -> None:
+    def process(self, batch: Batch) -> None:
         """Let every absence see what may block."""
         for test in self.tests:
-            if isinstance(test, Absence):
-                test.take(batch)
+            if isinstance(test, AbsenceTest):
+                test.process(batch)
 
     def passing(self, rows: Instances) -> tuple[Integers, Instances]:
         """Return which matches pass all tests, once per solution, and these with what the tests bind."""
@@ -141,11 +141,17 @@ class Tests:
         return chosen, rows
 
 
-class Absence:
+class AbsenceTest:
     """No match of a negated pattern where its kind says, looked up by the variables it shares."""
 
     def __init__(
-        self, test: p.Absent, operator: Operator, types: Mapping[str, str], keep: int | None, *, is_loose: bool = False
+        self,
+        test: p.Absent,
+        operator: ColumnOperator,
+        types: Mapping[str, str],
+        keep: int | None,
+        *,
+        is_loose: bool = False,
     ) -> None:
         self.is_loose = is_loose  # whether a variable that it shares may be unbound
         self.test = test
@@ -154,15 +160,15 @@ class Absence:
         self.joined = list(test.joined)
         self.blockers = nothing({v: types[v] for v in self.joined})
 
-    def take(self, batch: Batch) -> None:
+    def process(self, batch: Batch) -> None:
         """Note what has occurred."""
-        found = self.operator.take(batch)
+        found = self.operator.process(batch)
         if len(found):
             self.blockers = stack([self.blockers, found.only(self.joined)], self.joined)
 
     def limit(self, batch: Batch, rows: Instances, limit: Integers) -> None:
         """Lower the limit of each left side to the end of what occurred first after it; nothing is noted."""
-        found = self.operator.take(batch)
+        found = self.operator.process(batch)
         if len(found) and len(rows):
             mine, asked = self.keys(found, rows)
             BlockerIndex(mine, found.start, found.end).lower(limit, asked, rows.end)
@@ -215,7 +221,7 @@ class Absence:
             self.blockers = self.blockers.take(kept).only(self.joined)
 
 
-class Agreement:
+class AgreementTest:
     """Variables that both sides of a join have, one perhaps unbound: bound on both sides, they are equal."""
 
     def __init__(self, types: Mapping[str, str]) -> None:
@@ -238,46 +244,46 @@ class Agreement:
         return passes, {name: from_values(bound[name], kind) for name, kind in self.types.items()}
 
 
-class Filtering:
+class OutputTests:
     """The window and the tests of a node, on matches that are complete."""
 
-    def __init__(self, given: Sequence[p.Test], tests: Tests) -> None:
+    def __init__(self, given: Sequence[p.Test], tests: TestSequence) -> None:
         self.window = window_of(given)
         self.tests = tests
 
     def passing(self, batch: Batch, rows: Instances) -> Instances:
         """Return what passes."""
-        self.tests.take(batch)
+        self.tests.process(batch)
         if self.window is not None:
             rows = rows.take(np.flatnonzero(rows.end - rows.start <= self.window))
         _, rows = self.tests.passing(rows)
         for test in self.tests.tests:
-            if isinstance(test, Absence):
+            if isinstance(test, AbsenceTest):
                 test.forget(batch.now)
         return rows
 
 
-class Filter(Operator):
+class FilterOperator(ColumnOperator):
     """The matches of a child that pass the tests."""
 
-    def __init__(self, outcome: Filtering, child: Operator) -> None:
+    def __init__(self, outcome: OutputTests, child: ColumnOperator) -> None:
         self.outcome = outcome
         self.child = child
         self.tests = outcome.tests
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return what passes."""
-        return self.outcome.passing(batch, self.child.take(batch))
+        return self.outcome.passing(batch, self.child.process(batch))
 
 
-class Union(Operator):
+class UnionOperator(ColumnOperator):
     """Whatever any branch matches, by turn; what one event matches in several ways, with equal bindings, once.
 
     Variables that a branch does not bind are null, if only heads read them, or else None.
     """
 
     def __init__(
-        self, node: p.Union, branches: Sequence[Operator], types: Mapping[str, str], *, is_vague: bool
+        self, node: p.Union, branches: Sequence[ColumnOperator], types: Mapping[str, str], *, is_vague: bool
     ) -> None:
         self.branches = branches
         self.is_vague = is_vague
@@ -285,9 +291,9 @@ class Union(Operator):
         self.doubles = find_doubles(node)
         self.unbound = [{v: types[v] for v in node.exports if v not in b.exports} for b in node.branches]
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the matches of all branches in order."""
-        parts = [branch.take(batch) for branch in self.branches]
+        parts = [branch.process(batch) for branch in self.branches]
         for place, missing in enumerate(self.unbound):
             if missing:
                 parts[place] = parts[place].with_columns(self._unbound(missing, len(parts[place])))

@@ -9,18 +9,18 @@ import numpy as np
 from etalis.columnar.data.columns import Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels.buffers import BlockerIndex
-from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests
+from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence
 from etalis.columnar.schedule import first_turns
 from etalis.plan import algebra as p
 
 
-class Ticker(Operator):
+class TickOperator(ColumnOperator):
     """A time point: one instance, when time reaches it."""
 
     def __init__(self, node: p.Tick) -> None:
         self.node = node
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the moment, if a batch reaches it."""
         row = batch.clock.ticks.get(self.node)
         if row is None:
@@ -29,16 +29,21 @@ class Ticker(Operator):
         return Instances.of(first_turns(np.array([row])), time, time, {})
 
 
-class Waiter(Operator):
+class DeadlineOperator(ColumnOperator):
     """Left sides whose deadline is to come (`pending`), and what may block them."""
 
     def __init__(
-        self, node: p.Deadline, left: Operator, absent: Operator, types: Mapping[str, str], tests: Tests
+        self,
+        node: p.Deadline,
+        left: ColumnOperator,
+        absent: ColumnOperator,
+        types: Mapping[str, str],
+        tests: TestSequence,
     ) -> None:
         self.node = node
         self.left = left
         self.absent = absent
-        self.outcome = Filtering(node.tests, tests)
+        self.outcome = OutputTests(node.tests, tests)
         self.pending = nothing({v: types[v] for v in node.left.exports})
         self.blockers = nothing({v: types[v] for v in node.joined})
 
@@ -46,10 +51,10 @@ class Waiter(Operator):
         """Return when what waits is due."""
         return self.pending.end + self.node.duration
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the left sides whose time has passed and that nothing blocked."""
-        rows = stack([self.pending, self.left.take(batch)], self.node.left.exports)
-        found = self.absent.take(batch)
+        rows = stack([self.pending, self.left.process(batch)], self.node.left.exports)
+        found = self.absent.process(batch)
         if len(found):
             self.blockers = stack([self.blockers, found.only(self.node.joined)], self.node.joined)
         due = rows.end + self.node.duration

@@ -12,9 +12,9 @@ from etalis.columnar.conditions.judge import Judge
 from etalis.columnar.data.columns import Column, Flags, Integers, at
 from etalis.columnar.data.instances import Instances, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import Buffers, code_keys
-from etalis.columnar.kernels.join import Arrivals, Pairs
+from etalis.columnar.kernels.join import ArrivingRows, Pairs
 from etalis.columnar.kernels.matching import NEVER, NEWEST, Matching
-from etalis.columnar.operators.base import Absence, Agreement, Batch, Operator, Tests
+from etalis.columnar.operators.base import AbsenceTest, AgreementTest, Batch, ColumnOperator, TestSequence
 from etalis.columnar.operators.pair_search import (
     FollowingSearch,
     JoinSearch,
@@ -35,7 +35,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 _Begun: TypeAlias = tuple[list[Instances], PairSearch]
 
 
-class Join(Operator):
+class JoinOperator(ColumnOperator):
     """Pairs under a relation, selected and consumed by a policy.
 
     A condition on one side alone is tested before the join, an absence after the left side as a limit to what the left
@@ -44,15 +44,16 @@ class Join(Operator):
     """
 
     def __init__(
-        self, node: p.Join, inputs: tuple[Operator, Operator], types: Mapping[str, str],
-        sides: tuple[list[Judge], list[Judge]], gaps: Sequence[Absence], tests: Tests, vague: Mapping[str, str] = _NONE,
+        self, node: p.Join, inputs: tuple[ColumnOperator, ColumnOperator], types: Mapping[str, str],
+        sides: tuple[list[Judge], list[Judge]], gaps: Sequence[AbsenceTest], tests: TestSequence,
+        vague: Mapping[str, str] = _NONE,
     ) -> None:  # fmt: skip
         self.node = node
         self.inputs = inputs
         self.sides = sides
         self.gaps = gaps
-        self.agreement = Agreement(vague) if vague else None
-        self.tests = tests if self.agreement is None else Tests((self.agreement, *tests.tests))
+        self.agreement = AgreementTest(vague) if vague else None
+        self.tests = tests if self.agreement is None else TestSequence((self.agreement, *tests.tests))
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
         self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
         self.key = tuple(v for v in shared_names(node) if v not in vague)
@@ -64,15 +65,15 @@ class Join(Operator):
         self.comes_at_once = False  # whether right sides have no duration, so that none starts before now
         self.waiting = [nothing({v: types.get(v, "int") for v in names}) for names in self.names]
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the pairs that a batch completes."""
-        left, right = (self.passing(place, operator.take(batch)) for place, operator in enumerate(self.inputs))
-        self.tests.take(batch)
+        left, right = (self.passing(place, operator.process(batch)) for place, operator in enumerate(self.inputs))
+        self.tests.process(batch)
         if self.gaps:
             left = left.with_columns({LIMIT: Column("int", np.full(len(left), NO_LIMIT))})
         found = self._joined(batch, left, right)
         for test in self.tests.tests:
-            if isinstance(test, Absence):
+            if isinstance(test, AbsenceTest):
                 test.forget(batch.now)
         return found
 
@@ -82,7 +83,7 @@ class Join(Operator):
             passes = judge.decided(rows)
             if passes is None:
                 self.sides[place].remove(judge)
-                self.tests = Tests((judge, *self.tests.tests))
+                self.tests = TestSequence((judge, *self.tests.tests))
             elif not passes.all():
                 rows = rows.take(np.flatnonzero(passes))
         return rows
@@ -102,7 +103,7 @@ class Join(Operator):
     def _following(self, batch: Batch, parts: Sequence[Instances], keys: Sequence[Integers]) -> _Begun | None:
         """Begin a join whose right sides do not wait; None if the sides are not in order."""
         old, fresh, _, new = parts
-        left, right = self._laid(parts[:2], keys[:2]), Arrivals(new.turn, new.start, new.end, keys[3])
+        left, right = self._laid(parts[:2], keys[:2]), ArrivingRows(new.turn, new.start, new.end, keys[3])
         if not end_in_order(left) or not end_in_order(right):
             return None
         side = Instances(left.turn, left.start, left.end, stack_blocks(old, fresh, self.names[0]))
@@ -124,12 +125,12 @@ class Join(Operator):
         waiting, limit = (len(parts[0]), len(parts[2])), self._limits(batch, sides[0])
         return sides, JoinSearch(self._searching, both, count, waiting, limit, self.buffers)
 
-    def _laid(self, parts: Sequence[Instances], keys: Sequence[Integers]) -> Arrivals:
+    def _laid(self, parts: Sequence[Instances], keys: Sequence[Integers]) -> ArrivingRows:
         """Return instances below each other."""
         turn, end = (self.buffers.below(name, [getattr(part, name) for part in parts]) for name in ("turn", "end"))
         lasts = any(part.start is not part.end for part in parts)
         start = self.buffers.below("start", [part.start for part in parts]) if lasts else end
-        return Arrivals(turn, start, end, self.buffers.below("keys", keys))
+        return ArrivingRows(turn, start, end, self.buffers.below("keys", keys))
 
     def _limits(self, batch: Batch, left: Instances) -> Integers:
         """Return up to where each left side can match: what blocks it has ended before anything that starts later."""
@@ -201,7 +202,7 @@ class Join(Operator):
 
         Where one does not stand, nothing is consumed, and what comes later chooses anew (definition 12.18).
         """
-        again = Tests(test for test in self.tests.tests if not isinstance(test, Absence))
+        again = TestSequence(test for test in self.tests.tests if not isinstance(test, AbsenceTest))
         a, b, arrived, _ = pairs
         if not len(a):
             return again.passing(candidates)[1]

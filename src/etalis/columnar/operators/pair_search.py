@@ -13,7 +13,7 @@ from etalis.columnar.kernels import following as f
 from etalis.columnar.kernels import join as k
 from etalis.columnar.kernels import rows as r
 from etalis.columnar.kernels.buffers import SMALL, Buffers
-from etalis.columnar.kernels.join import Arrivals, Pairs
+from etalis.columnar.kernels.join import ArrivingRows, Pairs
 from etalis.columnar.kernels.lists import Lists
 from etalis.columnar.kernels.matching import NEWEST_BY_TURN, Matching
 
@@ -22,7 +22,7 @@ _PLACE = np.int32  # of what waits: two billion do not fit into memory, and half
 _NONE = np.zeros(0, np.int64)
 
 
-def end_in_order(rows: Arrivals) -> bool:
+def end_in_order(rows: ArrivingRows) -> bool:
     """Tell whether rows stand in the order of (end, start)."""
     start, end = rows.start, rows.end
     later = end[1:] > end[:-1]
@@ -79,7 +79,13 @@ class JoinSearch(PairSearch):
     """
 
     def __init__(
-        self, matching: Matching, both: Arrivals, count: int, old: tuple[int, int], limit: Integers, buffers: Buffers
+        self,
+        matching: Matching,
+        both: ArrivingRows,
+        count: int,
+        old: tuple[int, int],
+        limit: Integers,
+        buffers: Buffers,
     ) -> None:
         self.matching, self.both, self.count, self.limit, self.buffers = matching, both, count, limit, buffers
         n = len(both.turn)
@@ -98,7 +104,7 @@ class JoinSearch(PairSearch):
         size = SMALL
         while size < 4 * len(waiting):
             size *= 2
-        self.store = k.Store(self.alive, np.full(2 * size, -1), self.lists)
+        self.store = k.WaitingRows(self.alive, np.full(2 * size, -1), self.lists)
         self.cursor[k.USED] = k.rebuild(waiting, self.count, self.both, self.store)
 
     def _search(self, pairs: Pairs) -> int:
@@ -123,8 +129,8 @@ class FollowingSearch(PairSearch):
     """
 
     def __init__(
-        self, matching: Matching, left: Arrivals, right: Arrivals, old: int, limit: Integers, buffers: Buffers, *,
-        ebbs: bool = False,
+        self, matching: Matching, left: ArrivingRows, right: ArrivingRows, old: int, limit: Integers, buffers: Buffers,
+        *, ebbs: bool = False,
     ) -> None:  # fmt: skip
         self.matching, self.left, self.right, self.limit, self.buffers = matching, left, right, limit, buffers
         self.ebbs = ebbs
@@ -148,7 +154,7 @@ class FollowingSearch(PairSearch):
             size *= 2
         table = self.buffers.array("table", 2 * size, _PLACE)
         lists = self.buffers.array("lists", f.WIDTH * size, _PLACE)
-        self.store = f.Waiting(self.alive, self.waiting, table, lists)
+        self.store = f.LeftBlock(self.alive, self.waiting, table, lists)
 
     def _search(self, pairs: Pairs) -> int:
         """Find pairs until there are enough, or no room; return how many."""
@@ -173,9 +179,9 @@ def choose(matching: Matching, count: int, pairs: Pairs, passes: Flags, alive: F
     return chosen
 
 
-def occur(matching: Matching, sides: Sequence[Any], pairs: Pairs) -> r.Times:
+def occur(matching: Matching, sides: Sequence[Any], pairs: Pairs) -> r.RowTimes:
     """Return turns, starts and ends of pairs."""
-    found = r.Times(*(np.empty(len(pairs.left), np.int64) for _ in range(3)))
-    a, b = (r.Times(side.turn, side.start, side.end) for side in sides)
+    found = r.RowTimes(*(np.empty(len(pairs.left), np.int64) for _ in range(3)))
+    a, b = (r.RowTimes(side.turn, side.start, side.end) for side in sides)
     r.occur(matching.occurs_on, pairs, a, b, found)
     return found

@@ -35,7 +35,7 @@ VALUE, WEIGHT = "$value", "$weight"
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AggregateValues:
     """What a kernel found, row by row: how many elements, their earliest start, the value as an integer or float."""
 
     count: Integers
@@ -44,27 +44,27 @@ class Answers:
     total: Any
 
     @staticmethod
-    def room(count: int) -> Answers:
+    def room(count: int) -> AggregateValues:
         """Return room for the answers of so many rows."""
         zero = np.zeros(count, np.int64)
-        return Answers(zero, zero.copy(), zero.copy(), np.zeros(count))
+        return AggregateValues(zero, zero.copy(), zero.copy(), np.zeros(count))
 
     @staticmethod
-    def of(count: Integers, least: Integers, number: Any) -> Answers:
+    def of(count: Integers, least: Integers, number: Any) -> AggregateValues:
         """Return what was found without a kernel."""
-        return Answers(count, least, number, np.zeros(len(count)))
+        return AggregateValues(count, least, number, np.zeros(len(count)))
 
     @property
-    def arrays(self) -> k.Reached:
+    def arrays(self) -> k.Totals:
         """The same as kernels take it."""
-        return k.Reached(self.count, self.least, self.number, self.total)
+        return k.Totals(self.count, self.least, self.number, self.total)
 
-    def take(self, rows: Any) -> Answers:
+    def take(self, rows: Any) -> AggregateValues:
         """Return the answers of some rows."""
-        return Answers(self.count[rows], self.least[rows], self.number[rows], self.total[rows])
+        return AggregateValues(self.count[rows], self.least[rows], self.number[rows], self.total[rows])
 
 
-Loop: TypeAlias = Callable[[int, Integers, Any], Answers]
+Loop: TypeAlias = Callable[[int, Integers, Any], AggregateValues]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
 )
 
 
-class Aggregate:
+class ColumnAggregate:
     """One aggregate by the kernel that its row names, over values of one `type`; None if it has no values."""
 
     def __init__(self, row: AggregateFunction, type_: str) -> None:
@@ -114,7 +114,7 @@ class Aggregate:
         """Return values as they are folded."""
         return list(map(self.kernel.single, values)) if self.is_of_objects and self.kernel.single else values
 
-    def fold(self, value: Column | None, group: Integers, loop: Loop) -> Answers:
+    def fold(self, value: Column | None, group: Integers, loop: Loop) -> AggregateValues:
         """Let a kernel run over values: it takes a kind, integers and floats."""
         kind = self.kind
         if value is None or kind in (k.COUNT, k.FIRST, k.LAST):
@@ -132,9 +132,9 @@ class Aggregate:
             return loop(kind, value.data.astype(np.int64), _NO_REALS)
         halves = (value.data >> _HALF).astype(np.int64), (value.data & ((1 << _HALF) - 1)).astype(np.int64)
         high, low = (loop(kind, half, _NO_REALS) for half in halves)
-        return Answers(low.count, low.least, (high.number.astype(object) << _HALF) + low.number, low.total)
+        return AggregateValues(low.count, low.least, (high.number.astype(object) << _HALF) + low.number, low.total)
 
-    def result(self, answers: Answers, value: Column | None) -> Column:
+    def result(self, answers: AggregateValues, value: Column | None) -> Column:
         """Return the values reached; `value` has the rows that answers by row refer to."""
         kind = self.kind
         if kind in _BY_ROW:
@@ -151,7 +151,7 @@ class Aggregate:
         whole = answers.number.dtype.kind == "i"
         return Column("int", answers.number) if whole else from_values(answers.number.tolist(), "int")
 
-    def reached(self, answers: Answers, value: Column | None) -> Column | None:
+    def reached(self, answers: AggregateValues, value: Column | None) -> Column | None:
         """Return values that stand for all that was folded."""
         if value is None or self.kind in _BY_ROW:
             return None if value is None else value.take(answers.number).filled()
@@ -172,17 +172,17 @@ def _quotients(total: Any, count: Integers) -> Any:
     return np.array([divide(a, b) for a, b in zip(total.tolist(), count.tolist(), strict=True)], np.float64)
 
 
-class Running:
+class RunningTotal:
     """Everything since a group's first element; `elements` has one row per group that stands for all of it."""
 
-    def __init__(self, aggregate: Aggregate, keys: Mapping[str, str]) -> None:
+    def __init__(self, aggregate: ColumnAggregate, keys: Mapping[str, str]) -> None:
         self.aggregate = aggregate
         self.keys = tuple(keys)
         self.names = (*self.keys, WEIGHT, *(() if aggregate.type is None else (VALUE,)))
         own = {} if aggregate.type is None else {VALUE: aggregate.type}
         self.elements = nothing({**keys, WEIGHT: "int", **own})
 
-    def take(self, rows: Instances) -> tuple[Column, Integers]:
+    def add(self, rows: Instances) -> tuple[Column, Integers]:
         """Fold elements in; return the value and the earliest start that each reaches in its group."""
         low = len(self.elements)
         together = stack([self.elements, rows.with_columns({WEIGHT: _ones(len(rows))})], self.names)
@@ -190,7 +190,7 @@ class Running:
         value = together.column(VALUE) if VALUE in self.names else None
         if value is not None and self.aggregate.folds_objects(value):
             weight = together.column(WEIGHT).data
-            found = Answers.of(
+            found = AggregateValues.of(
                 *objects.accumulate(self.aggregate.kernel.merge, known.group, together.start, weight, value.values())
             )
         else:
@@ -199,20 +199,22 @@ class Running:
         new = found.take(slice(low, None))
         return self.aggregate.result(new, value), new.least
 
-    def _accumulate(self, rows: Instances, known: KeyIndex, kind: int, numbers: Integers, reals: Any) -> Answers:
+    def _accumulate(
+        self, rows: Instances, known: KeyIndex, kind: int, numbers: Integers, reals: Any
+    ) -> AggregateValues:
         fresh = _NO_FLAGS
         if kind == k.DISTINCT:
             fresh = np.zeros(len(rows), bool)
             fresh[np.unique(numbers, return_index=True)[1]] = True
-        found, state = Answers.room(len(rows)), Answers.room(len(known.first))
+        found, state = AggregateValues.room(len(rows)), AggregateValues.room(len(known.first))
         state.least[:] = _LATEST
         if kind in _BY_ROW:
             state.number[:] = -1
-        given = k.Rows(known.group, rows.start, rows.column(WEIGHT).data, numbers, reals, fresh)
+        given = k.FoldedRows(known.group, rows.start, rows.column(WEIGHT).data, numbers, reals, fresh)
         k.accumulate(kind, given, state.arrays, found.arrays)
         return found
 
-    def _keep(self, rows: Instances, known: KeyIndex, found: Answers, value: Column | None) -> None:
+    def _keep(self, rows: Instances, known: KeyIndex, found: AggregateValues, value: Column | None) -> None:
         last = np.zeros(len(known.first), np.int64)
         last[known.group] = np.arange(len(rows))
         kept = last
@@ -239,10 +241,12 @@ def _ones(count: int) -> Column:
     return Column("int", np.ones(count, np.int64))
 
 
-class Sliding:
+class SlidingTotal:
     """The last elements of a group: those of the last `within` microseconds, of these the last `last`."""
 
-    def __init__(self, aggregate: Aggregate, keys: Mapping[str, str], within: int | None, last: int | None) -> None:
+    def __init__(
+        self, aggregate: ColumnAggregate, keys: Mapping[str, str], within: int | None, last: int | None
+    ) -> None:
         self.aggregate = aggregate
         self.keys = tuple(keys)
         self.within = within
@@ -251,7 +255,7 @@ class Sliding:
         self.names = (*self.keys, *own)
         self.elements = nothing({**keys, **own})
 
-    def take(self, rows: Instances, now: int) -> tuple[Integers, Column, Integers]:
+    def add(self, rows: Instances, now: int) -> tuple[Integers, Column, Integers]:
         """Fold elements in; return which of them are in their window, the value of that and its earliest start."""
         low = len(self.elements)
         together = stack([self.elements, rows], self.names)
@@ -259,7 +263,7 @@ class Sliding:
         value = together.column(VALUE) if VALUE in self.names else None
         alive = np.zeros(len(together), bool)
         if value is not None and self.aggregate.folds_objects(value):
-            found = Answers.of(
+            found = AggregateValues.of(
                 *objects.slide(
                     self.aggregate.kernel.merge, self.within, self.last, low, known.group, together.start, together.end,
                     value.values(), alive,
@@ -278,13 +282,13 @@ class Sliding:
 
     def _slide(
         self, rows: Instances, low: int, known: KeyIndex, alive: Any, kind: int, numbers: Integers, reals: Any
-    ) -> Answers:
+    ) -> AggregateValues:
         count = len(rows)
         order = np.argsort(known.group, kind="stable")
         first = np.searchsorted(known.group[order], np.arange(len(known.first) + 1))
         tally = np.zeros(count if kind == k.DISTINCT else 0, np.int64)
-        found = Answers.room(count)
+        found = AggregateValues.room(count)
         within, last = k.NO_WINDOW if self.within is None else self.within, self.last or k.NO_LAST
-        given = k.Grouped(first, order, rows.start, rows.end, numbers, reals)
-        k.slide(kind, low, given, k.Window(within, last, np.empty(count, np.int64), tally), alive, found.arrays)
+        given = k.GroupedRows(first, order, rows.start, rows.end, numbers, reals)
+        k.slide(kind, low, given, k.WindowRows(within, last, np.empty(count, np.int64), tally), alive, found.arrays)
         return found

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from etalis.columnar.component import Made
+from etalis.columnar.component import DerivedEvents
 from etalis.columnar.eligibility import made_kind, read_kinds
 from etalis.columnar.operators.base import Batch
 from etalis.columnar.recursion import opcodes as t
@@ -62,7 +62,7 @@ class Recursion:
         self.constants = len(self.texts.known)
         self.spare = _SPARE
         of_kinds = lowering.table_of_kinds()
-        self.code = t.Code(
+        self.code = t.MachineCode(
             np.array(lowering.nodes),
             np.array(lowering.tests, np.int64).reshape(-1, t.TEST_FIELDS),
             np.array(lowering.heads, np.int64),
@@ -96,7 +96,7 @@ class Recursion:
         self.texts.keep(np.arange(self.constants))
         self.left = (0, self.constants)  # how many rows and texts were left when last looked at
 
-    def take(self, batch: Batch) -> dict[Kind, Made]:
+    def process(self, batch: Batch) -> dict[Kind, DerivedEvents]:
         """Return what a batch causes, by kind."""
         self._begin(self._given(batch))
         first = int(self.reg[t.EVENTS])
@@ -218,7 +218,7 @@ class Recursion:
         made = EventKind(kind[0], kind[1], self.heads[int(row[t.E_RULE])].label)
         return too_many(self.limit, new_event(Event, (int(row[t.E_END]), int(row[t.E_START]), made, *args)))
 
-    def _result(self, first: int) -> dict[Kind, Made]:
+    def _result(self, first: int) -> dict[Kind, DerivedEvents]:
         """Return the events that were made, by kind; their times stand in `events`, until the next batch is taken."""
         count = int(self.reg[t.EVENTS])
         order = self.order[first:count]
@@ -232,7 +232,7 @@ class Recursion:
                     self.texts.column(mine[:, t.E_WORDS + place], type_) for place, type_ in enumerate(self.types[kind])
                 ]
                 turn, start, end, rule = (mine[:, i] for i in (t.E_TURN, t.E_START, t.E_END, t.E_RULE))
-                found[kind] = Made(turn, start, end, rule, columns)
+                found[kind] = DerivedEvents(turn, start, end, rule, columns)
         return found
 
     def _tidy(self) -> None:

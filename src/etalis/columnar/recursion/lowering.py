@@ -37,7 +37,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class StoreLayout:
     """What waits somewhere: the node's slots by name, and which of them with what types are its key."""
 
     names: tuple[str, ...]
@@ -58,7 +58,7 @@ class Lowering:
     tape: list[int] = field(default_factory=list)
     leaves: dict[Kind, list[int]] = field(default_factory=dict)
     questions: dict[int, Question] = field(default_factory=dict)
-    stores: dict[tuple[int, int], Store] = field(default_factory=dict)
+    stores: dict[tuple[int, int], StoreLayout] = field(default_factory=dict)
     numbers: dict[int, int] = field(default_factory=dict)  # of the stores of joins and absences, by their identity
     depth: int = 1
     width: int = 1
@@ -178,7 +178,7 @@ class Lowering:
             sides.append(theirs)
             row[t.KEY_OF + place] = self._key(key, theirs, known)
             types = tuple(known.get(v, "int") for v in child.exports)
-            self.stores[number, place] = Store(child.exports, types, key)
+            self.stores[number, place] = StoreLayout(child.exports, types, key)
         for place in (0, 1):
             row[t.MERGE + place] = self._merge(node, place, slots, sides)
 
@@ -223,7 +223,7 @@ class Lowering:
                 below, theirs = self._add(absent, 1)
                 self._read(below, t.BLOCKER, number, 0)
                 self.nodes[below][t.LIFT] = self._key(joined, theirs, known)
-                self.stores[-2 - number, 0] = Store(joined, tuple(known[v] for v in joined), joined)
+                self.stores[-2 - number, 0] = StoreLayout(joined, tuple(known[v] for v in joined), joined)
             case _:
                 raise AssertionError("refused before")
         return number

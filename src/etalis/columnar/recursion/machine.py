@@ -15,7 +15,7 @@ from etalis.columnar.kernels.jit import inner, kernel
 from etalis.columnar.kernels.matching import ALL, HULL, LATEST, NEVER, NEWEST, ON_A, UNMATCHED, allows, length
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.evaluate import calculate
-from etalis.columnar.recursion.opcodes import Code, Events, Memory, Registers
+from etalis.columnar.recursion.opcodes import Events, MachineCode, Memory, Registers
 from etalis.columnar.recursion.rounds import make, sort_round
 from etalis.columnar.recursion.store import block, drop_bucket, is_blocked, link, locate, new_row, plain, unlink
 
@@ -56,7 +56,7 @@ def next_candidate(join: int, side: int, y: int, nodes: Any, flow: Any, depth: i
 
 
 @inner
-def pair(join: int, side: int, y: int, code: Code, flow: Any, depth: int, cells: Any) -> None:
+def pair(join: int, side: int, y: int, code: MachineCode, flow: Any, depth: int, cells: Any) -> None:
     """Put a pair, what has arrived and what waited, on the next place of the stack."""
     nodes, tape = code.nodes, code.tape
     at = nodes[join, t.MERGE + side]
@@ -85,7 +85,7 @@ def pair(join: int, side: int, y: int, code: Code, flow: Any, depth: int, cells:
 
 
 @inner
-def arrive(join: int, side: int, width: int, code: Code, depth: int, work: Registers, memory: Memory) -> None:
+def arrive(join: int, side: int, width: int, code: MachineCode, depth: int, work: Registers, memory: Memory) -> None:
     """Open the frame of an instance that comes to one side of a join; what has waited too long goes."""
     nodes = code.nodes
     reg, flow, frames, _, _, _ = work
@@ -167,7 +167,7 @@ def next_event(limit: int, kinds: Any, reg: Any, rounds: Events) -> Any:
 
 
 @inner
-def test(node: int, code: Code, depth: int, work: Registers, memory: Memory) -> int:
+def test(node: int, code: MachineCode, depth: int, work: Registers, memory: Memory) -> int:
     """Return whether an instance passes the tests of a node, from reg[TEST] on; INEXACT if one is to be asked."""
     tests, tape = code.tests, code.tape
     reg, flow, _, calc, calc_r, _ = work
@@ -208,7 +208,7 @@ def end_pair(join: int, passes: bool, nodes: Any, depth: int, work: Registers, m
 
 
 @kernel
-def run(limit: int, place_bits: int, code: Code, work: Registers, memory: Memory, rounds: Events) -> int:
+def run(limit: int, place_bits: int, code: MachineCode, work: Registers, memory: Memory, rounds: Events) -> int:
     """Process the events from reg[ROW] to reg[LAST_ROW] until all are or something is wanted; return why it stops.
 
     What is made follows them; `rounds.order` sorts it (definition 6.7). Turns are as in `schedule`, places in

@@ -49,7 +49,7 @@ LARGE = float(1 << 62)
 TRUE, FALSE, INEXACT = 1, 0, 2
 
 
-class Code(NamedTuple):
+class MachineCode(NamedTuple):
     """The program: nodes, tests, heads and kinds of events, a row each, and lists of any length in one tape."""
 
     nodes: Any

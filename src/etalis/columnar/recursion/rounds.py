@@ -7,7 +7,7 @@ from typing import Any
 from etalis.columnar.kernels.hash_tables import stir
 from etalis.columnar.kernels.jit import inner, kernel, part
 from etalis.columnar.recursion import opcodes as t
-from etalis.columnar.recursion.opcodes import Code, Events, Registers
+from etalis.columnar.recursion.opcodes import Events, MachineCode, Registers
 from etalis.columnar.recursion.store import plain
 
 
@@ -138,7 +138,7 @@ def note_all(kinds: Any, reg: Any, rounds: Events) -> None:
 
 
 @inner
-def make(head: int, turn: int, code: Code, depth: int, work: Registers, rounds: Events) -> None:
+def make(head: int, turn: int, code: MachineCode, depth: int, work: Registers, rounds: Events) -> None:
     """Let a match become an event, unless there is such a one already; `turn` is where it would be the first."""
     heads, kinds, tape = code.heads, code.kinds, code.tape
     reg, flow = work.reg, work.flow

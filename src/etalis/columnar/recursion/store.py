@@ -11,7 +11,7 @@ from typing import Any
 from etalis.columnar.kernels.hash_tables import stir
 from etalis.columnar.kernels.jit import inner, kernel, part
 from etalis.columnar.recursion import opcodes as t
-from etalis.columnar.recursion.opcodes import Code, Memory, Registers
+from etalis.columnar.recursion.opcodes import MachineCode, Memory, Registers
 
 
 @inner
@@ -136,7 +136,7 @@ def link(x: int, b: int, at: int, cells: Any, links: Any, buckets: Any) -> None:
 
 
 @inner
-def block(number: int, at: int, code: Code, rows: Any, row: int, work: Registers, memory: Memory) -> None:
+def block(number: int, at: int, code: MachineCode, rows: Any, row: int, work: Registers, memory: Memory) -> None:
     """Note that a negated pattern has occurred, with the latest start so far; of one kind the first is enough."""
     tests = code.tests
     cells, links, buckets, _ = memory
@@ -164,7 +164,7 @@ def block(number: int, at: int, code: Code, rows: Any, row: int, work: Registers
 
 
 @inner
-def is_blocked(number: int, code: Code, depth: int, work: Registers, memory: Memory) -> bool:
+def is_blocked(number: int, code: MachineCode, depth: int, work: Registers, memory: Memory) -> bool:
     """Tell whether a negated pattern occurred where it must not, for an instance."""
     tests, flow = code.tests, work.flow
     cells, links, buckets, _ = memory
@@ -200,7 +200,7 @@ def fill_table(buckets: Any, table: Any) -> None:
 
 
 @kernel
-def sweep(now: int, code: Code, reg: Any, memory: Memory) -> None:
+def sweep(now: int, code: MachineCode, reg: Any, memory: Memory) -> None:
     """Drop what has waited too long, and buckets that nothing is left in."""
     nodes, tests = code.nodes, code.tests
     cells, links, buckets, table = memory
@@ -236,7 +236,7 @@ def list_rows(reg: Any, memory: Memory, found: Any) -> None:
 
 
 @kernel
-def put_rows(store: int, side: int, rows: Any, code: Code, work: Registers, memory: Memory) -> None:
+def put_rows(store: int, side: int, rows: Any, code: MachineCode, work: Registers, memory: Memory) -> None:
     """Let rows wait in a store, for which there is room; those of one key come in order."""
     cells, links, buckets, _ = memory
     for row in range(len(rows)):

@@ -18,8 +18,8 @@ from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import chains as k
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.kernels.matching import NO_WINDOW
-from etalis.columnar.operators.base import Batch, Filtering, Operator, Tests
-from etalis.columnar.operators.join import Join
+from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence
+from etalis.columnar.operators.join import JoinOperator
 from etalis.columnar.repetition.limits import NO_COUNT, Bounds, find_bounds, is_any_number
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
@@ -94,9 +94,9 @@ class Chains:
         self, least: int, most: int, base: Integers, start: Integers, end: Integers, fresh: Any
     ) -> tuple[Integers, Integers]:
         count = len(base)
-        counts = k.Counts(least, most, NO_WINDOW if self.window is None else self.window)
-        elements = k.Elements(base, start, end, *_neighbours(base, start, end), fresh)
-        marks = k.Marks(*(np.full(count, -1) for _ in range(4)))
+        counts = k.ChainLength(least, most, NO_WINDOW if self.window is None else self.window)
+        elements = k.ChainElements(base, start, end, *_neighbours(base, start, end), fresh)
+        marks = k.ChainMarks(*(np.full(count, -1) for _ in range(4)))
         cursor = np.zeros(3, np.int64)
         found = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         while cursor[k.PLACE] < count:
@@ -121,21 +121,26 @@ def _neighbours(base: Integers, start: Integers, end: Integers) -> tuple[Integer
     return low, high
 
 
-class Runs(Operator):
+class ChainRepetition(ColumnOperator):
     """A repetition that stands alone: one match per first and last element of a chain."""
 
     def __init__(
-        self, node: p.Repetition, element: Operator, types: Mapping[str, str], tests: Tests, fail: Callable[[str], None]
+        self,
+        node: p.Repetition,
+        element: ColumnOperator,
+        types: Mapping[str, str],
+        tests: TestSequence,
+        fail: Callable[[str], None],
     ) -> None:
         self.node = node
         self.inputs = [element]
         self.chains = Chains(node, types)
         self.bounds = Bounds(node, fail)
-        self.outcome = Filtering((), tests)
+        self.outcome = OutputTests((), tests)
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
-        every = self.chains.add(self.inputs[0].take(batch))
+        every = self.chains.add(self.inputs[0].process(batch))
         last, first = self._found(every)
         token = Column("int", every.column(ORIGIN).data[first])
         found = Instances(every.turn[last], every.start[first], every.end[last], every.take(last).blocks)
@@ -159,37 +164,37 @@ class Runs(Operator):
         return last[order], first[order]
 
 
-class Origins(Operator):
+class OriginOperator(ColumnOperator):
     """Left sides of a repetition, each numbered as an origin, with its end."""
 
-    def __init__(self, operator: Operator) -> None:
+    def __init__(self, operator: ColumnOperator) -> None:
         self.operator = operator
         self.number = 0
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the left sides of a batch."""
-        rows = self.operator.take(batch)
+        rows = self.operator.process(batch)
         numbers = self.number + np.arange(len(rows))
         self.number += len(rows)
         return rows.with_columns({ORIGIN: Column("int", numbers), UNTIL: Column("int", rows.end)})
 
 
-class Ends(Operator):
+class ChainEndOperator(ColumnOperator):
     """The elements at which chains end; the start of each is the latest start of a chain.
 
     Where all are asked for, or left sides tell how many, also those where none ends.
     """
 
-    def __init__(self, operator: Operator, chains: Chains | None, bounds: Bounds, all_are_asked: bool) -> None:
+    def __init__(self, operator: ColumnOperator, chains: Chains | None, bounds: Bounds, all_are_asked: bool) -> None:
         self.operator = operator
         self.chains = chains
         self.bounds = bounds
         self.all_are_asked = all_are_asked or bounds.fixed is None
         self.known: dict[tuple[int, int], tuple[Integers, Integers]] = {}  # for the latest elements
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the elements of a batch."""
-        rows = self.operator.take(batch)
+        rows = self.operator.process(batch)
         if self.chains is None:
             return rows
         every = self.chains.add(rows)
@@ -226,11 +231,11 @@ class Ends(Operator):
         return begun
 
 
-class Anchored(Operator):
+class AnchoredRepetition(ColumnOperator):
     """A repetition after each left side: one match per left side and last element of a chain after it."""
 
     def __init__(
-        self, node: p.Repetition, inputs: Sequence[Operator], types: Mapping[str, str], tests: Tests,
+        self, node: p.Repetition, inputs: Sequence[ColumnOperator], types: Mapping[str, str], tests: TestSequence,
         fail: Callable[[str], None],
     ) -> None:  # fmt: skip
         assert node.left is not None
@@ -239,14 +244,16 @@ class Anchored(Operator):
         counts = not is_any_number(node) or asks_beginning(node)
         self.chains = Chains(node, types) if counts else None
         self.bounds = Bounds(node, fail)
-        self.origins = Origins(inputs[0])
-        self.ends = Ends(inputs[1], self.chains, self.bounds, any(isinstance(test, p.GoalTest) for test in node.tests))
+        self.origins = OriginOperator(inputs[0])
+        self.ends = ChainEndOperator(
+            inputs[1], self.chains, self.bounds, any(isinstance(test, p.GoalTest) for test in node.tests)
+        )
         self.join = _pairing(node, (self.origins, self.ends), counts, types)
-        self.outcome = Filtering((), tests)
+        self.outcome = OutputTests((), tests)
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
-        pairs = self.join.take(batch)
+        pairs = self.join.process(batch)
         if self.bounds.fixed is None:
             bad = self.bounds.read(pairs)[0] == NO_COUNT
             self.bounds.report(pairs, bad.astype(np.int64))
@@ -268,7 +275,9 @@ def _flags(given: Any) -> Column:
     return Column("int", given.astype(np.int64))
 
 
-def _pairing(node: p.Repetition, inputs: tuple[Operator, Operator], counts: bool, types: Mapping[str, str]) -> Join:
+def _pairing(
+    node: p.Repetition, inputs: tuple[ColumnOperator, ColumnOperator], counts: bool, types: Mapping[str, str]
+) -> JoinOperator:
     """Return the join of left sides and elements: by what they share, within the window, nothing consumed."""
     assert node.left is not None
     left = replace(node.left, exports=(*(v for v in node.left.exports if v != "$token"), ORIGIN, UNTIL))
@@ -276,20 +285,20 @@ def _pairing(node: p.Repetition, inputs: tuple[Operator, Operator], counts: bool
     windows = tuple(test for test in node.tests if isinstance(test, p.Window))
     exports = tuple(dict.fromkeys((*left.exports, *right.exports, "$first", "$last")))
     pair = p.Join(RELATIONS["seq"], POLICIES["unrestricted"], left, right, windows, exports)
-    return Join(pair, inputs, types, ([], []), [], Tests(()))
+    return JoinOperator(pair, inputs, types, ([], []), [], TestSequence(()))
 
 
-class Fresh(Operator):
+class FirstMatchOperator(ColumnOperator):
     """Matches of a repetition, of those with one origin and equal values the first: those that wait come before."""
 
-    def __init__(self, operator: Operator, names: Sequence[str]) -> None:
+    def __init__(self, operator: ColumnOperator, names: Sequence[str]) -> None:
         self.operator = operator
         self.names = names
-        self.join: Join | None = None
+        self.join: JoinOperator | None = None
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return those that are to wait."""
-        rows = self.operator.take(batch)
+        rows = self.operator.process(batch)
         assert self.join is not None
         waiting = self.join.waiting[0]
         sides = [[side.column(v) for v in self.names] for side in (waiting, rows)]
@@ -297,15 +306,17 @@ class Fresh(Operator):
         return rows.take(known[known >= len(waiting)] - len(waiting))
 
 
-class Followed(Operator):
+class FollowedRepetition(ColumnOperator):
     """A repetition with what follows it by `seq`: once per origin and follower."""
 
-    def __init__(self, node: p.Join, inputs: tuple[Operator, Operator], types: Mapping[str, str], tests: Tests) -> None:
+    def __init__(
+        self, node: p.Join, inputs: tuple[ColumnOperator, ColumnOperator], types: Mapping[str, str], tests: TestSequence
+    ) -> None:
         self.inputs = inputs
         self.tests = tests
-        self.fresh = Fresh(inputs[0], node.left.exports)
-        self.join = self.fresh.join = Join(node, (self.fresh, inputs[1]), types, ([], []), [], tests)
+        self.fresh = FirstMatchOperator(inputs[0], node.left.exports)
+        self.join = self.fresh.join = JoinOperator(node, (self.fresh, inputs[1]), types, ([], []), [], tests)
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
-        return self.join.take(batch)
+        return self.join.process(batch)

@@ -17,14 +17,14 @@ from etalis.columnar.data.instances import Instances, nothing, stack
 from etalis.columnar.kernels import repetition as k
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.columnar.kernels.matching import NEWEST, Matching
-from etalis.columnar.operators.base import Absence, Batch, Filtering, Operator, Tests
+from etalis.columnar.operators.base import AbsenceTest, Batch, ColumnOperator, OutputTests, TestSequence
 from etalis.columnar.operators.join import together
 from etalis.columnar.repetition import chains
 from etalis.columnar.repetition.candidates import GroupLists
 from etalis.columnar.repetition.chains import ORIGIN
-from etalis.columnar.repetition.counters import COUNTS, Groups, Slots
+from etalis.columnar.repetition.counters import COUNTS, CounterSlots, GroupCounters
 from etalis.columnar.repetition.limits import Bounds, is_any_number
-from etalis.columnar.repetition.pair_tests import Answers, Asked, no_answers
+from etalis.columnar.repetition.pair_tests import PairTests, PassingPairs, no_answers
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
 from etalis.plan.retention import shared_names, window_of
@@ -118,21 +118,22 @@ def _is_limit(test: p.Test, node: p.Repetition) -> bool:
     )
 
 
-class Repeater(Operator):
+class CountedRepetition(ColumnOperator):
     """Left sides, or first elements, with elements after them; with a follower, once per left side and follower.
 
     What is found passes the `tests`; the `asked` ones, on elements and on followers, decide what is matched at all.
     """
 
     def __init__(
-        self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[Operator], types: Mapping[str, str],
-        gaps: Sequence[Absence], tests: Tests, asked: tuple[Asked | None, Asked | None], fail: Callable[[str], None],
+        self, node: p.Repetition, follower: p.Join | None, inputs: Sequence[ColumnOperator], types: Mapping[str, str],
+        gaps: Sequence[AbsenceTest], tests: TestSequence, asked: tuple[PairTests | None, PairTests | None],
+        fail: Callable[[str], None],
     ) -> None:  # fmt: skip
         self.node = node
         self.follower = follower
         self.inputs = inputs
         self.gaps = gaps
-        self.outcome = Filtering((), tests)
+        self.outcome = OutputTests((), tests)
         self.asked = asked
         self.bounds = Bounds(node, fail)
         self.window = window_of(node.tests)
@@ -143,18 +144,18 @@ class Repeater(Operator):
         exports = node.shared if node.left is None else (v for v in node.left.exports if v != "$token")
         more = () if node.left is None else tuple(v for v in node.shared if v not in node.left.exports)
         self.joined = tuple(v for v in node.shared if v not in more)
-        self.groups = Groups(more, node.exports, types) if more else None
+        self.groups = GroupCounters(more, node.exports, types) if more else None
         self.number = 0
         self.portion = _ROWS  # rows that were taken at once
         self.names = (*exports, *((ORIGIN,) if more else ()), *_STATE)
         self.waiting = nothing({v: types.get(v, "int") for v in self.names})
 
-    def take(self, batch: Batch) -> Instances:
+    def process(self, batch: Batch) -> Instances:
         """Return the matches that a batch completes."""
-        sides = [operator.take(batch) for operator in self.inputs]
+        sides = [operator.process(batch) for operator in self.inputs]
         asked = [each for each in self.asked if each is not None]
         for each in asked:
-            each.take(batch)
+            each.process(batch)
         found: list[Instances] = []
         while not found or any(map(len, sides)):
             now, part, sides = self._cut(sides) if asked else (batch.now, sides, [])
@@ -232,22 +233,22 @@ class Repeater(Operator):
         self._keep(left, state, slots, now)
         return found
 
-    def _ask_elements(self, sides: _Sides, state: Mapping[str, Integers]) -> tuple[Answers, Slots]:
+    def _ask_elements(self, sides: _Sides, state: Mapping[str, Integers]) -> tuple[PassingPairs, CounterSlots]:
         """Ask which left sides elements may be counted after; return the slots in which they count, too."""
         alone, asked = self.node.left is None, self.asked[0]
         if asked is None:
-            return no_answers(), Slots.of_left_sides(sides.left, state)
+            return no_answers(), CounterSlots.of_left_sides(sides.left, state)
         low = int(sides.last[0])
         elements = sides.left.take(np.arange(low, len(sides.left))) if alone else sides.others[0]
         a, b = sides.lists.pairs(sides.left, elements, low if alone else -1, self.matching.window)
         pairs = self._counted(sides, a, b + low, elements.start[b])
         if self.groups is None:
-            return asked.ask(a, b + low, pairs), Slots.of_left_sides(sides.left, state)
+            return asked.ask(a, b + low, pairs), CounterSlots.of_left_sides(sides.left, state)
         slots = self.groups.open(sides.left, elements, a, b)
         answers = asked.ask(a, b + low, pairs)
         return answers, replace(slots, of_pair=slots.of_pair[answers.pairs])
 
-    def _ask_followers(self, sides: _Sides, slots: Slots, stores: GroupLists) -> Answers:
+    def _ask_followers(self, sides: _Sides, slots: CounterSlots, stores: GroupLists) -> PassingPairs:
         """Ask which slots may be matched with what follows."""
         asked = self.asked[1]
         if asked is None:
@@ -257,7 +258,12 @@ class Repeater(Operator):
         return asked.ask(a, b + low, self._followed(sides, slots, a, b + low, followers.start[b]))
 
     def _run(
-        self, sides: _Sides, slots: Slots, stores: GroupLists, state: Mapping[str, Integers], answers: Sequence[Answers]
+        self,
+        sides: _Sides,
+        slots: CounterSlots,
+        stores: GroupLists,
+        state: Mapping[str, Integers],
+        answers: Sequence[PassingPairs],
     ) -> list[Any]:
         """Return what matches: left sides or slots, elements or followers, where counting began or a match ended."""
         left, right, limit = (np.concatenate([getattr(x, v) for x in answers]) for v in ("left", "right", "limit"))
@@ -265,7 +271,7 @@ class Repeater(Operator):
         counts, last = slots.state, sides.last
         group = np.concatenate([sides.lists.group, np.zeros(int(last[2] - last[1]), np.int64)])
         home = np.concatenate([np.zeros(int(last[1]), np.int64), stores.group[len(slots.owner) :]])
-        rows = k.Rows(int(last[0]), int(last[1]), turn, start, end, group, home)
+        rows = k.RepetitionRows(int(last[0]), int(last[1]), turn, start, end, group, home)
         lefts = k.LeftSides(sides.lists.lists, sides.lists.size, *(state[v] for v in ("$waits", "$listed", "$limit")))
         misses = np.zeros(len(slots.owner) if self.bounds.fixed is None else 0, np.int64)
         counters = k.Counters(
@@ -281,7 +287,7 @@ class Repeater(Operator):
         found: list[Sequence[Any]] = []
         room = int(last[2]) + 1
         while not found or (cursor[: k.FOUND] < last).any():
-            out = k.Found(*(np.empty(room, np.int64) for _ in range(4)))
+            out = k.FoundRows(*(np.empty(room, np.int64) for _ in range(4)))
             cursor[k.FOUND] = 0
             k.repeat(self._repeating, rows, lefts, counters, matches, candidates, out, cursor)
             found.append([each[: int(cursor[k.FOUND])] for each in out])
@@ -309,8 +315,8 @@ class Repeater(Operator):
         )
 
     def _found(
-        self, sides: _Sides, slots: Slots, answers: Sequence[Answers], a: Integers, b: Integers, first: Integers,
-        which: Integers,
+        self, sides: _Sides, slots: CounterSlots, answers: Sequence[PassingPairs], a: Integers, b: Integers,
+        first: Integers, which: Integers,
     ) -> Instances:  # fmt: skip
         """Return what was found as instances, those of one element together if the policy says so."""
         if self.follower is not None:
@@ -335,7 +341,7 @@ class Repeater(Operator):
         more |= {"$first": self._end_of(mine), "$last": Column("int", begun)}
         return Instances(element.turn, mine.start, element.end, mine.blocks).with_columns(more)
 
-    def _followed(self, sides: _Sides, slots: Slots, a: Integers, b: Integers, ended: Integers) -> Instances:
+    def _followed(self, sides: _Sides, slots: CounterSlots, a: Integers, b: Integers, ended: Integers) -> Instances:
         """Return the matches of slots, which ended at a time, with what follows."""
         assert self.follower is not None
         mine, then = slots.rows.take(a), sides.others[-1].take(b - int(sides.last[1]))
@@ -348,7 +354,7 @@ class Repeater(Operator):
         """Return where the first part of left sides ended."""
         return left.column("$first") if "$first" in self.names else Column("int", left.end)
 
-    def _keep(self, left: Instances, state: Mapping[str, Integers], slots: Slots, now: int) -> None:
+    def _keep(self, left: Instances, state: Mapping[str, Integers], slots: CounterSlots, now: int) -> None:
         """Keep left sides that wait, or have a match that does."""
         counts = slots.state
         waits, held = state["$waits"] != 0, counts["$matched"] != k.NO_MATCH

@@ -22,7 +22,7 @@ State = Mapping[str, Integers]
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class CounterSlots:
     """Slots in use: the left side of each, as `rows` with all that its matches tell, and the slot of each pair.
 
     Of slots whose matches tell the same, one is the keeper of their match that waits.
@@ -35,13 +35,13 @@ class Slots:
     of_pair: Integers
 
     @staticmethod
-    def of_left_sides(left: Instances, state: State) -> Slots:
+    def of_left_sides(left: Instances, state: State) -> CounterSlots:
         """Return a slot for every left side, which tells all groups itself."""
         every = np.arange(len(left))
-        return Slots(every, every, left, state, np.zeros(0, np.int64))
+        return CounterSlots(every, every, left, state, np.zeros(0, np.int64))
 
 
-class Groups:
+class GroupCounters:
     """The slots of left sides that count in groups, by variables that only elements have; matches tell some of them."""
 
     def __init__(self, names: Sequence[str], told: Sequence[str], types: Mapping[str, str]) -> None:
@@ -50,7 +50,7 @@ class Groups:
         self.types = {ORIGIN: "int", **{v: types[v] for v in names}, **dict.fromkeys(COUNTS, "int")}
         self.kept = nothing(self.types)
 
-    def open(self, left: Instances, elements: Instances, a: Integers, b: Integers) -> Slots:
+    def open(self, left: Instances, elements: Instances, a: Integers, b: Integers) -> CounterSlots:
         """Return the slots that are kept, and new ones for pairs of left sides and elements."""
         old, origin = self.kept, left.column(ORIGIN)
         given = [origin.take(a), *(elements.column(v).take(b) for v in self.names)]
@@ -63,7 +63,7 @@ class Groups:
         columns = {v: concat([old.column(v), x.take(fresh)]) for v, x in zip(self.names, given[1:], strict=True)}
         state = {v: np.concatenate([old.column(v).data, np.full(len(fresh), x)]) for v, x in COUNTS.items()}
         rows = left.take(owner).with_columns(columns)
-        return Slots(owner, self._keepers(rows, state), rows, state, known.group[len(old) :])
+        return CounterSlots(owner, self._keepers(rows, state), rows, state, known.group[len(old) :])
 
     def _keepers(self, rows: Instances, state: State) -> Integers:
         """Return who keeps the match of each slot: one that has a match already, if there is one."""
@@ -74,7 +74,7 @@ class Groups:
         found[order] = order[known.first[known.group]]
         return found
 
-    def keep(self, slots: Slots, waits: Flags) -> None:
+    def keep(self, slots: CounterSlots, waits: Flags) -> None:
         """Keep the slots that wait for more, their left sides doing so, or that have a match that waits."""
         state = slots.state
         kept = (waits[slots.owner] & (state["$number"] > 0)) | (state["$matched"] != k.NO_MATCH)

@@ -15,13 +15,13 @@ from etalis.columnar.conditions.lookups import places_of
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import BlockerIndex
-from etalis.columnar.operators.base import Absence, Batch, Tests
+from etalis.columnar.operators.base import AbsenceTest, Batch, TestSequence
 
 _NO_LIMIT = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class PassingPairs:
     """The pairs that pass, and which `pairs` these are; `rows` from `low` to `high` are what becomes of each."""
 
     pairs: Integers
@@ -40,36 +40,36 @@ class Answers:
         return np.repeat(np.arange(len(which)), counts), self.rows.take(rows)
 
 
-def no_answers() -> Answers:
+def no_answers() -> PassingPairs:
     """Return what stands where nothing is asked."""
     none = np.zeros(0, np.int64)
-    return Answers(none, none, none, none, none, none, None)
+    return PassingPairs(none, none, none, none, none, none, None)
 
 
-class Asked:
+class PairTests:
     """The tests on pairs; `gaps` are absences before the first element that counts, or after a run (`are_after`)."""
 
-    def __init__(self, tests: Tests, gaps: Sequence[Absence], *, are_after: bool) -> None:
+    def __init__(self, tests: TestSequence, gaps: Sequence[AbsenceTest], *, are_after: bool) -> None:
         self.tests = tests
         self.gaps = gaps
         self.are_after = are_after
 
     @property
-    def absences(self) -> list[Absence]:
+    def absences(self) -> list[AbsenceTest]:
         """All absences among the tests."""
-        return [*(test for test in self.tests.tests if isinstance(test, Absence)), *self.gaps]
+        return [*(test for test in self.tests.tests if isinstance(test, AbsenceTest)), *self.gaps]
 
-    def take(self, batch: Batch) -> None:
+    def process(self, batch: Batch) -> None:
         """Let every absence see what may block."""
         for absence in self.absences:
-            absence.take(batch)
+            absence.process(batch)
 
     def forget(self, now: int) -> None:
         """Let absences drop what can block nothing any more."""
         for absence in self.absences:
             absence.forget(now)
 
-    def ask(self, left: Integers, right: Integers, pairs: Instances) -> Answers:
+    def ask(self, left: Integers, right: Integers, pairs: Instances) -> PassingPairs:
         """Return what passes of pairs, which come by their right sides."""
         chosen, rows = self.tests.passing(pairs)
         kept = np.unique(chosen)
@@ -78,9 +78,9 @@ class Asked:
             if len(gap.blockers) and len(kept):
                 self._limit(gap, pairs.take(kept), limit)
         low, high = np.searchsorted(chosen, kept), np.searchsorted(chosen, kept, "right")
-        return Answers(kept, left[kept], right[kept], limit, low, high, rows)
+        return PassingPairs(kept, left[kept], right[kept], limit, low, high, rows)
 
-    def _limit(self, gap: Absence, pairs: Instances, limit: Integers) -> None:
+    def _limit(self, gap: AbsenceTest, pairs: Instances, limit: Integers) -> None:
         """Lower the limit to where counting begins, or raise that to where a match ends, by what may block."""
         mine, asked = gap.keys(gap.blockers, pairs)
         blockers = BlockerIndex(mine, gap.blockers.start, gap.blockers.end)

@@ -16,14 +16,12 @@ import numpy as np
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column
 from etalis.columnar.data.instances import Instances
-from etalis.columnar.operators.aggregate import OPENER, Folder, Slider
-from etalis.columnar.operators.totals import VALUE, WEIGHT, Aggregate, Running
-from etalis.columnar.state.base import Field, Link
+from etalis.columnar.operators.aggregate import OPENER, OpenedAggregate, SlidingAggregate
+from etalis.columnar.operators.totals import VALUE, WEIGHT, ColumnAggregate, RunningTotal
+from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
 from etalis.data.values import Value, real
-from etalis.runtime.operators.aggregate import Folder as TheirFolder
-from etalis.runtime.operators.aggregate import Opener
-from etalis.runtime.operators.aggregate import Slider as TheirSlider
+from etalis.runtime.operators.aggregate import Folder, Opener, Slider
 from etalis.runtime.operators.base import rank
 from etalis.runtime.state import State
 
@@ -31,24 +29,24 @@ _NOTHING = real(0.0)  # added to a float, it leaves it as it is
 
 
 @dataclass(frozen=True, slots=True)
-class Elements(Link):
+class ElementLink(Link):
     """The elements of an aggregate without opener.
 
     `value` is the variable that is aggregated, if it is one; `groups`, and the `exports` of an element, are in the
     engine's order; `types` are those of the columns that are kept.
     """
 
-    operator: Slider
-    theirs: TheirSlider
+    operator: SlidingAggregate
+    theirs: Slider
     state: State
     value: str | None
     groups: tuple[str, ...]
     exports: tuple[str, ...]
     types: Mapping[str, str]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield the elements."""
-        yield Field.of_rows(self.operator.total, "elements", self.types)
+        yield KeptField.of_rows(self.operator.total, "elements", self.types)
 
     def content(self) -> Any:
         """Return the elements of the engine."""
@@ -78,7 +76,7 @@ class Elements(Link):
             known.setdefault(self.value, values)
         nobody_asks = [None] * len(rows)
         elements = list(zip(*(known.get(v, nobody_asks) for v in self.exports), strict=True)) or [()] * len(rows)
-        weights = rows.column(WEIGHT).data.tolist() if isinstance(total, Running) else [1] * len(rows)
+        weights = rows.column(WEIGHT).data.tolist() if isinstance(total, RunningTotal) else [1] * len(rows)
         spread, groups = _exchange(total.aggregate).elements, self.theirs.groups
         starts = rows.start.tolist()
         for key, start, value, element, weight in zip(keys, starts, values, elements, weights, strict=True):
@@ -134,31 +132,31 @@ EXCHANGES: Mapping[str, Exchange] = MappingProxyType(
 )
 
 
-def _exchange(aggregate: Aggregate) -> Exchange:
+def _exchange(aggregate: ColumnAggregate) -> Exchange:
     return EXCHANGES[aggregate.row.kernel or ""]
 
 
 @dataclass(frozen=True, slots=True)
-class Openers(Link):
+class OpenerLink(Link):
     """Openers that wait, with what each has reached.
 
     The `exports` of an opener, the `groups` and those of them that openers are found by (`firm`) are in the engine's
     order; `types` are those of the columns of openers, and `totals` those of what is reached.
     """
 
-    operator: Folder
-    theirs: TheirFolder
+    operator: OpenedAggregate
+    theirs: Folder
     exports: tuple[str, ...]
     groups: tuple[str, ...]
     firm: tuple[str, ...]
     types: Mapping[str, str]
     totals: Mapping[str, str]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield openers, their number, and what they have reached."""
-        yield Field.of_rows(self.operator.join.waiting, 0, self.types)
-        yield Field(self.operator.openers, "number")
-        yield Field.of_rows(self.operator.running, "elements", self.totals)
+        yield KeptField.of_rows(self.operator.join.waiting, 0, self.types)
+        yield KeptField(self.operator.openers, "number")
+        yield KeptField.of_rows(self.operator.running, "elements", self.totals)
 
     def content(self) -> Any:
         """Return the openers of the engine, and what they have reached."""

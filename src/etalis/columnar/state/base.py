@@ -12,7 +12,7 @@ from etalis.columnar.data.instances import nothing
 Undo = Callable[[], None]
 
 
-class Field(NamedTuple):
+class KeptField(NamedTuple):
     """Something that is kept over columns: an attribute of its owner, or a place in a list; and what it is if empty."""
 
     owner: Any
@@ -20,9 +20,9 @@ class Field(NamedTuple):
     empty: Callable[[], Any] | None = None  # None: it stays when all is cleared, as numbers do
 
     @staticmethod
-    def of_rows(owner: Any, name: str | int, types: Mapping[str, str]) -> Field:
+    def of_rows(owner: Any, name: str | int, types: Mapping[str, str]) -> KeptField:
         """Return a field that holds instances."""
-        return Field(owner, name, partial(nothing, types))
+        return KeptField(owner, name, partial(nothing, types))
 
     def read(self) -> Any:
         """Return what it holds."""
@@ -54,7 +54,7 @@ class Link(ABC):
         return id(self.theirs)
 
     @abstractmethod
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield what is kept over columns."""
 
     @abstractmethod

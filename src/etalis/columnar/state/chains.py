@@ -17,12 +17,12 @@ import numpy as np
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column
 from etalis.columnar.data.instances import Instances
-from etalis.columnar.operators.join import Join
-from etalis.columnar.repetition.chains import ORIGIN, UNTIL, Anchored, Chains, Runs
+from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.repetition.chains import ORIGIN, UNTIL, AnchoredRepetition, ChainRepetition, Chains
 from etalis.columnar.repetition.limits import NO_COUNT
-from etalis.columnar.state.base import Field, Link
+from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
-from etalis.columnar.state.repetition import Following, shelve
+from etalis.columnar.state.repetition import FollowerStore, shelve
 from etalis.runtime.operators.base import Values, rank
 from etalis.runtime.operators.repetition import Left, Lengths, Repeater, Run, Runner
 
@@ -32,11 +32,11 @@ Owners: TypeAlias = dict[int, Left | Run]
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingMatches:
     """The matches of a repetition that wait for what follows it, here and in the engine."""
 
-    join: Join
-    following: Following
+    join: JoinOperator
+    following: FollowerStore
     types: Mapping[str, str]
 
     def load(self, origins: Iterable[Left | Run]) -> int:
@@ -63,15 +63,15 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Firsts(Link):
+class ChainLink(Link):
     """The elements of a repetition that stands alone; `shares` are the variables of groups, in the engine's order."""
 
-    operator: Runs
+    operator: ChainRepetition
     theirs: Runner
-    waiting: Waiting | None
+    waiting: WaitingMatches | None
     shares: tuple[str, ...]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield elements, their number, and the matches that wait."""
         yield from _fields(self.operator.chains, self.waiting)
 
@@ -113,25 +113,25 @@ class Firsts(Link):
 
 
 @dataclass(frozen=True, slots=True)
-class Lefts(Link):
+class AnchoredChainLink(Link):
     """Left sides of a repetition with the elements after them.
 
     The `exports` of a left side, the variables that it `shares` with elements and those of them by which it is found
     (`keys`) are in the engine's order; `types` are those of the columns of left sides.
     """
 
-    operator: Anchored
+    operator: AnchoredRepetition
     theirs: Repeater
-    waiting: Waiting | None
+    waiting: WaitingMatches | None
     exports: tuple[str, ...]
     shares: tuple[str, ...]
     keys: tuple[str, ...]
     types: Mapping[str, str]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield left sides, their number, the elements after them, and the matches that wait."""
-        yield Field(self.operator.origins, "number")
-        yield Field.of_rows(self.operator.join.waiting, 0, self.types)
+        yield KeptField(self.operator.origins, "number")
+        yield KeptField.of_rows(self.operator.join.waiting, 0, self.types)
         yield from _fields(self.operator.chains, self.waiting)
 
     def content(self) -> list[Any]:
@@ -205,13 +205,13 @@ def _elements(chains: Chains, names: tuple[str, ...], found: list[tuple[int, int
     return Instances.of(np.zeros(len(found), np.int64), start, end, columns)
 
 
-def _fields(chains: Chains | None, waiting: Waiting | None) -> Iterator[Field]:
+def _fields(chains: Chains | None, waiting: WaitingMatches | None) -> Iterator[KeptField]:
     """Yield what repetitions keep whose chains are looked for."""
     if chains is not None:
-        yield Field.of_rows(chains, "elements", chains.types)
-        yield Field(chains, "number")
+        yield KeptField.of_rows(chains, "elements", chains.types)
+        yield KeptField(chains, "number")
     if waiting is not None:
-        yield Field.of_rows(waiting.join.waiting, 0, waiting.types)
+        yield KeptField.of_rows(waiting.join.waiting, 0, waiting.types)
 
 
 class _Arranged:

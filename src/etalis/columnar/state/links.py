@@ -14,20 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.component import Latest, Made
+from etalis.columnar.component import DerivedEvents, LatestEvents
 from etalis.columnar.data.casts import to_column, to_integers
 from etalis.columnar.data.columns import Column, Integers, key_rows
 from etalis.columnar.data.instances import Instances, nothing
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex
-from etalis.columnar.operators.base import Absence
-from etalis.columnar.operators.deadline import Waiter
-from etalis.columnar.operators.join import LIMIT, NO_LIMIT, Join
-from etalis.columnar.state.base import Field, Link
+from etalis.columnar.operators.base import AbsenceTest
+from etalis.columnar.operators.deadline import DeadlineOperator
+from etalis.columnar.operators.join import LIMIT, NO_LIMIT, JoinOperator
+from etalis.columnar.state.base import KeptField, Link
 from etalis.runtime.operators.blockers import Blockers, LooseBlockers
 from etalis.runtime.operators.store import Newest
 from etalis.runtime.snapshot.stores import Tokens, row_columns, table_content, table_rows
-from etalis.runtime.state import Made as Noted
-from etalis.runtime.state import State
+from etalis.runtime.state import Made, State
 
 Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads it
 
@@ -36,13 +35,13 @@ Names = Mapping[str, str]  # of variables: in an entry, in the rule that reads i
 class Gap:
     """An absence after the left side of a join, and what the engine has noted for it, by variables in its order."""
 
-    absence: Absence
+    absence: AbsenceTest
     blockers: Blockers | LooseBlockers
     joined: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSide:
     """What waits on one side of a join in an engine: by key, and the queue by which it expires.
 
     Names are those of the rule, in the engine's order; `types` has those of all of them. Where one event comes to both
@@ -97,12 +96,12 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Side(Link):
+class JoinSideLink(Link):
     """One side of a join, and what it is in the engine."""
 
-    operator: Join
+    operator: JoinOperator
     place: int
-    stored: Stored
+    stored: StoredSide
     gaps: tuple[Gap, ...]
 
     @property
@@ -115,9 +114,9 @@ class Side(Link):
         """What tells the part of the engine's state from others."""
         return id(self.stored.store)
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield what waits."""
-        yield Field.of_rows(self.operator.waiting, self.place, self.stored.types)
+        yield KeptField.of_rows(self.operator.waiting, self.place, self.stored.types)
 
     def content(self) -> Any:
         """Return what waits in the engine, and what is noted for the gaps."""
@@ -245,10 +244,10 @@ def write_blockers(blockers: Blockers | LooseBlockers, names: Iterable[str], row
 
 
 @dataclass(frozen=True, slots=True)
-class Blocking(Link):
+class BlockerLink(Link):
     """What an absence has noted, here and in the engine; `types` are those of the variables it shares."""
 
-    operator: Absence | Waiter
+    operator: AbsenceTest | DeadlineOperator
     theirs: Blockers | LooseBlockers
     types: Mapping[str, str]
 
@@ -257,9 +256,9 @@ class Blocking(Link):
         """What tells the operator from others; one that waits for a deadline has a link for that, too."""
         return id(self.operator), "blockers"
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield what is noted."""
-        yield Field.of_rows(self.operator, "blockers", self.types)
+        yield KeptField.of_rows(self.operator, "blockers", self.types)
 
     def content(self) -> Any:
         """Return what the engine has noted."""
@@ -278,7 +277,7 @@ class Blocking(Link):
 # what was made at this moment
 
 
-def read_made(noted: Noted, arity: int, now: int) -> list[tuple[Any, ...]]:
+def read_made(noted: Made, arity: int, now: int) -> list[tuple[Any, ...]]:
     """Return what an engine has made at the present moment, of one kind: start and attributes."""
     if noted.stamp < now:
         return []
@@ -286,24 +285,24 @@ def read_made(noted: Noted, arity: int, now: int) -> list[tuple[Any, ...]]:
     return list(noted.seen) if noted.seen_at == noted.stamp else [one]
 
 
-def write_made(noted: Noted, now: int, start: Integers, columns: Iterable[Column]) -> None:
+def write_made(noted: Made, now: int, start: Integers, columns: Iterable[Column]) -> None:
     """Tell an engine what was made at the present moment."""
     noted.stamp = noted.seen_at = now
     noted.seen = set(zip(start.tolist(), *(column.values() for column in columns), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Making(Link):
+class LatestLink(Link):
     """The events of one kind made at the latest moment, here and in the engine."""
 
-    operator: Latest
-    theirs: Noted
+    operator: LatestEvents
+    theirs: Made
     arity: int
     state: State
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield the events that are remembered."""
-        yield Field(self.operator, "made", lambda: None)
+        yield KeptField(self.operator, "made", lambda: None)
 
     def content(self) -> Any:
         """There is but one part for each kind of event."""
@@ -316,7 +315,9 @@ class Making(Link):
         start, *columns = zip(*seen, strict=True) if seen else [()] * (1 + self.arity)
         zeros = np.zeros(len(seen), np.int64)
         found = [to_column(values, kind) for values, kind in zip(columns, self.operator.types, strict=True)]
-        self.operator.made = Made(zeros, to_integers(start), np.full(len(seen), now), zeros, found) if seen else None
+        self.operator.made = (
+            DerivedEvents(zeros, to_integers(start), np.full(len(seen), now), zeros, found) if seen else None
+        )
 
     def save(self) -> None:
         """Tell the engine what was made at the present moment."""

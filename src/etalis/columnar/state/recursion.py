@@ -16,11 +16,11 @@ from etalis.columnar.data.columns import Column
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.component import Recursion
-from etalis.columnar.recursion.lowering import Store
+from etalis.columnar.recursion.lowering import StoreLayout
 from etalis.columnar.state.base import Undo
 from etalis.columnar.state.links import (
     Names,
-    Stored,
+    StoredSide,
     by_end,
     clear_blockers,
     read_blockers,
@@ -39,13 +39,13 @@ from etalis.runtime.ruleset import RuleSet
 Place: TypeAlias = tuple[int, int]  # a store of the machine: its number, and the side
 
 
-class Recurring:
+class RecursionLinks:
     """The rules of a recursive component, and how what they keep is tied to an engine."""
 
     def __init__(self, component: Recursion, rules: RuleSet) -> None:
         self.component = component
         self.rules = rules
-        self.sides: dict[Place, Stored] = {}
+        self.sides: dict[Place, StoredSide] = {}
         self.blocked: dict[Place, tuple[Blockers | LooseBlockers, Mapping[str, str]]] = {}
         for number, head in component.heads.items():
             self._tie(head.body, *root_of(rules.rules[number][0], rules))
@@ -130,7 +130,7 @@ class Recurring:
                 columns = self._columns(mine[:, t.E_WORDS :], machine.types[kind])
                 write_made(self.rules.heads.made[kind], now, mine[:, t.E_START], columns)
 
-    def _instances(self, rows: Any, store: Store) -> Instances:
+    def _instances(self, rows: Any, store: StoreLayout) -> Instances:
         """Return rows of the machine in the order in which they ended."""
         columns = self._columns(rows[:, t.C_WORDS :], store.types)
         return by_end(rows[:, t.C_START], rows[:, t.C_END], dict(zip(store.names, columns, strict=True)))
@@ -152,5 +152,5 @@ def _word(time: int) -> int:
     return max(time, -(1 << 62))
 
 
-def _types(store: Store) -> dict[str, str]:
+def _types(store: StoreLayout) -> dict[str, str]:
     return dict(zip(store.names, store.types, strict=True))

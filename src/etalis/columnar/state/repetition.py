@@ -19,13 +19,12 @@ from etalis.columnar.data.columns import Column
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.repetition import NO_MATCH
 from etalis.columnar.repetition.chains import ORIGIN
-from etalis.columnar.repetition.counted import Repeater
-from etalis.columnar.repetition.counters import Groups
-from etalis.columnar.state.base import Field, Link
-from etalis.columnar.state.links import Gap, Stored, clear_gaps, find_limits, keys_of, write_limits
+from etalis.columnar.repetition.counted import CountedRepetition
+from etalis.columnar.repetition.counters import GroupCounters
+from etalis.columnar.state.base import KeptField, Link
+from etalis.columnar.state.links import Gap, StoredSide, clear_gaps, find_limits, keys_of, write_limits
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.repetition import Left, Run, Runner
-from etalis.runtime.operators.repetition import Repeater as TheirRepeater
+from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
 from etalis.runtime.operators.store import Token, members, put
 
 Counted: TypeAlias = Any  # Left | Run, as the operator has it
@@ -33,10 +32,10 @@ _ANYTHING: Mapping[str, Any] = {"int": 0, "float": 0.0, "string": ""}  # where n
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class FollowerStore:
     """What follows a repetition, in the engine: where matches wait, and what may lie in between."""
 
-    stored: Stored
+    stored: StoredSide
     gaps: tuple[Gap, ...]
 
     def matches(self) -> Iterator[tuple[Token, dict[str, Any], int, int]]:
@@ -60,27 +59,27 @@ class Following:
 
 
 @dataclass(frozen=True, slots=True)
-class Counting(Link):
+class RepetitionLink(Link):
     """Left sides, or runs, with what they have counted.
 
     The `exports` of a left side, the variables that it `shares` with elements and those of them by which it is found
     (`keys`) are in the engine's order; `types` are those of the columns.
     """
 
-    operator: Repeater
-    theirs: TheirRepeater | Runner
-    following: Following | None
+    operator: CountedRepetition
+    theirs: Repeater | Runner
+    following: FollowerStore | None
     exports: tuple[str, ...]
     shares: tuple[str, ...]
     keys: tuple[str, ...]
     types: Mapping[str, str]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield left sides, their number, and what they have counted in groups."""
-        yield Field.of_rows(self.operator, "waiting", self.types)
-        yield Field(self.operator, "number")
+        yield KeptField.of_rows(self.operator, "waiting", self.types)
+        yield KeptField(self.operator, "number")
         if self.operator.groups is not None:
-            yield Field.of_rows(self.operator.groups, "kept", self.operator.groups.types)
+            yield KeptField.of_rows(self.operator.groups, "kept", self.operator.groups.types)
 
     def content(self) -> list[Any]:
         """Return what the engine counts after, and the matches that wait there."""
@@ -134,7 +133,7 @@ class Counting(Link):
         self.operator.waiting = loaded.with_columns({"$limit": Column("int", limit)}).only(self.operator.names)
 
     def _load_slots(
-        self, groups: Groups, lefts: Sequence[Left], held: Sequence[tuple[int, int, dict[str, Any]]]
+        self, groups: GroupCounters, lefts: Sequence[Left], held: Sequence[tuple[int, int, dict[str, Any]]]
     ) -> None:
         """Take what left sides have counted in groups, and which matches of these wait."""
         at = [self.shares.index(v) for v in groups.names]
@@ -205,7 +204,7 @@ class Counting(Link):
             shelf = theirs.lefts
             shelve(shelf.groups, None if shelf.keep is None else shelf.fifo, waiting, "end")
 
-    def _save_matches(self, following: Following, rows: Instances, owners: list[Counted]) -> None:
+    def _save_matches(self, following: FollowerStore, rows: Instances, owners: list[Counted]) -> None:
         """Let the matches wait that do; those of one end in the order in which they came."""
         matched, placed = rows.column("$matched").data, rows.column("$placed").data
         order = np.lexsort((placed, matched))

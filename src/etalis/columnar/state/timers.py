@@ -12,27 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.component import Alarms, Made
+from etalis.columnar.component import AlarmMaker, DerivedEvents
 from etalis.columnar.data.casts import to_column, to_integers
-from etalis.columnar.operators.deadline import Waiter
-from etalis.columnar.state.base import Field, Link
+from etalis.columnar.operators.deadline import DeadlineOperator
+from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
 from etalis.runtime.codegen.heads import Ring
-from etalis.runtime.operators.base import Waiter as Owner
+from etalis.runtime.operators.base import Waiter
 from etalis.runtime.state import NEVER, State, Timer
 
 
-def _timers(state: State, owner: Owner | Ring) -> list[Timer]:
+def _timers(state: State, owner: Waiter | Ring) -> list[Timer]:
     """Return the timers of an owner, in the order in which they were set."""
     return sorted((timer for timer in state.timers if timer[3] is owner), key=lambda timer: timer[2])
 
 
-def _take_over(state: State, owner: Owner | Ring) -> None:
+def _take_over(state: State, owner: Waiter | Ring) -> None:
     if any(timer[3] is owner for timer in state.timers):
         state.set_timers([timer for timer in state.timers if timer[3] is not owner])
 
 
-def _set(state: State, owner: Owner | Ring, given: Iterable[tuple[int, int, tuple[Any, ...]]]) -> None:
+def _set(state: State, owner: Waiter | Ring, given: Iterable[tuple[int, int, tuple[Any, ...]]]) -> None:
     """Add the timers of an owner: when each is due, since when, and what for."""
     timers = [
         (due, -since, number, owner, payload, None)
@@ -44,17 +44,17 @@ def _set(state: State, owner: Owner | Ring, given: Iterable[tuple[int, int, tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Deadlines(Link):
+class DeadlineLink(Link):
     """Left sides whose deadline is to come; `types` are those of their values, in the engine's order."""
 
-    operator: Waiter
-    theirs: Owner
+    operator: DeadlineOperator
+    theirs: Waiter
     state: State
     types: Mapping[str, str]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield what waits."""
-        yield Field.of_rows(self.operator, "pending", self.types)
+        yield KeptField.of_rows(self.operator, "pending", self.types)
 
     def content(self) -> Any:
         """Return what waits in the engine."""
@@ -81,17 +81,17 @@ class Deadlines(Link):
 
 
 @dataclass(frozen=True, slots=True)
-class Ringing(Link):
+class AlarmLink(Link):
     """The alarms that one rule has set; `types` are those of the attributes of its events."""
 
-    operator: Alarms
+    operator: AlarmMaker
     theirs: Ring
     state: State
     types: Sequence[str]
 
-    def fields(self) -> Iterator[Field]:
+    def fields(self) -> Iterator[KeptField]:
         """Yield the alarms that are to come."""
-        yield Field(self.operator, "pending", lambda: None)
+        yield KeptField(self.operator, "pending", lambda: None)
 
     def content(self) -> Any:
         """There is but one part for each rule."""
@@ -102,7 +102,7 @@ class Ringing(Link):
         *columns, due = _columns([timer[4] for timer in _timers(self.state, self.theirs)], len(self.types) + 1)
         found = [to_column(values, kind) for values, kind in zip(columns, self.types, strict=True)]
         end, zeros = to_integers(due), np.zeros(len(due), np.int64)
-        self.operator.pending = Made(zeros, end, end, np.full(len(due), self.operator.number), found)
+        self.operator.pending = DerivedEvents(zeros, end, end, np.full(len(due), self.operator.number), found)
 
     def take_over(self) -> None:
         """Keep the engine from ringing."""

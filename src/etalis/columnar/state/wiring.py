@@ -10,21 +10,28 @@ import gc
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
-from etalis.columnar.build import Once
-from etalis.columnar.component import Alarms, Component
+from etalis.columnar.build import SharedOperator
+from etalis.columnar.component import AlarmMaker, ColumnComponent
 from etalis.columnar.data.casts import UnfitError
-from etalis.columnar.operators.aggregate import Folder, Slider
-from etalis.columnar.operators.base import Absence, Filter, Operator, Source, Tests, Union
-from etalis.columnar.operators.deadline import Ticker, Waiter
-from etalis.columnar.operators.join import Join
-from etalis.columnar.repetition.chains import Anchored, Followed, Runs
-from etalis.columnar.repetition.counted import Repeater
-from etalis.columnar.state.aggregate import Elements, Openers
+from etalis.columnar.operators.aggregate import OpenedAggregate, SlidingAggregate
+from etalis.columnar.operators.base import (
+    AbsenceTest,
+    ColumnOperator,
+    FilterOperator,
+    SourceOperator,
+    TestSequence,
+    UnionOperator,
+)
+from etalis.columnar.operators.deadline import DeadlineOperator, TickOperator
+from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.repetition.chains import AnchoredRepetition, ChainRepetition, FollowedRepetition
+from etalis.columnar.repetition.counted import CountedRepetition
+from etalis.columnar.state.aggregate import ElementLink, OpenerLink
 from etalis.columnar.state.base import Link, Undo
-from etalis.columnar.state.chains import Firsts, Lefts, Waiting
-from etalis.columnar.state.links import Blocking, Gap, Making, Names, Side, Stored
-from etalis.columnar.state.repetition import Counting, Following
-from etalis.columnar.state.timers import Deadlines, Ringing
+from etalis.columnar.state.chains import AnchoredChainLink, ChainLink, WaitingMatches
+from etalis.columnar.state.links import BlockerLink, Gap, JoinSideLink, LatestLink, Names, StoredSide
+from etalis.columnar.state.repetition import FollowerStore, RepetitionLink
+from etalis.columnar.state.timers import AlarmLink, DeadlineLink
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
@@ -45,21 +52,21 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Shared:
+class ComponentLinks:
     """The rules of a component, and how what they keep is tied to an engine."""
 
-    def __init__(self, component: Component, rules: RuleSet) -> None:
+    def __init__(self, component: ColumnComponent, rules: RuleSet) -> None:
         self.component = component
         self.links: list[Link] = []
         for kind, makers, latest in component.steps:
-            self.links.append(Making(latest, rules.heads.made[kind], kind[1], rules.state))
+            self.links.append(LatestLink(latest, rules.heads.made[kind], kind[1], rules.state))
             for maker in makers:
                 planned = rules.rules[maker.number][0]
-                if isinstance(maker, Alarms):
-                    self.links.append(Ringing(maker, rules.heads.rings[planned.number], rules.state, latest.types))
+                if isinstance(maker, AlarmMaker):
+                    self.links.append(AlarmLink(maker, rules.heads.rings[planned.number], rules.state, latest.types))
                 entry, names = root_of(planned, rules)
                 self.links.extend(_tie(maker.operator, entry, names, rules))
-        self.links.sort(key=lambda link: isinstance(link, Blocking))  # these ask what waits
+        self.links.sort(key=lambda link: isinstance(link, BlockerLink))  # these ask what waits
 
     def load(self) -> None:
         """Read the state of the engine; refuse what columns cannot hold, and equal parts with different contents."""
@@ -74,7 +81,7 @@ class Shared:
     def take_over(self) -> None:
         """Keep the engine from doing what is now done over columns when its time has come."""
         for link in self.links:
-            if isinstance(link, Deadlines | Ringing):
+            if isinstance(link, DeadlineLink | AlarmLink):
                 link.take_over()
 
     def save(self, saved: set[Hashable]) -> None:
@@ -109,58 +116,58 @@ def root_of(planned: PlannedRule, rules: RuleSet) -> tuple[Entry, Names]:
     raise AssertionError("a rule reads its body")
 
 
-def _tie(operator: Operator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie(operator: ColumnOperator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of an operator and of those below it."""
     match operator:
-        case Once(operator=inner):
+        case SharedOperator(operator=inner):
             yield from _tie(inner, entry, names, rules)
-        case Source() | Ticker():
+        case SourceOperator() | TickOperator():
             pass
-        case Union(branches=branches):
+        case UnionOperator(branches=branches):
             for place, branch in enumerate(branches):
                 yield from _tie(branch, *below(entry, "input", place, names), rules)
-        case Filter(child=child, tests=tests):
+        case FilterOperator(child=child, tests=tests):
             yield from _tie(child, *below(entry, "input", 0, names), rules)
             yield from _tie_tests(tests, entry, names, rules)
-        case Slider():
+        case SlidingAggregate():
             yield from _tie_slider(operator, entry, names, rules)
-        case Folder():
+        case OpenedAggregate():
             yield from _tie_folder(operator, entry, names, rules)
-        case Waiter():
+        case DeadlineOperator():
             yield from _tie_waiter(operator, entry, names, rules)
-        case Join():
+        case JoinOperator():
             yield from _tie_join(operator, entry, names, rules)
-        case Repeater():
+        case CountedRepetition():
             yield from _tie_repeater(operator, entry, names, rules)
-        case Runs() | Anchored():
+        case ChainRepetition() | AnchoredRepetition():
             yield from _tie_chains(operator, entry, names, rules, None)
-        case Followed():
+        case FollowedRepetition():
             yield from _tie_followed(operator, entry, names, rules)
         case _:
             raise AssertionError("refused before")
 
 
-def _tie_join(join: Join, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_join(join: JoinOperator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     places = _places(join.node)
     gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in join.gaps)
     for place in (0, 1):
         if rules.compiler.retention(entry, place) != NEVER_STORED:
             types = {v: join.waiting[place].column(v).type for v in join.names[place]}
-            yield Side(join, place, stored_in(entry, place, names, types, rules), () if place else gaps)
+            yield JoinSideLink(join, place, stored_in(entry, place, names, types, rules), () if place else gaps)
         yield from _tie(join.inputs[place], *below(entry, "input", place, names), rules)
     for absence in join.tests.tests:
-        if isinstance(absence, Absence):
+        if isinstance(absence, AbsenceTest):
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
     for gap in join.gaps:
         yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
 
 
-def stored_in(entry: Entry, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> Stored:
+def stored_in(entry: Entry, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> StoredSide:
     """Return where instances of one side of a join wait in the engine."""
     memory, compiler = rules.memory, rules.compiler
     keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
     store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
-    return Stored(store, fifo, keys, values, types, compiler.meets_itself(entry))
+    return StoredSide(store, fifo, keys, values, types, compiler.meets_itself(entry))
 
 
 def _places(node: p.Node) -> dict[int, int]:
@@ -168,11 +175,11 @@ def _places(node: p.Node) -> dict[int, int]:
     return {id(test): place for place, test in enumerate(t for t in p.tests(node) if isinstance(t, p.Absent))}
 
 
-def _gap(absence: Absence, place: int, entry: Entry, names: Names, rules: RuleSet) -> Gap:
+def _gap(absence: AbsenceTest, place: int, entry: Entry, names: Names, rules: RuleSet) -> Gap:
     return Gap(absence, rules.memory[entry.key, f"blockers{place}"], joined_in(entry, place, names))
 
 
-def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_repeater(repeater: CountedRepetition, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of a repetition; if something follows it, `entry` is that of the join of both."""
     places = {**_places(repeater.node), **({} if repeater.follower is None else _places(repeater.follower))}
     own, known, following = entry, names, None
@@ -180,18 +187,18 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
         own, known = below(entry, "input", 0, names)
         yield from _tie(repeater.inputs[-1], *below(entry, "input", 1, names), rules)
         gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in repeater.gaps)
-        following = Following(stored_in(entry, 0, names, {}, rules), gaps)
+        following = FollowerStore(stored_in(entry, 0, names, {}, rules), gaps)
     node = own.node
     assert isinstance(node, p.Repetition)
     types = {v: repeater.waiting.column(v).type for v in repeater.names}
     exports = node.shared if node.left is None else node.left.exports
     firm = node.shared if node.left is None else [v for v in node.shared if v in sure(node.left) & sure(node.element)]
     called = tuple(_called(variables, known) for variables in (exports, node.shared, firm))
-    yield Counting(repeater, rules.memory[own.key, "operator"], following, called[0], called[1], called[2], types)
+    yield RepetitionLink(repeater, rules.memory[own.key, "operator"], following, called[0], called[1], called[2], types)
     for place in range(len(own.inputs)):
         yield from _tie(repeater.inputs[place], *below(own, "input", place, known), rules)
     for absence in repeater.outcome.tests.tests:
-        if isinstance(absence, Absence):
+        if isinstance(absence, AbsenceTest):
             yield from _tie_absence(absence, entry, places[id(absence.test)], names, rules)
     for asked, at, called_there in zip(repeater.asked, (own, entry), (known, names), strict=True):
         for absence in () if asked is None else asked.absences:
@@ -200,64 +207,68 @@ def _tie_repeater(repeater: Repeater, entry: Entry, names: Names, rules: RuleSet
         yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
 
 
-def _tie_followed(followed: Followed, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_followed(followed: FollowedRepetition, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of a repetition whose chains are looked for, and of what follows it."""
     join, left = followed.join, followed.inputs[0]
-    inner = left.operator if isinstance(left, Once) else left
-    assert isinstance(inner, Runs | Anchored)
+    inner = left.operator if isinstance(left, SharedOperator) else left
+    assert isinstance(inner, ChainRepetition | AnchoredRepetition)
     types = {v: join.waiting[0].column(v).type for v in join.names[0]}
-    waiting = Waiting(join, Following(stored_in(entry, 0, names, types, rules), ()), types)
+    waiting = WaitingMatches(join, FollowerStore(stored_in(entry, 0, names, types, rules), ()), types)
     yield from _tie_chains(inner, *below(entry, "input", 0, names), rules, waiting)
     yield from _tie(followed.inputs[1], *below(entry, "input", 1, names), rules)
     yield from _tie_tests(followed.tests, entry, names, rules)
 
 
 def _tie_chains(
-    operator: Runs | Anchored, entry: Entry, names: Names, rules: RuleSet, waiting: Waiting | None
+    operator: ChainRepetition | AnchoredRepetition,
+    entry: Entry,
+    names: Names,
+    rules: RuleSet,
+    waiting: WaitingMatches | None,
 ) -> Iterator[Link]:
     node, theirs = entry.node, rules.memory[entry.key, "operator"]
     assert isinstance(node, p.Repetition)
     shares = _called(node.shared, names)
-    if isinstance(operator, Runs):
-        yield Firsts(operator, theirs, waiting, shares)
+    if isinstance(operator, ChainRepetition):
+        yield ChainLink(operator, theirs, waiting, shares)
     else:
         assert node.left is not None
         firm = [v for v in node.shared if v in sure(node.left) & sure(node.element)]
         rows = operator.join.waiting[0]
         types = {v: rows.column(v).type for v in operator.join.names[0]}
         exports, keys = _called(node.left.exports, names), _called(firm, names)
-        yield Lefts(operator, theirs, waiting, exports, shares, keys, types)
+        yield AnchoredChainLink(operator, theirs, waiting, exports, shares, keys, types)
     for place, child in enumerate(operator.inputs):
         yield from _tie(child, *below(entry, "input", place, names), rules)
     yield from _tie_tests(operator.outcome.tests, entry, names, rules)
 
 
-def _tie_waiter(waiter: Waiter, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_waiter(waiter: DeadlineOperator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     place = len(entry.negated) - 1
     left, own = waiter.pending, waiter.blockers
     values = _called(p.children(entry.node)[0].exports, names)
     owner = rules.memory[entry.key, "operator"]
-    yield Deadlines(waiter, owner, rules.state, {v: left.column(v).type for v in values})
+    yield DeadlineLink(waiter, owner, rules.state, {v: left.column(v).type for v in values})
     types = {v: own.column(v).type for v in joined_in(entry, place, names)}
-    yield Blocking(waiter, rules.memory[entry.key, f"blockers{place}"], types)
+    yield BlockerLink(waiter, rules.memory[entry.key, f"blockers{place}"], types)
     yield from _tie(waiter.left, *below(entry, "input", 0, names), rules)
     yield from _tie(waiter.absent, *below(entry, "negated", place, names), rules)
     yield from _tie_tests(waiter.outcome.tests, entry, names, rules)
 
 
-def _tie_slider(slider: Slider, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_slider(slider: SlidingAggregate, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     node, rows = entry.node, slider.total.elements
     assert isinstance(node, p.Fold)
     value = _called(term_variables(*(() if node.value is None else (node.value,))), names)
     types = {v: rows.column(v).type for v in slider.total.names}
     groups, exports = _called(node.groups, names), _called(node.element.exports, names)
     theirs = rules.memory[entry.key, "operator"]
-    yield Elements(slider, theirs, rules.state, value[0] if value else None, groups, exports, types)
+    yield ElementLink(slider, theirs, rules.state, value[0] if value else None, groups, exports, types)
     yield from _tie(slider.elements.operator, *below(entry, "input", 0, names), rules)
     yield from _tie_tests(slider.outcome.outcome.tests, entry, names, rules)
 
 
-def _tie_folder(folder: Folder, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_folder(folder: OpenedAggregate, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
     node, waiting, reached = entry.node, folder.join.waiting[0], folder.running.elements
     assert isinstance(node, p.Fold)
     assert node.opener is not None
@@ -266,7 +277,7 @@ def _tie_folder(folder: Folder, entry: Entry, names: Names, rules: RuleSet) -> I
     types = {v: waiting.column(v).type for v in folder.join.names[0]}
     totals = {v: reached.column(v).type for v in folder.running.names}
     theirs = rules.memory[entry.key, "operator"]
-    yield Openers(folder, theirs, exports, groups, _called(firm, names), types, totals)
+    yield OpenerLink(folder, theirs, exports, groups, _called(firm, names), types, totals)
     yield from _tie(folder.openers.operator, *below(entry, "input", 0, names), rules)
     yield from _tie(folder.elements.operator, *below(entry, "input", 1, names), rules)
     yield from _tie_tests(folder.outcome.outcome.tests, entry, names, rules)
@@ -277,14 +288,14 @@ def _called(variables: Iterable[str], names: Names) -> tuple[str, ...]:
     return tuple(names.get(v, v) for v in variables)
 
 
-def _tie_tests(tests: Tests, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
-    for place, absence in enumerate(t for t in tests.tests if isinstance(t, Absence)):
+def _tie_tests(tests: TestSequence, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+    for place, absence in enumerate(t for t in tests.tests if isinstance(t, AbsenceTest)):
         yield from _tie_absence(absence, entry, place, names, rules)
 
 
-def _tie_absence(absence: Absence, entry: Entry, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_absence(absence: AbsenceTest, entry: Entry, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
     types = {v: absence.blockers.column(v).type for v in joined_in(entry, place, names)}
-    yield Blocking(absence, rules.memory[entry.key, f"blockers{place}"], types)
+    yield BlockerLink(absence, rules.memory[entry.key, f"blockers{place}"], types)
     yield from _tie(absence.operator, *below(entry, "negated", place, names), rules)
 
 

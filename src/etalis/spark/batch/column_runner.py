@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from etalis.columnar.component import Made
-from etalis.columnar.run import ColumnRun, Input
+from etalis.columnar.component import DerivedEvents
+from etalis.columnar.run import ColumnRun, InputBatch
 from etalis.columnar.schedule import MOST_ROUNDS, PLACE, row_of
 from etalis.errors import InputError
 from etalis.plan.keys import Kind
@@ -56,7 +56,7 @@ class ColumnRunner:
                 for piece in self.run.admit(batch):
                     yield from self._take(piece, stretch, low)
                     low += len(piece.end)
-            yield from written(self.run.settle(), self.rows.write)
+            yield from written(self.run.advance(), self.rows.write)
         if self.goes_on:
             self.run.save()
 
@@ -69,13 +69,13 @@ class ColumnRunner:
         if self.goes_on:
             yield from self.rows.close()
             return
-        for piece in self.run.remaining():
+        for piece in self.run.release():
             yield from self._take(piece)
         yield from written(self.run.close(), self.rows.write)
 
-    def _take(self, piece: Input, stretch: Stretch | None = None, low: int = 0) -> Iterator[Any]:
+    def _take(self, piece: InputBatch, stretch: Stretch | None = None, low: int = 0) -> Iterator[Any]:
         """Take rows that are admitted, which begin at `low` of a stretch, and yield what they cause."""
-        for kind, made in self.run.derived(piece):
+        for kind, made in self.run.derive(piece):
             reported = self.run.program.is_reported(*kind)
             if reported is not False and kind in self.asked:
                 rows = encode_made(kind, self.run.reported(made, reported), self.job.output, self.labels)
@@ -83,9 +83,9 @@ class ColumnRunner:
             if stretch is not None and kind in self.writer.forwards:
                 yield self._forwarded(kind, made, stretch, low)
         if self.run.at_a_time:
-            yield from written(self.run.beside(piece), self.rows.write)
+            yield from written(self.run.process_rows(piece), self.rows.write)
 
-    def _batches(self, stretch: Stretch) -> Iterator[Input]:
+    def _batches(self, stretch: Stretch) -> Iterator[InputBatch]:
         """Yield the rows of a stretch in the order of definition 6.1."""
         table = stretch.table.select(self.columns)
         told = self._told(stretch.table)
@@ -122,7 +122,7 @@ class ColumnRunner:
                 pass
         return error
 
-    def _forwarded(self, kind: Kind, made: Made, stretch: Stretch, low: int) -> Any:
+    def _forwarded(self, kind: Kind, made: DerivedEvents, stretch: Stretch, low: int) -> Any:
         """Return events that go on, each with its step and its round."""
         steps = self._steps(stretch, row_of(made.turn) + low)
         rounds = ((made.turn >> PLACE) % MOST_ROUNDS).tolist()

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from etalis.columnar.data.columns import Column, from_arrow, from_values, ranks
 from etalis.columnar.data.instances import Picked
 from etalis.columnar.kernels.buffers import sort_out
-from etalis.columnar.run import Input, Received
+from etalis.columnar.run import InputBatch, Received
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one
@@ -45,11 +45,11 @@ class Told:
         return Told(self.codes[rows], self.numbers)
 
 
-def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], told: Told | None) -> Input:
+def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], told: Told | None) -> InputBatch:
     """Return sorted rows as a batch; without being told, all are of the first part."""
     whole: dict[tuple[str, str], Column] = {}
     if told is None:
-        return Input(start, end, {parts[0].kind: Received(np.arange(len(end)), _whole(table, parts[0], whole))})
+        return InputBatch(start, end, {parts[0].kind: Received(np.arange(len(end)), _whole(table, parts[0], whole))})
     events: dict[Kind, Received] = {}
     for part, mine in zip(parts, sort_out(told.codes, told.numbers, len(parts)), strict=True):
         if _FLAT.issuperset(part.types):
@@ -57,7 +57,7 @@ def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], told: To
         else:
             rows = table.select(list(dict.fromkeys(part.columns))).take(pa.array(mine))
             events[part.kind] = Received(mine, _whole(rows, part, {}))
-    return Input(start, end, events)
+    return InputBatch(start, end, events)
 
 
 def _whole(table: Any, part: Part, known: dict[tuple[str, str], Column]) -> list[Column]:
@@ -138,7 +138,7 @@ def order_ties(stretch: Stretch, parts: Sequence[Part], told: Told | None) -> An
     return ordered
 
 
-def _atom_ranks(batch: Input) -> Any:
+def _atom_ranks(batch: InputBatch) -> Any:
     """Return numbers in the standard order of the atoms of a batch; equal atoms follow each other."""
     found = np.empty(len(batch.end), np.int64)
     low = 0

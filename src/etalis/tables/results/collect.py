@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.component import Made
+from etalis.columnar.component import DerivedEvents
 from etalis.columnar.data.columns import are_words
 from etalis.columnar.kernels.rows import replicate
 from etalis.columnar.schedule import PLACE
@@ -54,7 +54,7 @@ class Results:
             columns.append(column)
         yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
-    def of_made(self, found: Sequence[tuple[Kind, Made]]) -> Iterator[pa.RecordBatch]:
+    def of_made(self, found: Sequence[tuple[Kind, DerivedEvents]]) -> Iterator[pa.RecordBatch]:
         """Yield what a batch has made over columns as rows; a kind has one place among those that are given."""
         times: dict[int, Any] = {}
         ordered = sorted(found, key=lambda each: (each[0][1], each[0][0]))
@@ -64,7 +64,7 @@ class Results:
         elif parts:
             yield from self._interleaved(ordered, parts)
 
-    def _encoded(self, kind: Kind, made: Made, times: dict[int, Any]) -> pa.RecordBatch:
+    def _encoded(self, kind: Kind, made: DerivedEvents, times: dict[int, Any]) -> pa.RecordBatch:
         """Return derived events as rows; `times` are those of other kinds of the same batch."""
         cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
         cells[EVENT] = self._named(EVENT, self._cycle((self.numbers[EVENT][kind[0]],), len(made)))
@@ -77,12 +77,12 @@ class Results:
     def _has_one_rule(self, kind: Kind) -> bool:
         return self.makers[kind] == 1
 
-    def _rule(self, made: Made) -> int:
+    def _rule(self, made: DerivedEvents) -> int:
         """Return the code of the rule of the first event."""
         return int(self.rules[made.rule[0]]) if len(made) else 0
 
     def _interleaved(
-        self, found: Sequence[tuple[Kind, Made]], parts: Sequence[pa.RecordBatch]
+        self, found: Sequence[tuple[Kind, DerivedEvents]], parts: Sequence[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
         """Yield events of several kinds in the order in which they were made."""
         several = [made for _, made in found]
@@ -127,7 +127,7 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: number for number, name in enumerate(dict.fromkeys(names))}
 
 
-def _in_step(several: Sequence[Made], moments: Sequence[Any]) -> bool:
+def _in_step(several: Sequence[DerivedEvents], moments: Sequence[Any]) -> bool:
     """Tell whether all kinds have one event each at the same moments, of the same starts."""
     first, start = moments[0], several[0].start
     alike = all(

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.columnar.component import Made
+from etalis.columnar.component import DerivedEvents
 from etalis.columnar.data.columns import Column, shrink
 from etalis.data.values import Value, format_value
 from etalis.tables.results.output import (
@@ -47,7 +47,7 @@ _PLAIN = (1e-3, 1e9)  # floats between are written by Arrow as by Python
 _TRUTH = {"true": True, "false": False, "null": None}
 
 
-def encode_made(kind: Named, made: Made, output: Output, labels: Sequence[str]) -> pa.RecordBatch:
+def encode_made(kind: Named, made: DerivedEvents, output: Output, labels: Sequence[str]) -> pa.RecordBatch:
     """Return derived events of one kind, which is asked for, as rows; `labels` are those of the rules by number."""
     names = [name for name, _ in output.columns]
     cells = made_cells(kind, made, output, labels, names)
@@ -57,12 +57,12 @@ def encode_made(kind: Named, made: Made, output: Output, labels: Sequence[str]) 
     return pa.RecordBatch.from_arrays(arrays, names=names)
 
 
-def made_events(kind: Named, made: Made, labels: Sequence[str]) -> list[Event]:
+def made_events(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> list[Event]:
     """Return derived events one by one."""
     return [new_event(Event, raw) for raw in made_raws(kind, made, labels)]
 
 
-def made_raws(kind: Named, made: Made, labels: Sequence[str]) -> list[tuple[Any, ...]]:
+def made_raws(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> list[tuple[Any, ...]]:
     """Return derived events one by one as the engine has them."""
     kinds = {int(i): EventKind(*kind, labels[int(i)]) for i in np.unique(made.rule)}
     columns = [column.values() for column in made.columns]
@@ -71,7 +71,7 @@ def made_raws(kind: Named, made: Made, labels: Sequence[str]) -> list[tuple[Any,
 
 
 def made_cells(
-    kind: Named, made: Made, output: Output, labels: Sequence[str], wanted: Collection[str],
+    kind: Named, made: DerivedEvents, output: Output, labels: Sequence[str], wanted: Collection[str],
     times: dict[int, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the columns of results that derived events have, but for the names of their kind and rule.
@@ -134,7 +134,7 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
     return None
 
 
-def _args(kind: Named, made: Made, labels: Sequence[str]) -> pa.Array:
+def _args(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> pa.Array:
     """Return attributes as JSON."""
     if any(column.type == "term" for column in made.columns):
         return pa.array(map(args_text, made_events(kind, made, labels)), pa.string())
