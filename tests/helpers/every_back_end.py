@@ -35,7 +35,7 @@ def outcomes(text: str, policy: str | None, rows: Sequence[Row]) -> dict[str, An
     ran = list(running.run((event.name, *event.args, (event.start, event.end)) for event in events))
     types = find_types(events)
     columns = ColumnRun(program.compiled, types, policy=policy)
-    taken = list(columns.take(gather(events, types)))
+    taken = list(columns.process(gather(events, types)))
     model = semantics.run(load(text), events, policy=policy)
     plan = plan_events(program, events, policy=policy, shards=1, ordered=True, staged=False)
     assert plan is not None

@@ -222,7 +222,7 @@ def _carried(case: Case, policy: str | None) -> Outcome:
         for low in range(0, len(stream), 3):
             runs.append(run_on(engine, types))
             runs[-1].load()
-            found = list(runs[-1].take(gather(stream[low : low + 2], types)))
+            found = list(runs[-1].process(gather(stream[low : low + 2], types)))
             runs[-1].save()
             yield from found
             for step in case.steps[low + 2 : low + 3]:

@@ -65,7 +65,7 @@ def test_a_sum_beyond_64_bits_is_exact_and_refused_where_a_column_must_hold_it()
     events = [Event.make("e", (0, (1 << 63) - 1), SECOND, SECOND)] * 2
     types = find_types(events)
     program = etalis.compile("s(S) <- aggregate(sum(X), e(_, X), S).")
-    found = list(ColumnRun(program.compiled, types).take(gather(events, types)))
+    found = list(ColumnRun(program.compiled, types).process(gather(events, types)))
     assert [e.args[0] for e in found] == [(1 << 63) - 1, (1 << 64) - 2]
     table = pa.table({"at": [1, 1], "event": ["e", "e"], "g": [0, 0], "x": [(1 << 63) - 1] * 2})
     with pytest.raises(EventError, match=r"E607: rule 1 derived s.*outside 64 bits"):
