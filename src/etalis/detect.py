@@ -30,14 +30,14 @@ from etalis.runtime.reporting.report import Report, ReportError, read_nowhere
 from etalis.runtime.state import BEGINNING
 from etalis.tables.column_types import nested_types, type_name
 from etalis.tables.knowledge import engine_answers, with_facts
-from etalis.tables.plan import Form, InputPlan, plan_input, plan_output
+from etalis.tables.plan import InputPlan, ResultForm, plan_input, plan_output
 from etalis.tables.progress import Pace, following
-from etalis.tables.read.admission import Arrived, Door, in_order, in_time, latest_of
+from etalis.tables.read.admission import Arrived, TableAdmission, in_order, in_time, latest_of
 from etalis.tables.read.merging import Pieces, merge, order_of, within
 from etalis.tables.read.sources import TableSource, open_source, prefetch
 from etalis.tables.results.output import Output, in_utc
 from etalis.tables.results.unfinished import Unfinished
-from etalis.tables.schema import JSON, Frame, Given, Options, Part
+from etalis.tables.schema import JSON, Frame, Options, Part, TableSchema
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, InputBatch
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
     from etalis.runtime.engine import RuntimeEngine
     from etalis.runtime.lateness.watermark import DeadLetters
-    from etalis.tables.read.batches import Told
+    from etalis.tables.read.batches import EventCodes
     from etalis.temporal.event import Event
 
 MOST_TOGETHER = 1 << 20  # rows
 
 
 def detect(
-    program: CompiledProgram, source: Any, options: Options, form: Form, engine: EngineOptions, pace: Pace,
+    program: CompiledProgram, source: Any, options: Options, form: ResultForm, engine: EngineOptions, pace: Pace,
     knowledge: Mapping[str, Any] | None, on_report: Callable[[Report], object] | None,
 ) -> pa.Table:  # fmt: skip
     """Return the complex events in a table of events, or in one table per event.
@@ -94,7 +94,9 @@ def _without_bound(program: CompiledProgram, ahead: Ahead) -> tuple[CompiledProg
     return own, with_ahead(program.settings, ahead).max_ahead
 
 
-def detect_on(engine: RuntimeEngine, source: Any, options: Options, form: Form, pace: Pace, ahead: Ahead) -> pa.Table:
+def detect_on(
+    engine: RuntimeEngine, source: Any, options: Options, form: ResultForm, pace: Pace, ahead: Ahead
+) -> pa.Table:
     """Return the complex events that the rows of tables cause in an engine, which then goes on from there."""
     engine.core.unfinished = None
     program, rules = engine.core.program, engine.core.rules
@@ -181,7 +183,7 @@ class _Plan:
             found.append(replace(part, types=tuple(t if t in (known, JSON) else known for t, known in pairs)))
         return found
 
-    def output(self, form: Form, engine: RuntimeEngine) -> Output:
+    def output(self, form: ResultForm, engine: RuntimeEngine) -> Output:
         """Return the columns of the results; types of what facts bind are those of what an engine knows."""
         output = plan_output(self.program, self.intake, form, self.unit, answers=engine_answers(engine))
         return replace(in_utc(output), nested=nested_types(*(table.schema for table in self.tables)))
@@ -209,10 +211,10 @@ def _open(source: Any, pace: Pace, program: CompiledProgram, options: Options) -
 
 
 def _plan(program: CompiledProgram, tables: Tables, options: Options, policy: str | None) -> _Plan:
-    given: list[Given | Frame] = []
+    given: list[TableSchema | Frame] = []
     for name, table in tables.items():
         if table.rows is None:
-            given.append(Given({field.name: type_name(field.type) for field in table.schema}, name))
+            given.append(TableSchema({field.name: type_name(field.type) for field in table.schema}, name))
         else:
             if options.order is not None:
                 hint = "leave it out: rows of text and of Python keep their order"
@@ -233,8 +235,8 @@ class _Feed:
         self.orders = [frame.order for frame in plan.intake.frames]
         self.is_merged = len(self.orders) > 1 or self.orders[0] is not None
         bound = None if self.is_merged else ahead
-        self.doors = [
-            Door(frame, plan.unit if table.rows is None else "us", plan.made, bound, latest)
+        self.admissions = [
+            TableAdmission(frame, plan.unit if table.rows is None else "us", plan.made, bound, latest)
             for table, frame in zip(plan.tables, plan.intake.frames, strict=True)
         ]
 
@@ -254,17 +256,19 @@ class _Feed:
         return map(run.read, arriving[0] if run.run.in_any_order else map(in_time, arriving[0]))
 
     def _arriving(self, tables: Sequence[TableSource] | None = None, *, known: bool) -> list[Iterator[Arrived]]:
-        opened = zip(self.plan.tables if tables is None else tables, self.doors, strict=True)
-        return [door.arriving(_scan(table, door.frame, self.plan, known=known)) for table, door in opened]
+        opened = zip(self.plan.tables if tables is None else tables, self.admissions, strict=True)
+        return [
+            admission.arriving(_scan(table, admission.frame, self.plan, known=known)) for table, admission in opened
+        ]
 
     def _merged(self, run: _Run, ordered: Sequence[Iterable[Arrived]]) -> Iterator[InputBatch]:
-        for pieces in within(merge(ordered), self.doors, self.ahead, self.latest):
+        for pieces in within(merge(ordered), self.admissions, self.ahead, self.latest):
             yield run.read_pieces(pieces, order_of(pieces, self.orders))
 
     def hand_on(self, dead: DeadLetters) -> None:
         """Make dead letters of what was refused since the last time."""
-        for door in self.doors:
-            door.hand_on(dead)
+        for admission in self.admissions:
+            admission.hand_on(dead)
 
     def unread(self) -> Iterator[Bad]:
         """Yield the records that could not be read."""
@@ -296,7 +300,7 @@ def _scan(table: TableSource, frame: Frame, plan: _Plan, *, known: bool) -> Iter
 class _Run:
     """A program over the batches of its sources."""
 
-    def __init__(self, plan: _Plan, form: Form, run: ColumnRun) -> None:
+    def __init__(self, plan: _Plan, form: ResultForm, run: ColumnRun) -> None:
         from etalis.tables.results import collect as results
 
         self.readers = [(frame, plan.parts(frame)) for frame in plan.intake.frames]
@@ -358,7 +362,7 @@ class _Run:
         from etalis.tables.read.batches import read_batch
 
         frame, parts = self.readers[number]
-        return read_batch(rows.table, rows.start, rows.end, parts, _told(rows.table, frame, parts, self.unread))
+        return read_batch(rows.table, rows.start, rows.end, parts, _event_codes(rows.table, frame, parts, self.unread))
 
     def note_unread(self, feed: _Feed, *, again: bool) -> Counter[tuple[str, int | None]]:
         """Tell the engine which events came that no rule reads; `again`: look also at what was skipped."""
@@ -379,9 +383,9 @@ class _Run:
         return arrange(below([self.read(rows, i) for i, rows in enumerate(pieces) if len(rows.end)]), order)
 
 
-def _told(table: pa.Table, frame: Frame, parts: Sequence[Part], unread: Counter[str]) -> Told | None:
+def _event_codes(table: pa.Table, frame: Frame, parts: Sequence[Part], unread: Counter[str]) -> EventCodes | None:
     """Return of which part each row is, None if all are one event; count those that are of none."""
-    from etalis.tables.read.batches import Told
+    from etalis.tables.read.batches import EventCodes
 
     if frame.event is None:
         return None
@@ -394,4 +398,4 @@ def _told(table: pa.Table, frame: Frame, parts: Sequence[Part], unread: Counter[
     if others:
         counts = np.bincount(indices, minlength=len(names))
         unread.update({name: int(counts[code]) for code, name in others if counts[code]})
-    return Told(indices, np.array([tags.get(name, -1) for name in names], np.int64))
+    return EventCodes(indices, np.array([tags.get(name, -1) for name in names], np.int64))

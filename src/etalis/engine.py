@@ -85,10 +85,13 @@ class Engine(RuntimeEngine):
         of the table have been taken, and `unfinished.found` is what they caused.
         """
         from etalis.detect import detect_on
-        from etalis.tables.plan import Form
+        from etalis.tables.plan import ResultForm
         from etalis.tables.schema import Options
 
-        options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
+        options, form = (
+            Options(time, event, order, unit, encoding=encoding),
+            ResultForm(select, envelope, match_id=match_id),
+        )
         return detect_on(self, source, options, form, Pace(batch, threads, progress), ahead)
 
     @with_options

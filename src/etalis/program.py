@@ -269,10 +269,13 @@ class Program:
         goes to `on_report`; where the call is `strict` it is an error, with what was found all the same as `found`.
         """
         from etalis.detect import detect
-        from etalis.tables.plan import Form
+        from etalis.tables.plan import ResultForm
         from etalis.tables.schema import Options
 
-        options, form = Options(time, event, order, unit, encoding=encoding), Form(select, envelope, match_id=match_id)
+        options, form = (
+            Options(time, event, order, unit, encoding=encoding),
+            ResultForm(select, envelope, match_id=match_id),
+        )
         engine = EngineOptions(policy, on_error=on_error, on_dead_letter=on_dead_letter, ahead=ahead, strict=strict)
         pace = Pace(batch, threads, progress)
         return detect(self.compiled, source, options, form, engine, pace, knowledge, on_report)

@@ -17,8 +17,8 @@ from etalis.spark.stream import streaming
 from etalis.spark.stream.marks import CLOCK, Marking, make_mark, mark_time
 from etalis.spark.stream.state_store import Place
 from etalis.spark.stream.worker import Task, Turn, leave_equal_out, live_shards, run_turn
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 from etalis.temporal.event import Event
 from helpers.cases import attribute_columns
 from helpers.spark_shuffle import SPARK_TYPES, column_type, shuffle
@@ -109,11 +109,11 @@ def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *,
         if None in types:
             return None
         columns = {"t1": "bigint", "t2": "bigint", **({"n": "int"} if order else {})}
-        given.append(Given(columns | attribute_columns(alike, types), f"{name}/{arity}"))
+        given.append(TableSchema(columns | attribute_columns(alike, types), f"{name}/{arity}"))
     names = Options(time=("t1", "t2"), order="n" if order else None, unit="us")
 
     def make(count: int | None, staged: bool) -> Plan:
-        form = Form(envelope=True)
+        form = ResultForm(envelope=True)
         return plan_detection(program.compiled, given, names, form, policy=policy, shards=count, usual=1, staged=staged)
 
     return Stream(*streaming.plan_stream(program.compiled, streaming.Streaming(state=state, **options), make, shards))

@@ -21,8 +21,8 @@ from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage_schema import RESULT
 from etalis.spark.plan.detection import Plan, plan_detection
 from etalis.spark.plan.stages import StagePlan
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 from etalis.tables.sorting import END, ORDER, START, TAG
 from etalis.temporal.event import Event
 from helpers.cases import attribute_columns
@@ -57,17 +57,17 @@ def plan_events(
         if None in types:
             return None
         columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | attribute_columns(several, types)
-        given.append(Given(columns, f"{name}/{arity}"))
+        given.append(TableSchema(columns, f"{name}/{arity}"))
     if not given:
         return None
     options = Options(time=("t1", "t2"), order="n" if ordered else None, unit="us")
     if ordered:
         return plan_detection(
-            known, given, options, Form(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
+            known, given, options, ResultForm(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
         )
-    bare = [Given({c: t for c, t in g.columns.items() if c != "n"}, g.event) for g in given]
+    bare = [TableSchema({c: t for c, t in g.columns.items() if c != "n"}, g.event) for g in given]
     return plan_detection(
-        known, bare, options, Form(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
+        known, bare, options, ResultForm(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
     )
 
 

@@ -19,8 +19,8 @@ from etalis.plan.rules import plan_rules
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.plan.detection import Plan, plan_detection
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 from etalis.temporal.event import Event
 from etalis.temporal.json_values import to_plain
 from helpers.cases import Case, all_cases, attribute_columns
@@ -80,11 +80,11 @@ def plan_run(case: Case, policy: str | None) -> Run | None:
         if None in types:
             return None
         columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | attribute_columns(alike, types)
-        given.append(Given(columns, f"{name}/{arity}"))
+        given.append(TableSchema(columns, f"{name}/{arity}"))
     if not given:
         return None
     options = Options(time=("t1", "t2"), order="n", unit="us")
-    plan = plan_detection(program.compiled, given, options, Form(envelope=True), policy=policy, shards=1, usual=1)
+    plan = plan_detection(program.compiled, given, options, ResultForm(envelope=True), policy=policy, shards=1, usual=1)
     if max((plan.slots.types.count(t) for t in GENERAL), default=0) > EACH:
         return None
     return Run(case, policy, plan, tuple(row_of(plan, n, e) for n, e in events))

@@ -22,8 +22,8 @@ from etalis.pipeline.spec import Pipeline, RunPart, SinkPart, SourcePart, read_d
 from etalis.pipeline.values import AVAILABLE_NOW
 from etalis.runtime.compiled import CompiledProgram
 from etalis.spark.plan.detection import plan_detection
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 
 _ENDLESS = ("lateness", "reporting", "idle", "clock", "checkpoint", "allow_dropped")
 
@@ -188,7 +188,7 @@ def _column_problems(checked: Checked, open_questions: list[str]) -> list[Proble
     """Return what does not fit between columns, program and sinks; plan as far as all columns are known."""
     pipeline, problems = checked.pipeline, list[Problem]()
     arranger = Arranger(pipeline, events_received(checked.program))
-    givens: list[Given] = []
+    givens: list[TableSchema] = []
     for i in range(len(pipeline.sources)):
         columns = _columns(pipeline, i, problems)
         if columns is None:
@@ -196,14 +196,20 @@ def _column_problems(checked: Checked, open_questions: list[str]) -> list[Proble
             continue
         arrangement = arranger.arrange(i, columns, problems)
         if arrangement is not None:
-            given = Given({new: _known_type(columns[old], new) for old, new in arrangement.names}, arrangement.event)
-            _try(checked, [given], Form(), ("source", i), problems)
+            given = TableSchema(
+                {new: _known_type(columns[old], new) for old, new in arrangement.names}, arrangement.event
+            )
+            _try(checked, [given], ResultForm(), ("source", i), problems)
             givens.append(given)
     if not problems and len(givens) == len(pipeline.sources):
         together = list({given.event: given for given in givens}.values())
         for i, sink in enumerate(pipeline.sinks):
             _try(
-                checked, together, Form(sink.event if not sink.envelope else None, sink.envelope), ("sink", i), problems
+                checked,
+                together,
+                ResultForm(sink.event if not sink.envelope else None, sink.envelope),
+                ("sink", i),
+                problems,
             )
     return problems
 
@@ -224,7 +230,7 @@ def _columns(pipeline: Pipeline, number: int, problems: list[Problem]) -> Mappin
         return None
 
 
-def _try(checked: Checked, given: Sequence[Given], form: Form, key: Key, problems: list[Problem]) -> Any:
+def _try(checked: Checked, given: Sequence[TableSchema], form: ResultForm, key: Key, problems: list[Problem]) -> Any:
     """Plan, and note what the plan refuses at the place of a section."""
     shards = checked.pipeline.run.shards
     try:

@@ -28,8 +28,8 @@ from etalis.spark.plan.detection import plan_detection
 from etalis.spark.stream.restart import query_of
 from etalis.spark.stream.state_store import Store
 from etalis.tables.knowledge import Columns
-from etalis.tables.plan import Form, plan_input
-from etalis.tables.schema import Given
+from etalis.tables.plan import ResultForm, plan_input
+from etalis.tables.schema import TableSchema
 
 STATE = "etalis-state"
 LATE = "etalis-late"
@@ -141,7 +141,7 @@ def run_once(setup: Setup) -> bool:
     frames = load_events(setup.spark, setup.checked)
     inputs = {event: Observation() for event in frames}
     matches = Observation()
-    given = [Given(dict(df.dtypes), event) for event, df in frames.items()]
+    given = [TableSchema(dict(df.dtypes), event) for event, df in frames.items()]
     plans = plan_input(setup.checked.program, given, setup.checked.options, None).frames
     both = zip(frames.items(), plans, strict=True)
     counted = {event: df.observe(inputs[event], *observed_events(plan)) for (event, df), plan in both}
@@ -185,9 +185,9 @@ def _targets(setup: Setup, frames: dict[str | None, Any]) -> list[Target]:
     sinks = setup.pipeline.sinks
     if common_form(sinks).select is not None:
         return [Target(sinks[0])]
-    given = [Given(dict(df.dtypes), event) for event, df in frames.items()]
+    given = [TableSchema(dict(df.dtypes), event) for event, df in frames.items()]
 
-    def output(form: Form) -> Any:
+    def output(form: ResultForm) -> Any:
         plan = plan_detection(
             setup.checked.program, given, setup.checked.options, form, policy=None,
             shards=setup.pipeline.run.shards, usual=1,
@@ -195,7 +195,7 @@ def _targets(setup: Setup, frames: dict[str | None, Any]) -> list[Target]:
         return plan.job.output
 
     results = output(common_form(sinks))
-    alone = [None if sink.event is None or sink.envelope else output(Form(sink.event)) for sink in sinks]
+    alone = [None if sink.event is None or sink.envelope else output(ResultForm(sink.event)) for sink in sinks]
     return [plan_target(sink, results, own) for sink, own in zip(sinks, alone, strict=True)]
 
 

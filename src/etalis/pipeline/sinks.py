@@ -13,7 +13,7 @@ from typing import Any
 from etalis.pipeline.connectors import CONNECTORS
 from etalis.pipeline.spec import Pipeline, SinkPart
 from etalis.spark.plan.shards import quoted
-from etalis.tables.plan import Form
+from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import EVENT, Output
 from etalis.tables.schema import refuse
 
@@ -42,11 +42,11 @@ class Target:
         return df.select(*(f.col(quoted(column)).alias(name) for column, name in (*self.columns, *others)))
 
 
-def common_form(sinks: Sequence[SinkPart]) -> Form:
+def common_form(sinks: Sequence[SinkPart]) -> ResultForm:
     """Return the form in which results are detected so that all sinks can take theirs."""
     if sinks[0].envelope:
-        return Form(envelope=True)
-    return Form(select=sinks[0].event) if len(sinks) == 1 else Form()
+        return ResultForm(envelope=True)
+    return ResultForm(select=sinks[0].event) if len(sinks) == 1 else ResultForm()
 
 
 def plan_target(sink: SinkPart, results: Output, alone: Output | None) -> Target:

@@ -30,9 +30,9 @@ from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
 from etalis.spark.stream.streaming import Beside, Streaming, build_stream, fit_checkpoint, plan_stream, refreshing
 from etalis.tables.knowledge import with_facts
-from etalis.tables.plan import Form
+from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import ID, RULE
-from etalis.tables.schema import Given, Options, refuse
+from etalis.tables.schema import Options, TableSchema, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SparkProgram:
         if select is not None and envelope:
             raise refuse("E605", "select and envelope are two forms of results", "give one of them")
         frames, given = _frames(df)
-        options, form = Options(time, event, order, unit, id), Form(select, envelope, contributors)
+        options, form = Options(time, event, order, unit, id), ResultForm(select, envelope, contributors)
         if id is not None and not contributors:
             raise refuse("E605", "id names the rows that contribute to matches", "give contributors=True as well")
         is_stream = any(frame.isStreaming for frame in frames)
@@ -135,7 +135,7 @@ class SparkProgram:
         if _is_streaming(frames, Streaming()):
             raise refuse("E601", "errors of a stream are logged while it runs", "they go to the log of the workers")
         options = Options(time, event, order, unit)
-        plan = self._plan(given, options, Form(envelope=True), policy, shards, knowledge=knowledge)
+        plan = self._plan(given, options, ResultForm(envelope=True), policy, shards, knowledge=knowledge)
         return build(self.spark, frames, leave_out(plan), run_errors, ERROR_COLUMNS)
 
     def report(
@@ -153,7 +153,7 @@ class SparkProgram:
         options: dict[str, Any] = {"time": time, "event": event, "order": order, "unit": unit, "policy": policy}
         options |= {"shards": shards, "knowledge": knowledge}
         columns = Options(time, event, order, unit)
-        plan = self._plan(given, columns, Form(envelope=True), policy, shards, knowledge=knowledge)
+        plan = self._plan(given, columns, ResultForm(envelope=True), policy, shards, knowledge=knowledge)
         rules = build(self.spark, frames, leave_out(plan)).groupBy(RULE).count()
         matches = {row[RULE]: row["count"] for row in rules.collect()}
         came, unread = count_events(frames, plan.frames)
@@ -167,7 +167,7 @@ class SparkProgram:
         frames, given = _frames(df)
         if _is_streaming(frames, Streaming()):
             raise refuse("E601", "rejected rows of a stream are kept as it runs", 'they go to a folder: late="folder"')
-        plan = self._plan(given, Options(time, event, None, unit), Form(envelope=True), None, 1)
+        plan = self._plan(given, Options(time, event, None, unit), ResultForm(envelope=True), None, 1)
         return find_rejected(frames, plan, self._ahead(ahead))
 
     def explain(
@@ -178,7 +178,7 @@ class SparkProgram:
         """Say how `detect` would run: stages, shards and their keys, the order of ties, the columns of the results."""
         frames, given = _frames(df)
         options = Options(time, event, order, unit)
-        plan = self._plan(given, options, Form(select, envelope), policy, shards, staged=True)
+        plan = self._plan(given, options, ResultForm(select, envelope), policy, shards, staged=True)
         return describe(plan, is_stream=_is_streaming(frames, Streaming()))
 
     def compare(
@@ -195,7 +195,7 @@ class SparkProgram:
         return compare_frames(self.detect(df, **options), SparkProgram(new.compiled, self.spark).detect(df, **options))
 
     def _plan(
-        self, given: list[Given], options: Options, form: Form, policy: str | None, shards: int | None,
+        self, given: list[TableSchema], options: Options, form: ResultForm, policy: str | None, shards: int | None,
         *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
         refreshed: Collection[str] = (), strict: bool = False,
     ) -> Plan:  # fmt: skip
@@ -214,7 +214,7 @@ def _with_id(df: Any, match_id: bool) -> Any:
     return df if match_id else df.drop(ID)
 
 
-def _frames(df: Any) -> tuple[list[Any], list[Given]]:
+def _frames(df: Any) -> tuple[list[Any], list[TableSchema]]:
     """Return the DataFrames and their columns, as they were given: one, or one per event."""
     named = df if isinstance(df, Mapping) else {None: df}
     if not named:
@@ -223,7 +223,7 @@ def _frames(df: Any) -> tuple[list[Any], list[Given]]:
         if not hasattr(frame, "dtypes") or not hasattr(frame, "mapInArrow"):
             hint = 'give a DataFrame of Spark, or {"event": DataFrame, ...}; spark.createDataFrame makes one'
             raise refuse("E601", f"{type(frame).__name__} is no DataFrame of Spark", hint)
-    return list(named.values()), [Given(dict(frame.dtypes), name) for name, frame in named.items()]
+    return list(named.values()), [TableSchema(dict(frame.dtypes), name) for name, frame in named.items()]
 
 
 def _is_streaming(frames: Sequence[Any], given: Streaming) -> bool:

@@ -25,7 +25,7 @@ from etalis.plan.types import Types, infer_types
 from etalis.tables.column_types import shown_time
 from etalis.tables.knowledge import program_answers
 from etalis.tables.results.output import Output, make_envelope, make_selected, make_wide, with_contributors
-from etalis.tables.schema import Frame, Given, Layout, Options, read_frames, refuse
+from etalis.tables.schema import Frame, Layout, Options, TableSchema, read_frames, refuse
 from etalis.temporal.interval import to_microseconds
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ResultForm:
     """Which form the results have: one kind, an envelope, or all kinds; with their ids, and what they are made of."""
 
     select: str | None = None
@@ -76,7 +76,7 @@ def _united(kinds: Iterable[tuple[Kind, tuple[str, ...]]]) -> Types:
 
 
 def plan_input(
-    program: CompiledProgram, given: Sequence[Given | Frame], options: Options, policy: str | None
+    program: CompiledProgram, given: Sequence[TableSchema | Frame], options: Options, policy: str | None
 ) -> InputPlan:
     """Decide which columns become which events, or refuse what does not fit; of a frame that is decided."""
     unplanned = find_unplanned(program.tree)
@@ -92,7 +92,7 @@ def plan_input(
 def plan_output(
     program: CompiledProgram,
     intake: InputPlan,
-    form: Form,
+    form: ResultForm,
     unit: str,
     *,
     atom: bool = False,
@@ -139,7 +139,7 @@ def _keeps_unit(head: p.Head, unit: Fraction) -> bool:
 
 
 def _output(
-    program: CompiledProgram, heads: Sequence[p.Head], types: Types, form: Form, time: str, unit: str, atom: bool
+    program: CompiledProgram, heads: Sequence[p.Head], types: Types, form: ResultForm, time: str, unit: str, atom: bool
 ) -> Output:
     """Choose the columns of the results."""
     scale = UNITS[unit]

@@ -39,7 +39,7 @@ _TYPES: Mapping[str, str] = {"bigint": "int", "double": "float", "string": "stri
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class TableSchema:
     """One DataFrame as it was given: its columns, and the event that all its rows are, if the caller said so."""
 
     columns: Columns
@@ -130,7 +130,9 @@ class Frame:
     id: str | None = None
 
 
-def read_frames(given: Sequence[Given | Frame], known: Sequence[Signature], options: Options) -> tuple[Frame, ...]:
+def read_frames(
+    given: Sequence[TableSchema | Frame], known: Sequence[Signature], options: Options
+) -> tuple[Frame, ...]:
     """Find the part of every column of every frame, or refuse what is missing or wrong."""
     if options.unit not in UNITS:
         raise refuse("E605", f"unknown unit of time {options.unit!r}", f"one of {', '.join(UNITS)}")
@@ -144,7 +146,7 @@ def read_frames(given: Sequence[Given | Frame], known: Sequence[Signature], opti
     return frames
 
 
-def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> Frame:
+def _read_frame(given: TableSchema, known: Sequence[Signature], options: Options) -> Frame:
     columns = given.columns
     if len({name.casefold() for name in columns}) < len(columns):
         raise refuse("E602", f"{given.label} has two columns of one name: {_listed(columns)}", "rename one of them")
@@ -169,7 +171,7 @@ def _read_frame(given: Given, known: Sequence[Signature], options: Options) -> F
 _PARTS = {"time": "is the time", "order": "breaks ties of time", "id": "identifies rows"}
 
 
-def _check_roles(roles: Roles, given: Given) -> None:
+def _check_roles(roles: Roles, given: TableSchema) -> None:
     """Refuse columns that are missing, or that have types with which they cannot play their parts."""
     for part, name in roles.missing:
         hint = suggest(name, given.columns, f"its columns are {_listed(given.columns)}")
@@ -199,7 +201,7 @@ def _order_type(column_type: str) -> str:
     return "double" if base in DECIMALS else base
 
 
-def _only_event(given: Given, known: Sequence[Signature], options: Options) -> str:
+def _only_event(given: TableSchema, known: Sequence[Signature], options: Options) -> str:
     """Return the name of the event that all rows are."""
     received = [s.kind[0] for s in known if not s.made]
     if options.event is not None:
@@ -214,7 +216,7 @@ def _only_event(given: Given, known: Sequence[Signature], options: Options) -> s
 
 
 def _named_layouts(
-    name: str, given: Given, free: Columns, known: Sequence[Signature], times: Sequence[str]
+    name: str, given: TableSchema, free: Columns, known: Sequence[Signature], times: Sequence[str]
 ) -> tuple[Layout, ...]:
     """Return the layout of a frame whose rows are all of one kind; none if no rule reads that kind."""
     found = [s for s in known if name in (s.kind[0], show(s.kind))]
@@ -225,7 +227,7 @@ def _named_layouts(
     return (_layout(name, found[0], given, free, times),)
 
 
-def _one_arity(name: str, found: Sequence[Signature], given: Given) -> None:
+def _one_arity(name: str, found: Sequence[Signature], given: TableSchema) -> None:
     if len(found) > 1:
         several = _listed(show(s.kind) for s in found)
         hint = f"give one DataFrame per kind: {{{', '.join(f'{show(s.kind)!r}: ...' for s in found)}}}"
@@ -233,7 +235,7 @@ def _one_arity(name: str, found: Sequence[Signature], given: Given) -> None:
 
 
 def _tagged_layouts(
-    given: Given, free: Columns, known: Sequence[Signature], times: Sequence[str]
+    given: TableSchema, free: Columns, known: Sequence[Signature], times: Sequence[str]
 ) -> tuple[Layout, ...]:
     """Return the layouts of a frame whose rows name their event; what only rules make is not received."""
     received = [s for s in known if not s.made or s.attributes is not None]
@@ -242,7 +244,7 @@ def _tagged_layouts(
     return tuple(_layout(s.kind[0], s, given, free, times) for s in received)
 
 
-def _layout(tag: str, signature: Signature, given: Given, free: Columns, times: Sequence[str]) -> Layout:
+def _layout(tag: str, signature: Signature, given: TableSchema, free: Columns, times: Sequence[str]) -> Layout:
     likely = {name: declarable(column_type) for name, column_type in free.items()}
     try:
         columns = bind(signature, without_added([signature], list(free), times), likely)

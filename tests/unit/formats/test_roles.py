@@ -14,7 +14,7 @@ from etalis.formats.table import open_table
 from etalis.pipeline.arrangement import AT, EVENT, ORDER, Arranger
 from etalis.pipeline.spec import read_pipeline
 from etalis.tables.declare import declarations_of
-from etalis.tables.schema import Given, Options, read_frames
+from etalis.tables.schema import Options, TableSchema, read_frames
 
 TEXT = ":- event(w(card: string, n: int)).\ntwo(C) <- w(C, _) seq w(C, _) within 5 s."
 ROWS = (
@@ -34,11 +34,9 @@ def test_all_readers_agree(
     roles = find_roles(columns, time=time, event=event, order=order)
     program = etalis.compile(TEXT).compiled
     types = {name: "bigint" if name in (*roles.times, "n", roles.order) else "string" for name in columns}
-    (frame,) = read_frames([Given(types)], signatures_read(program.compiled), Options(time, event, order))
+    (frame,) = read_frames([TableSchema(types)], signatures_read(program), Options(time, event, order))
     assert (frame.event, frame.times, frame.order) == (roles.event, roles.times, roles.order)
-    table = open_table(
-        columns, reading_of(program.compiled, time=time, event=event), "rows", lambda cell, *_: str(cell)
-    )
+    table = open_table(columns, reading_of(program, time=time, event=event), "rows", lambda cell, *_: str(cell))
     assert (named(columns, [table.event_column]), named(columns, table.time_columns)) == ([roles.event], [*roles.times])
     if order is None:
         (declared,) = declarations_of([dict.fromkeys(columns, "w")], time=time, event=event)

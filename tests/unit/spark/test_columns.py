@@ -10,19 +10,19 @@ import etalis
 from etalis.errors import InputError
 from etalis.spark.describe import describe
 from etalis.spark.plan.detection import Plan, plan_detection
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 
 PROGRAM = """
 :- event(withdrawal(card: string, amount: float)).
 fraud(Card, Sum) <- withdrawal(Card, A) seq withdrawal(Card, B) where Sum is A + B.
 cleared(Card) <- withdrawal(Card, _) seq confirmed(Card).
 """
-WIDE = Form()
+WIDE = ResultForm()
 COLUMNS = {"type": "string", "ts": "timestamp", "card": "string", "amount": "double"}
 
 
-def plan(text: str, *given: Given, form: Form = WIDE, shards: int | None = None, **options: Any) -> Plan:
+def plan(text: str, *given: TableSchema, form: ResultForm = WIDE, shards: int | None = None, **options: Any) -> Plan:
     program = etalis.compile(text)
     return plan_detection(program.compiled, given, Options(**options), form, policy=None, shards=shards, usual=4)
 
@@ -32,34 +32,34 @@ def columns(found: Plan) -> dict[str, tuple[str, ...]]:
 
 
 def test_attributes_by_name_and_by_position() -> None:
-    assert columns(plan(PROGRAM, Given(COLUMNS))) == {"withdrawal": ("card", "amount"), "confirmed": ("card",)}
+    assert columns(plan(PROGRAM, TableSchema(COLUMNS))) == {"withdrawal": ("card", "amount"), "confirmed": ("card",)}
 
 
 def test_a_declared_event_in_other_names_is_read_by_position() -> None:
     text = ":- event(withdrawal(card: string, amount: float)). d(C) <- withdrawal(C, A)."
-    found = plan(text, Given({"event": "string", "at": "int", "k": "string", "v": "decimal(9,2)"}))
+    found = plan(text, TableSchema({"event": "string", "at": "int", "k": "string", "v": "decimal(9,2)"}))
     assert columns(found)["withdrawal"] == ("k", "v")
 
 
 def test_an_undeclared_event_is_bound_by_variables_or_by_exactly_as_many_columns() -> None:
     text = "two(Card) <- w(Card, Amount) seq w(Card, _)."
     wider = {"at": "int", "region": "string", "card": "string", "amount": "double"}
-    assert columns(plan(text, Given(wider)))["w"] == ("card", "amount")
-    assert columns(plan("d <- w(X, Y).", Given({"at": "int", "p": "int", "q": "int"})))["w"] == ("p", "q")
-    assert columns(plan("d <- w(X, Y).", Given({"at": "int", "a1": "int", "a2": "int", "a3": "int"})))["w"] == (
+    assert columns(plan(text, TableSchema(wider)))["w"] == ("card", "amount")
+    assert columns(plan("d <- w(X, Y).", TableSchema({"at": "int", "p": "int", "q": "int"})))["w"] == ("p", "q")
+    assert columns(plan("d <- w(X, Y).", TableSchema({"at": "int", "a1": "int", "a2": "int", "a3": "int"})))["w"] == (
         "a1",
         "a2",
     )
     with pytest.raises(InputError, match=r":- event\(w\(card: string, amount: float\)\)\."):
-        plan("two(Card) <- w(Card, A) seq w(Card, B).", Given(wider))
+        plan("two(Card) <- w(Card, A) seq w(Card, B).", TableSchema(wider))
     with pytest.raises(InputError, match="E602"):  # the variables say the contrary of the order
-        plan("d <- w(Y, X).", Given({"at": "int", "x": "int", "z": "int"}))
+        plan("d <- w(Y, X).", TableSchema({"at": "int", "x": "int", "z": "int"}))
 
 
 def test_capitals_do_not_matter() -> None:
     found = plan(
         PROGRAM,
-        Given({"Type": "string", "TS": "timestamp", "AMOUNT": "double", "Card": "string"}),
+        TableSchema({"Type": "string", "TS": "timestamp", "AMOUNT": "double", "Card": "string"}),
         event="type",
         time="ts",
     )
@@ -69,8 +69,8 @@ def test_capitals_do_not_matter() -> None:
 def test_one_frame_per_event_shares_slots_by_type() -> None:
     text = "d <- a(X, Y) seq b(X, Z)."
     frames = [
-        Given({"ts": "int", "x": "int", "y": "double"}, "a"),
-        Given({"ts": "bigint", "x": "string", "z": "float"}, "b"),
+        TableSchema({"ts": "int", "x": "int", "y": "double"}, "a"),
+        TableSchema({"ts": "bigint", "x": "string", "z": "float"}, "b"),
     ]
     found = plan(text, *frames)
     assert found.slots.types == ("bigint", "double", "string")
@@ -78,13 +78,13 @@ def test_one_frame_per_event_shares_slots_by_type() -> None:
 
 
 def test_all_rows_are_the_only_event() -> None:
-    found = plan("d(X) <- a(X) seq a(X).", Given({"ts": "int", "x": "int"}))
+    found = plan("d(X) <- a(X) seq a(X).", TableSchema({"ts": "int", "x": "int"}))
     assert found.frames[0].event is None
     assert columns(found) == {"a": ("x",)}
 
 
 def test_kinds_of_one_name_by_arity() -> None:
-    frames = [Given({"ts": "int", "x": "int"}, "a/1"), Given({"ts": "int", "x": "int", "y": "int"}, "a/2")]
+    frames = [TableSchema({"ts": "int", "x": "int"}, "a/1"), TableSchema({"ts": "int", "x": "int", "y": "int"}, "a/2")]
     assert columns(plan("d <- a(X) seq a(X, _).", *frames)) == {"a/1": ("x",), "a/2": ("x", "y")}
 
 
@@ -97,12 +97,12 @@ results: `event` string, `Card` string, `Sum` double, `start` timestamp, `end` t
 
 
 def test_explained() -> None:
-    assert describe(plan(PROGRAM, Given(COLUMNS))) == EXPLAINED + ", `match_id` string"
+    assert describe(plan(PROGRAM, TableSchema(COLUMNS))) == EXPLAINED + ", `match_id` string"
 
 
 def test_explained_together() -> None:
     text = describe(
-        plan("d <- a(X) seq b(Y).", Given({"event": "string", "ts": "int", "x": "int", "n": "int"}), order="n")
+        plan("d <- a(X) seq b(Y).", TableSchema({"event": "string", "ts": "int", "x": "int", "n": "int"}), order="n")
     )
     assert text.splitlines() == [
         "1 shard",
@@ -116,16 +116,16 @@ def test_explained_together() -> None:
 
 
 def test_a_term_is_no_key() -> None:
-    found = plan("d <- a(X) seq a(X).", Given({"ts": "int", "x": "array<int>"}))
+    found = plan("d <- a(X) seq a(X).", TableSchema({"ts": "int", "x": "array<int>"}))
     assert found.sharding.shards == 1
     assert "the key of a/1 is a time or a term, not shuffled by" in describe(found)
 
 
 def test_heads_without_key_are_merged() -> None:
-    found = plan("d <- a(X) seq a(X).", Given({"ts": "int", "x": "int"}))
+    found = plan("d <- a(X) seq a(X).", TableSchema({"ts": "int", "x": "int"}))
     assert found.sharding.merged
     assert "equal events of several shards are merged" in describe(found)
-    assert not plan("d <- a(X) seq a(X).", Given({"ts": "int", "x": "int"}), shards=1).sharding.merged
+    assert not plan("d <- a(X) seq a(X).", TableSchema({"ts": "int", "x": "int"}), shards=1).sharding.merged
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_heads_without_key_are_merged() -> None:
     ],
 )
 def test_times_come_back_in_the_type_they_came(text: str, time: str, expected: str) -> None:
-    found = plan(text, Given({"event": "string", "ts": time, "x": "int"}))
+    found = plan(text, TableSchema({"event": "string", "ts": time, "x": "int"}))
     assert found.job.output.time == expected
 
 
@@ -205,7 +205,7 @@ REFUSED: dict[str, tuple[tuple[str, dict[str, str], dict[str, Any]], str]] = {
     ),
     "no shards": ((PROGRAM, COLUMNS, {"shards": 0}), "E605: shards is 0"),
     "unknown selection": (
-        (PROGRAM, COLUMNS, {"form": Form(select="fraut")}),
+        (PROGRAM, COLUMNS, {"form": ResultForm(select="fraut")}),
         "E605: the program reports no event fraut\n  hint: did you mean fraud?",
     ),
     "effects in many shards": (
@@ -224,7 +224,7 @@ def test_refused(given: tuple[str, dict[str, str], dict[str, Any]], expected: st
     """Shows definition 22.6."""
     text, names, options = given
     with pytest.raises(InputError) as found:
-        plan(text, Given(names), **options)
+        plan(text, TableSchema(names), **options)
     assert expected in str(found.value)
 
 
@@ -232,11 +232,11 @@ def test_an_event_that_no_rule_reads() -> None:
     with pytest.raises(
         InputError, match=r"no rule of the program reads the event withdrawl\n.*did you mean withdrawal"
     ):
-        plan(PROGRAM, Given(COLUMNS, "withdrawl"))
+        plan(PROGRAM, TableSchema(COLUMNS, "withdrawl"))
 
 
 def test_times_of_several_frames_must_agree() -> None:
-    frames = [Given({"ts": "int", "x": "int"}, "a"), Given({"ts": "timestamp", "x": "int"}, "b")]
+    frames = [TableSchema({"ts": "int", "x": "int"}, "a"), TableSchema({"ts": "timestamp", "x": "int"}, "b")]
     with pytest.raises(InputError, match="some DataFrames have time stamps, others numbers"):
         plan("d <- a(X) seq b(X).", *frames)
 
@@ -244,7 +244,7 @@ def test_times_of_several_frames_must_agree() -> None:
 def test_names_of_result_columns() -> None:
     """Declared names, else variables, else numbers; of one name and type one column, whatever the capitals."""
     text = ":- event(d(start: int, x: int)). d(X, Y) <- a(X, Y). e(X, x, X) <- a(X, _). f(X) <- a(_, X)."
-    output = plan(text, Given({"ts": "int", "p": "int", "q": "string"}), shards=1).job.output
+    output = plan(text, TableSchema({"ts": "int", "p": "int", "q": "string"}), shards=1).job.output
     assert [name for name, _ in output.columns] == [
         "event", "start_2", "x", "a2", "X_2", "f_X", "start", "end", "rule", "match_id",
     ]  # fmt: skip
@@ -256,5 +256,5 @@ def test_names_of_result_columns() -> None:
 
 
 def test_one_kind_alone() -> None:
-    output = plan(PROGRAM, Given(COLUMNS), form=Form(select="cleared")).job.output
+    output = plan(PROGRAM, TableSchema(COLUMNS), form=ResultForm(select="cleared")).job.output
     assert output.ddl == "`Card` string, `start` timestamp, `end` timestamp, `rule` string, `match_id` string"

@@ -28,8 +28,8 @@ from etalis.spark.stream.restart import check_restart, warn_of_restart
 from etalis.spark.stream.state_store import Store
 from etalis.spark.stream.streaming import Streaming, fit_checkpoint, plan_stream
 from etalis.spark.stream.worker import live_shards
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 from helpers.micro_batches import Stream
 
 SECOND = 10**6
@@ -49,11 +49,11 @@ STAGED = TEXT + "n(N) <- aggregate(count, d(_, _, _), N) within 100. e(X) <- d(_
 def make(folder: Path, text: str = TEXT, *, shards: int = 2, k: str = "double", **options: Any) -> Stream:
     program = etalis.compile(text)
     columns = {"event": "string", "ts": "bigint", "until": "bigint", "n": "int", "k": k, "x": "double"}
-    given = Given(columns)
+    given = TableSchema(columns)
     names = Options(time=("ts", "until"), event="event", order="n", unit="us")
 
     def plan(count: int | None, staged: bool) -> Any:
-        form = Form(envelope=True)
+        form = ResultForm(envelope=True)
         return plan_detection(program.compiled, [given], names, form, policy=None, shards=count, usual=1, staged=staged)
 
     streaming = Streaming(**{"state": str(folder), "lateness": 2, **options})

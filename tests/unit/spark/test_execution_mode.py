@@ -20,21 +20,23 @@ from etalis.spark.batch.shard import run_shard
 from etalis.spark.describe import describe
 from etalis.spark.execution_mode import is_over_columns, run_columns
 from etalis.spark.plan.detection import Plan, plan_detection
-from etalis.tables.plan import Form
+from etalis.tables.plan import ResultForm
 from etalis.tables.results.encode_columns import float_texts
-from etalis.tables.schema import Given, Options
+from etalis.tables.schema import Options, TableSchema
 
 pytest.importorskip("numba")
 
 ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
 TYPES = {"i": "bigint", "f": "double", "s": "string", "b": "boolean"}
-WIDE = Form()
+WIDE = ResultForm()
 
 
-def plan(text: str, form: Form = WIDE, types: dict[str, str] = TYPES) -> Plan:
+def plan(text: str, form: ResultForm = WIDE, types: dict[str, str] = TYPES) -> Plan:
     columns = {"event": "string", "ts": "bigint", **types}
     program = etalis.compile(text)
-    return plan_detection(program.compiled, [Given(columns)], Options(unit="us"), form, policy=None, shards=1, usual=1)
+    return plan_detection(
+        program.compiled, [TableSchema(columns)], Options(unit="us"), form, policy=None, shards=1, usual=1
+    )
 
 
 def table(found: Plan, rows: Sequence[Sequence[Any]]) -> pa.Table:
@@ -82,9 +84,11 @@ ALL = (
 )
 
 
-@pytest.mark.parametrize("form", [WIDE, Form(envelope=True), Form(select="d")], ids=["wide", "envelope", "select"])
+@pytest.mark.parametrize(
+    "form", [WIDE, ResultForm(envelope=True), ResultForm(select="d")], ids=["wide", "envelope", "select"]
+)
 @pytest.mark.parametrize("seed", range(4))
-def test_results_are_the_same(form: Form, seed: int) -> None:
+def test_results_are_the_same(form: ResultForm, seed: int) -> None:
     found = plan(ALL, form)
     assert goes_over_columns(found)
     over, at_a_time = both(found, make_rows(60, seed))
@@ -130,7 +134,7 @@ def test_what_does_not_fit_is_refused_in_the_same_words(declared: str, types: di
 def test_attributes_of_other_types_order_rows_too() -> None:
     """Rows of one time are taken in the order of all attributes, also of those that no kernel knows."""
     types = {"x": "bigint", "y": "array<bigint>"}
-    found = plan("d(X, Z) <- a(X, _) seq b(Z, _).", Form(envelope=True), types)
+    found = plan("d(X, Z) <- a(X, _) seq b(Z, _).", ResultForm(envelope=True), types)
     rows = [("a", 1, 5, [2]), ("a", 1, 5, None), ("a", 1, 3, [1, 2]), ("a", 1, 5, [1]), ("b", 2, 1, [])]
     random.Random(1).shuffle(rows)
     event, ts, x, y = zip(*rows, strict=True)
@@ -158,12 +162,12 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptur
 
 
 def test_contributors_are_told_event_at_a_time() -> None:
-    found = plan(ALL, Form(contributors=True))
+    found = plan(ALL, ResultForm(contributors=True))
     assert "    the contributors of matches are reported" in describe(found).splitlines()
 
 
 def test_one_kind_from_two_frames() -> None:
-    given = [Given({"ts": "bigint", "x": "bigint"}, "a"), Given({"ts": "bigint", "x": "string"}, "a/1")]
+    given = [TableSchema({"ts": "bigint", "x": "bigint"}, "a"), TableSchema({"ts": "bigint", "x": "string"}, "a/1")]
     program = etalis.compile("d(X) <- a(X) seq a(X).")
     found = plan_detection(program.compiled, given, Options(), WIDE, policy=None, shards=1, usual=1)
     assert "    rows of a/1 come from several DataFrames" in describe(found).splitlines()

@@ -17,8 +17,8 @@ from etalis.spark.stream.micro_batch import net_changes
 from etalis.spark.stream.state_store import KEPT, open_folder
 from etalis.spark.stream.streaming import Streaming, stream_tasks
 from etalis.spark.stream.worker import live_shards
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 from etalis.temporal.event import Event, Retraction
 from helpers.micro_batches import Stream, plan_stream, run_whole, standing
 
@@ -133,12 +133,14 @@ def test_changed_rules_find_the_columns_of_rows_not_yet_taken(tmp_path: Path) ->
 
 
 def test_changed_rules_may_read_another_event(tmp_path: Path) -> None:
-    tagged = Given({"event": "string", "ts": "bigint", "k": "bigint", "name": "string"})
+    tagged = TableSchema({"event": "string", "ts": "bigint", "k": "bigint", "name": "string"})
 
     def plan(text: str) -> Stream:
         program = etalis.compile(text)
         options = Options(time="ts", unit="us")
-        plan = plan_detection(program.compiled, [tagged], options, Form(envelope=True), policy=None, shards=2, usual=2)
+        plan = plan_detection(
+            program.compiled, [tagged], options, ResultForm(envelope=True), policy=None, shards=2, usual=2
+        )
         return Stream(plan, stream_tasks(plan, Streaming(state=str(tmp_path)), 0))
 
     first = "d(K) <- a(K) seq b(K)."

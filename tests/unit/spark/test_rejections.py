@@ -18,8 +18,8 @@ from etalis.spark.batch.rejecting import Rejecting, leave_out, reject
 from etalis.spark.batch.rejections import tell_buckets, tell_rejected
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.plan.detection import Plan, plan_detection
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 
 TEXT = ":- event(a(k: int, x: float)). d(K, X) <- a(K, X). t(N) <- aggregate(count, d(_, _), N)."
 ROWS = pa.table(
@@ -36,8 +36,8 @@ REASONS = ["it names no event", "it has no time", "E301", "rows name the event d
 def plan_of(folder: Path | None, most: int | None = None, shards: int = 1) -> Plan:
     columns = {"event": "string", "at": "double", "k": "bigint", "x": "double"}
     made = plan_detection(
-        etalis.compile(TEXT).compiled, [Given(columns)], Options("at"), Form(envelope=True), policy=None, shards=shards,
-        usual=shards, staged=shards > 1,
+        etalis.compile(TEXT).compiled, [TableSchema(columns)], Options("at"), ResultForm(envelope=True), policy=None,
+        shards=shards, usual=shards, staged=shards > 1,
     )  # fmt: skip
     return leave_out(made) if folder is None else reject([], made, Rejecting(str(folder), most))
 

@@ -17,23 +17,23 @@ from etalis.errors import EtalisError
 from etalis.spark.batch.shard import run_errors, run_shard
 from etalis.spark.plan.detection import plan_detection
 from etalis.tables import sorting
-from etalis.tables.plan import Form
-from etalis.tables.schema import Given, Options
+from etalis.tables.plan import ResultForm
+from etalis.tables.schema import Options, TableSchema
 
 Row = tuple[Any, ...]
-WIDE = Form()
+WIDE = ResultForm()
 ARROW = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
     "timestamp": pa.timestamp("us", "UTC"), "array<bigint>": pa.list_(pa.int64()),
 }  # fmt: skip
 
 
-def shard(text: str, columns: dict[str, str], rows: Sequence[Row], *, form: Form = WIDE, policy: str | None = None,
-          run: Any = run_shard, **options: Any) -> list[dict[str, Any]]:  # fmt: skip
+def shard(text: str, columns: dict[str, str], rows: Sequence[Row], *, form: ResultForm = WIDE,
+          policy: str | None = None, run: Any = run_shard, **options: Any) -> list[dict[str, Any]]:  # fmt: skip
     """Run rows (event, time or start and end, order?, attributes...) as one shard, in two batches, both ways."""
     names = Options(event="event", time=("start", "end") if "start" in columns else "ts", **options)
     program = etalis.compile(text)
-    plan = plan_detection(program.compiled, [Given(columns)], names, form, policy=policy, shards=1, usual=1)
+    plan = plan_detection(program.compiled, [TableSchema(columns)], names, form, policy=policy, shards=1, usual=1)
     fixed = [name for name in columns if name in ("event", "ts", "start", "end", names.order)]
     parts = {"event": "_event", "ts": "_start", "start": "_start", "end": "_end", names.order: "_order"}
     slots = {i: c for layout, places in plan.slots.places for i, c in zip(places, layout.columns, strict=True)}
@@ -103,8 +103,8 @@ def test_forms() -> None:
          "match_id": f"e(3, k){at}"},
     ]  # fmt: skip
     one = {"X": 3, "a2": "k", **times, "rule": "2", "match_id": f"e(3, k){at}"}
-    assert shard(text, FLAT, rows, form=Form(select="e")) == [one]
-    enveloped = shard(text, FLAT, rows, form=Form(envelope=True))
+    assert shard(text, FLAT, rows, form=ResultForm(select="e")) == [one]
+    enveloped = shard(text, FLAT, rows, form=ResultForm(envelope=True))
     assert [(r["event"], json.loads(r["args"])) for r in enveloped] == [
         ("d", [3, {"name": "f", "args": [3]}, 1.5]),
         ("e", [3, "k"]),
@@ -231,14 +231,16 @@ def test_refused(text: str, columns: dict[str, str], rows: list[Row], expected: 
 
 def test_event_at_a_time_the_result_that_does_not_fit_is_named() -> None:
     text = "d(Y) <- a(X) where Y is X * X."
-    plan = plan_detection(etalis.compile(text).compiled, [Given(FLAT)], Options(), WIDE, policy=None, shards=1, usual=1)
+    plan = plan_detection(
+        etalis.compile(text).compiled, [TableSchema(FLAT)], Options(), WIDE, policy=None, shards=1, usual=1
+    )
     rows = pa.table({"_event": ["a"], "_start": [1], "s0": [1 << 40]}).to_batches()
     with pytest.raises(EtalisError, match=r"E607: rule 1 derived d\(1208925819614629174706176\): Y is an integer"):
         list(run_shard(replace(plan.job, over_columns=False), rows))
 
 
 def test_an_envelope_holds_integers_of_any_size() -> None:
-    (row,) = shard("d(Y) <- a(X) where Y is X * X.", FLAT, [("a", 1, 1 << 40)], form=Form(envelope=True))
+    (row,) = shard("d(Y) <- a(X) where Y is X * X.", FLAT, [("a", 1, 1 << 40)], form=ResultForm(envelope=True))
     assert json.loads(row["args"]) == [1 << 80]
 
 
@@ -297,7 +299,7 @@ def test_a_shard_larger_than_the_memory_it_may_have(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(sorting, "_BLOCK", 500)
     chance = random.Random(3)
     plan = plan_detection(
-        etalis.compile(text).compiled, [Given(FLAT)], Options(event="event", time="ts"), WIDE,
+        etalis.compile(text).compiled, [TableSchema(FLAT)], Options(event="event", time="ts"), WIDE,
         policy="chronological", shards=1, usual=1, memory=1,
     )  # fmt: skip
 

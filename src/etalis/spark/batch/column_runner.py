@@ -25,7 +25,7 @@ from etalis.spark.batch.feed import Feed
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.row_runner import RowRunner, Write, naming_rows, written
 from etalis.spark.batch.stage_schema import StageWriter
-from etalis.tables.read.batches import Told, order_ties, read_batch
+from etalis.tables.read.batches import EventCodes, order_ties, read_batch
 from etalis.tables.read.cells import undeclared
 from etalis.tables.results.encode_columns import encode_made, made_raws
 from etalis.tables.sorting import TAG, Stretch
@@ -88,20 +88,20 @@ class ColumnRunner:
     def _batches(self, stretch: Stretch) -> Iterator[InputBatch]:
         """Yield the rows of a stretch in the order of definition 6.1."""
         table = stretch.table.select(self.columns)
-        told = self._told(stretch.table)
+        coded = self._event_codes(stretch.table)
         try:
-            places = order_ties(stretch, self.parts, told)
+            places = order_ties(stretch, self.parts, coded)
             is_sorted = bool((np.diff(places) > 0).all())
             for low in range(0, len(places), ROWS):
                 part = slice(low, low + ROWS)
                 mine = places[part]
                 rows = table.slice(low, ROWS) if is_sorted else table.take(pa.array(mine))
-                known = None if told is None else told.take(mine)
+                known = None if coded is None else coded.take(mine)
                 yield read_batch(rows, stretch.start[part], stretch.end[part], self.parts, known)
         except InputError as error:
             raise self._refused(stretch, error) from None
 
-    def _told(self, table: Any) -> Told | None:
+    def _event_codes(self, table: Any) -> EventCodes | None:
         """Return of which part each row is; None if all are of the only one."""
         coded = table[TAG].combine_chunks().dictionary_encode()
         known = []
@@ -111,7 +111,7 @@ class ColumnRunner:
             known.append(self.tags[tag])
         if len(self.parts) == 1:
             return None
-        return Told(coded.indices.to_numpy(zero_copy_only=False), np.array(known, np.int64))
+        return EventCodes(coded.indices.to_numpy(zero_copy_only=False), np.array(known, np.int64))
 
     def _refused(self, stretch: Stretch, error: InputError) -> InputError:
         """Return what is wrong with the rows of a stretch: said of the row where an engine stops, if it does."""

@@ -18,7 +18,7 @@ from etalis.language.read.parser import parse
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.snapshot.names import digest
 from etalis.spark.batch.feed import Rows
-from etalis.spark.knowledge.shipped import NOTHING, Facts, Told
+from etalis.spark.knowledge.shipped import NOTHING, Facts, HostKnowledge
 from etalis.tables.results.output import Output
 from etalis.tables.schema import Part
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY
@@ -43,7 +43,7 @@ class Job:
     made: tuple[str, ...]
     unit: str
     output: Output
-    told: Told = NOTHING
+    told: HostKnowledge = NOTHING
     memory: int = USUAL_MEMORY * MEGABYTE
     over_columns: bool = True  # where rules qualify
     rejects: Rejects | None = None  # without it a row that cannot be taken is an error

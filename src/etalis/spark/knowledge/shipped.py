@@ -42,21 +42,21 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class HostKnowledge:
     """Everything that the host added to a program's text."""
 
     facts: Facts | None = None
     functions: tuple[Function, ...] = ()
 
 
-NOTHING = Told()
+NOTHING = HostKnowledge()
 
 
-def pack(program: CompiledProgram) -> Told:
+def pack(program: CompiledProgram) -> HostKnowledge:
     """Return what the host told a program."""
     known = program.knowledge
     written = tuple((name, arity, write_relation(rows, arity)) for (name, arity), rows in known.facts.items())
-    return Told(make_facts(written) if written else None, tuple(known.functions.values()))
+    return HostKnowledge(make_facts(written) if written else None, tuple(known.functions.values()))
 
 
 def make_facts(relations: tuple[tuple[str, int, bytes], ...]) -> Facts:
@@ -68,10 +68,10 @@ def make_facts(relations: tuple[tuple[str, int, bytes], ...]) -> Facts:
     return Facts(relations, digest.digest())
 
 
-def add_facts(told: Told, more: Facts) -> Told:
+def add_facts(told: HostKnowledge, more: Facts) -> HostKnowledge:
     """Return what was told, and some facts behind it."""
     known = () if told.facts is None else told.facts.relations
-    return Told(make_facts((*known, *more.relations)), told.functions)
+    return HostKnowledge(make_facts((*known, *more.relations)), told.functions)
 
 
 def write_relation(rows: list[tuple[Term, ...]], arity: int) -> bytes:

@@ -21,8 +21,8 @@ from etalis.spark.plan.stages import (
     slot_rows,
 )
 from etalis.tables.knowledge import program_answers
-from etalis.tables.plan import Form, declared_types, plan_input, plan_output
-from etalis.tables.schema import Frame, Given, Options
+from etalis.tables.plan import ResultForm, declared_types, plan_input, plan_output
+from etalis.tables.schema import Frame, Options, TableSchema
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Plan:
 
 def plan_detection(
     program: CompiledProgram,
-    given: Sequence[Given],
+    given: Sequence[TableSchema],
     options: Options,
-    form: Form,
+    form: ResultForm,
     *,
     policy: str | None,
     shards: int | None,

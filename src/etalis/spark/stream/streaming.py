@@ -18,7 +18,7 @@ from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.batch.build import received, shuffle_keys, wire_columns, wire_time
 from etalis.spark.durations import to_duration
 from etalis.spark.knowledge.refresh import Table, write_tables
-from etalis.spark.knowledge.shipped import Told
+from etalis.spark.knowledge.shipped import HostKnowledge
 from etalis.spark.plan.detection import Plan
 from etalis.spark.plan.stages import StagePlan
 from etalis.spark.spark_versions import check_sources, repartition_by_number
@@ -148,7 +148,7 @@ def _sources_beside(given: Streaming) -> dict[str, bool]:
     return {"clock": given.clock is not None, "refreshed": bool(given.refreshed), "end": given.checkpoint is not None}
 
 
-def refreshing(tasks: Sequence[Task], told: Told) -> tuple[Task, ...]:
+def refreshing(tasks: Sequence[Task], told: HostKnowledge) -> tuple[Task, ...]:
     """Return tasks that know the host's facts but for those that are refreshed, which batches tell them."""
     if tasks[0].stream.arrives:
         hint = "leave refreshed out, or report on_watermark"

@@ -49,7 +49,7 @@ class Letter:
     cause: str
 
 
-class Door:
+class TableAdmission:
     """Lets rows in, batch by batch; `ahead` is how far a row may lie in the future of those before it."""
 
     def __init__(

@@ -34,24 +34,24 @@ _TRUTH = pa.array(["true", "false", "null"], pa.string())
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EventCodes:
     """Of which part rows are: a code for each row, and the number of the part that each code stands for, -1 if none."""
 
     codes: Any
     numbers: Any
 
-    def take(self, rows: Any) -> Told:
+    def take(self, rows: Any) -> EventCodes:
         """Return it for some of the rows."""
-        return Told(self.codes[rows], self.numbers)
+        return EventCodes(self.codes[rows], self.numbers)
 
 
-def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], told: Told | None) -> InputBatch:
-    """Return sorted rows as a batch; without being told, all are of the first part."""
+def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], coded: EventCodes | None) -> InputBatch:
+    """Return sorted rows as a batch; without codes, all are of the first part."""
     whole: dict[tuple[str, str], Column] = {}
-    if told is None:
+    if coded is None:
         return InputBatch(start, end, {parts[0].kind: Received(np.arange(len(end)), _whole(table, parts[0], whole))})
     events: dict[Kind, Received] = {}
-    for part, mine in zip(parts, sort_out(told.codes, told.numbers, len(parts)), strict=True):
+    for part, mine in zip(parts, sort_out(coded.codes, coded.numbers, len(parts)), strict=True):
         if _FLAT.issuperset(part.types):
             events[part.kind] = Received(mine, Picked(_whole(table, part, whole), mine))
         else:
@@ -123,14 +123,14 @@ def _values(array: Any, _: str, tag: str) -> Column:
 _TYPED = {"int": _integers, "float": _floats, "string": _texts, "bool": _truths, JSON: _values}
 
 
-def order_ties(stretch: Stretch, parts: Sequence[Part], told: Told | None) -> Any:
+def order_ties(stretch: Stretch, parts: Sequence[Part], coded: EventCodes | None) -> Any:
     """Return the places of a stretch in order: rows of equal times in the standard order of their atoms."""
     if not stretch.ties.any():
         return stretch.places
     tied = np.flatnonzero(stretch.ties | np.append(stretch.ties[1:], False))
     places = stretch.places[tied]
     run = np.cumsum(~stretch.ties[tied])
-    mine = None if told is None else told.take(places)
+    mine = None if coded is None else coded.take(places)
     batch = read_batch(stretch.table.take(pa.array(places)), run, run, parts, mine)
     order = np.lexsort((_atom_ranks(batch), run))
     ordered = stretch.places.copy()

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.lateness.future_events import describe_ahead, last_end
 from etalis.runtime.state import BEGINNING
-from etalis.tables.read.admission import Arrived, Door
+from etalis.tables.read.admission import Arrived, TableAdmission
 from etalis.tables.read.rejected_rows import Refused
 
 Pieces: TypeAlias = Sequence[Arrived]  # of each table some rows, perhaps none
@@ -106,8 +106,10 @@ def _decoded(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
-def within(merged: Iterable[Pieces], doors: Sequence[Door], ahead: int | None, latest: int) -> Iterator[Pieces]:
-    """Leave out what lies too far ahead of all that comes before it; the doors of the tables note it."""
+def within(
+    merged: Iterable[Pieces], admissions: Sequence[TableAdmission], ahead: int | None, latest: int
+) -> Iterator[Pieces]:
+    """Leave out what lies too far ahead of all that comes before it; the admissions of the tables note it."""
     for pieces in merged:
         ends = np.sort(np.concatenate([piece.end for piece in pieces]))
         if ahead is None or not len(ends):
@@ -117,15 +119,17 @@ def within(merged: Iterable[Pieces], doors: Sequence[Door], ahead: int | None, l
         gaps = np.flatnonzero(np.diff(np.append(latest, ends)) > ahead)
         last = int(ends[-1]) if not len(gaps) else int(ends[gaps[0] - 1]) if gaps[0] else latest
         if len(gaps):
-            pieces = [_within(piece, door, last, ahead) for piece, door in zip(pieces, doors, strict=True)]
+            pieces = [
+                _within(piece, admission, last, ahead) for piece, admission in zip(pieces, admissions, strict=True)
+            ]
         latest = max(latest, last)
         if any(len(piece.end) for piece in pieces):
             yield pieces
 
 
-def _within(rows: Arrived, door: Door, latest: int, ahead: int) -> Arrived:
+def _within(rows: Arrived, admission: TableAdmission, latest: int, ahead: int) -> Arrived:
     count = int(np.searchsorted(rows.end, last_end(latest, ahead), "right"))
     if count < len(rows.end):
         reasons = tuple(describe_ahead(end, latest, ahead) for end in rows.end[count:].tolist())
-        door.refuse(rows.table, Refused(np.arange(count, len(rows.end)), reasons), "ahead")
+        admission.refuse(rows.table, Refused(np.arange(count, len(rows.end)), reasons), "ahead")
     return _cut(rows, 0, count)
