@@ -102,13 +102,9 @@ def _type(cells: Iterable[Any]) -> str:
     kinds = {_type_of(cell) for cell in cells if cell is not None and cell != ""}
     if kinds == {"int", "float"}:
         return "float"
-    return (
-        kinds.pop()
-        if len(kinds) == 1
-        else "string"
-        if kinds and kinds <= {"int", "float", "time", "string", "bool"}
-        else "any"
-    )
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "string" if kinds and kinds <= {"int", "float", "time", "string", "bool"} else "any"
 
 
 def _type_of(cell: Any) -> str:

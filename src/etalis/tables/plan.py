@@ -90,14 +90,9 @@ def plan_input(
 
 
 def plan_output(
-    program: CompiledProgram,
-    intake: InputPlan,
-    form: ResultForm,
-    unit: str,
-    *,
-    atom: bool = False,
+    program: CompiledProgram, intake: InputPlan, form: ResultForm, unit: str, *, atom: bool = False,
     answers: Answers | None = None,
-) -> Output:
+) -> Output:  # fmt: skip
     """Choose the columns of the results; with the `atom` if equal results are to be made one.
 
     `answers` tell the types of what facts bind; without them they are those that the program has now.

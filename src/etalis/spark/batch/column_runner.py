@@ -26,7 +26,7 @@ from etalis.spark.batch.job import Job
 from etalis.spark.batch.row_runner import RowRunner, Write, naming_rows, written
 from etalis.spark.batch.stage_schema import StageWriter
 from etalis.tables.read.batches import EventCodes, order_ties, read_batch
-from etalis.tables.read.cells import undeclared
+from etalis.tables.read.rejected_rows import undeclared
 from etalis.tables.results.encode_columns import encode_made, made_raws
 from etalis.tables.sorting import TAG, Stretch
 

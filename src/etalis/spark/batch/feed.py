@@ -18,7 +18,7 @@ from etalis.data.values import order_key
 from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.step_keys import input_key
-from etalis.tables.read.cells import cells_of, undeclared
+from etalis.tables.read.rejected_rows import cells_of, undeclared
 from etalis.tables.schema import Part
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, EventKind, new_event

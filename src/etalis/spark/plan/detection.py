@@ -50,19 +50,10 @@ class Plan:
 
 
 def plan_detection(
-    program: CompiledProgram,
-    given: Sequence[TableSchema],
-    options: Options,
-    form: ResultForm,
-    *,
-    policy: str | None,
-    shards: int | None,
-    usual: int,
-    staged: bool = False,
-    memory: int = USUAL_MEMORY,
-    refreshed: Collection[str] = (),
+    program: CompiledProgram, given: Sequence[TableSchema], options: Options, form: ResultForm, *, policy: str | None,
+    shards: int | None, usual: int, staged: bool = False, memory: int = USUAL_MEMORY, refreshed: Collection[str] = (),
     strict: bool = False,
-) -> Plan:
+) -> Plan:  # fmt: skip
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
 
     Tables of facts that are `refreshed` may have other types later.

@@ -22,8 +22,8 @@ from etalis.errors import EventError
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.plan.keys import Kind
-from etalis.tables.read.cells import cells_of
-from etalis.tables.read.json_cells import loads
+from etalis.tables.read.blocks import loads
+from etalis.tables.read.rejected_rows import cells_of
 from etalis.tables.schema import JSON, Part
 from etalis.tables.sorting import Stretch, refuse_row
 from etalis.temporal.json_values import from_plain

@@ -5,6 +5,7 @@ Values of one place are a list, or an Arrow array where they have one flat type;
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from etalis.columnar.data.flat import type_of
-from etalis.data.values import Value
+from etalis.data.values import Struct, Value
 from etalis.formats.row import Bad, Item, Row
 from etalis.plan.keys import Kind
-from etalis.tables.read.json_cells import dumps
 from etalis.tables.schema import JSON
 from etalis.temporal.event import Event
+from etalis.temporal.json_values import to_plain
 
 SIZE = 1 << 16  # rows
 Values: TypeAlias = "list[Value] | pa.Array"
@@ -28,6 +29,8 @@ ARROW: Mapping[str, pa.DataType] = {
     "int": pa.int64(), "float": pa.float64(), "string": pa.string(), JSON: pa.string()
 }  # fmt: skip
 _FLAT = {pa.int64(): "int", pa.float64(): "float", pa.string(): "string"}
+_LONG = 10_000  # bits from which Python refuses to write an integer in decimal
+_WHOLE = "$int"  # the name of a term that stands for such an integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +139,37 @@ def _some(cells: Values, kept: Any) -> Values:
     if isinstance(cells, list):
         return [cell for cell, keep in zip(cells, kept.tolist(), strict=True) if keep]
     return cells.filter(pa.array(kept))
+
+
+# values of any kind as JSON: written and read back, they are the same
+
+
+def dumps(value: Value) -> str:
+    """Write a value.
+
+    >>> dumps((1, "a", Struct("f", [2.5])))
+    '[1, "a", {"name": "f", "args": [2.5]}]'
+    """
+    return json.dumps(to_plain(_shortened(value)))
+
+
+def loads(text: str) -> Any:
+    """Read a value, as JSON has it."""
+    return json.loads(text, object_hook=_lengthened) if _WHOLE in text else json.loads(text)
+
+
+def _shortened(value: Value) -> Value:
+    """Write integers that are too long in hexadecimal digits."""
+    match value:
+        case int() if value.bit_length() > _LONG:
+            return Struct(_WHOLE, (f"{value:x}",))
+        case tuple():
+            return tuple(map(_shortened, value))
+        case Struct():
+            return Struct(value.name, map(_shortened, value.args))
+        case _:
+            return value
+
+
+def _lengthened(record: dict[str, Any]) -> Any:
+    return int(record["args"][0], 16) if record.get("name") == _WHOLE else record

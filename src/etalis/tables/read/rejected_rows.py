@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from etalis.errors import EtalisError
+from etalis.errors import EtalisError, InputError
+from etalis.formats.terms import read_cell_term
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one, to_list
-from etalis.tables.read.cells import reason_undeclared
 from etalis.tables.schema import Part
+from etalis.tables.sorting import refuse_row
 from etalis.temporal.time_columns import Times, explain_time, is_text, read_times
 
 _LIMIT = 1 << 63
@@ -247,3 +248,23 @@ def _is_plain(array: Any) -> bool:
         return not _has_nan(array)
     flat = (pa.types.is_integer, pa.types.is_boolean, is_text, _is_coded_text)
     return any(is_one(held) for is_one in flat)
+
+
+def cells_of(array: Any, kind: str) -> list[Any]:
+    """Return cells as Python objects; of text that is declared `term`, each different one is read once."""
+    values = to_list(array)
+    if kind != "term" or not (is_text(array.type) or pa.types.is_dictionary(array.type)):
+        return values
+    known = {text: text if text is None else read_cell_term(text) for text in set(values)}
+    return [known[text] for text in values]
+
+
+def undeclared(tag: str) -> InputError:
+    """Return the refusal of rows of an event that only rules make."""
+    return refuse_row(*reason_undeclared(tag))
+
+
+def reason_undeclared(tag: str) -> tuple[str, str]:
+    """Say that rows name an event that only rules make, and what to do."""
+    hint = f"rules derive {tag}; to receive it as well, declare it: `:- event({tag}(attribute: type, ...)).`"
+    return f"rows name the event {tag}, which is not declared", hint
