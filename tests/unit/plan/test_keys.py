@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import etalis
+from etalis.data.values import Struct
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.temporal.event import Event
@@ -141,9 +142,11 @@ def is_plain(case: Case) -> bool:
 
 
 def part_of(found: Partitioning, event: Event) -> tuple[object, ...]:
-    kind = (event.name, len(event.args))
-    group = None if found.obstacles else found.group_of(kind)
-    return () if group is None else tuple(event.args[key.positions[kind]] for key in group.keys)
+    """Return the part that an event belongs to; a correction, `rev(Atom)`, to that of its event."""
+    atom = event.args[0] if event.name == "rev" else event
+    name, args = (atom.name, atom.args) if isinstance(atom, Event | Struct) else (atom, ())
+    group = None if found.obstacles else found.group_of((name, len(args)))
+    return () if group is None else tuple(args[key.positions[(name, len(args))]] for key in group.keys)
 
 
 CASES = [case for case in all_cases() if is_plain(case)]
