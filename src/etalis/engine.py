@@ -13,7 +13,7 @@ from etalis.errors import InputError, Problem
 from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
-from etalis.logic.knowledge.loaders import Rows, load_rows
+from etalis.logic.knowledge.loaders import LoadedRows, load_rows
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.terms.unify import from_value
 from etalis.runtime.changes import Change
@@ -261,10 +261,10 @@ class Engine(RuntimeEngine):
     def _change(self, change: Change, at: Any) -> None:
         self.core.changes.take(change, None if at is None else to_instant(at))
 
-    def _fact(self, name: str, args: tuple[Any, ...]) -> Rows:
+    def _fact(self, name: str, args: tuple[Any, ...]) -> LoadedRows:
         is_event = (name, len(args)) in self.core.rules.learned
         values = self.core.inputs.values(name, args, {}) if is_event else tuple(map(to_value, args))
-        return Rows("the fact", len(values), [tuple(map(from_value, values))])
+        return LoadedRows("the fact", len(values), [tuple(map(from_value, values))])
 
     # rules
 

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 import etalis
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.spark.stream import streaming
 from etalis.spark.stream.marks import CLOCK, Marking, make_mark, mark_time
-from etalis.spark.stream.state_store import Place
-from etalis.spark.stream.worker import Task, Turn, leave_equal_out, live_shards, run_turn
+from etalis.spark.stream.state_store import ShardPlace
+from etalis.spark.stream.worker import ShardBatch, Task, leave_equal_out, live_shards, run_turn
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
 from etalis.temporal.event import Event
@@ -31,7 +31,7 @@ END_OF_TIME = 10**15  # microseconds
 class Stream:
     """A program planned for micro-batches over one frame per kind of event."""
 
-    plan: Plan
+    plan: DetectionPlan
     tasks: tuple[Task, ...]
 
     def rows(self, events: Iterable[tuple[int, Event]]) -> list[Row]:
@@ -63,7 +63,7 @@ class Stream:
             shards = shuffle([self._table(mine), *handed], stage, self.plan)
             found = []
             for shard, batches in enumerate(shards):
-                turn = Turn(Place("query", task.stage, shard), number)
+                turn = ShardBatch(ShardPlace("query", task.stage, shard), number)
                 tables = [pa.Table.from_batches([batch]) for batch in batches]
                 united = pa.concat_tables([*tables, self._table(marked)], promote_options="default")
                 found += run_turn(task, turn, united.combine_chunks().to_batches(3))
@@ -112,7 +112,7 @@ def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *,
         given.append(TableSchema(columns | attribute_columns(alike, types), f"{name}/{arity}"))
     names = Options(time=("t1", "t2"), order="n" if order else None, unit="us")
 
-    def make(count: int | None, staged: bool) -> Plan:
+    def make(count: int | None, staged: bool) -> DetectionPlan:
         form = ResultForm(envelope=True)
         return plan_detection(program.compiled, given, names, form, policy=policy, shards=count, usual=1, staged=staged)
 

@@ -19,7 +19,7 @@ from etalis.plan import algebra as p
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage_schema import RESULT
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.spark.plan.stages import StagePlan
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
@@ -41,7 +41,7 @@ def column_type(values: Sequence[Any]) -> str | None:
 
 def plan_events(
     program: etalis.Program, events: Sequence[Event], *, policy: str | None, shards: int, ordered: bool, staged: bool
-) -> Plan | None:
+) -> DetectionPlan | None:
     """Plan a program over one frame per kind; None if an attribute has values of two types."""
     known = program.compiled
     heads = plan_rules(known.rules, known.settings)
@@ -71,7 +71,7 @@ def plan_events(
     )
 
 
-def _table(plan: Plan, events: Sequence[Event], ordered: bool) -> pa.Table:
+def _table(plan: DetectionPlan, events: Sequence[Event], ordered: bool) -> pa.Table:
     """The rows as they leave `_project`."""
     places = {layout.tag: places for layout, places in plan.slots.places}
     tags = [f"{e.name}/{len(e.args)}" for e in events]
@@ -91,7 +91,7 @@ def _table(plan: Plan, events: Sequence[Event], ordered: bool) -> pa.Table:
     return pa.table(columns)
 
 
-def _shard_of(stage: StagePlan, plan: Plan, row: dict[str, Any]) -> int:
+def _shard_of(stage: StagePlan, plan: DetectionPlan, row: dict[str, Any]) -> int:
     """The shard of a row: a function of its key, in the language's sense of equal."""
     places = {layout.tag: places for layout, places in plan.slots.places}
     for layout, keys in stage.sharding.keys:
@@ -106,7 +106,7 @@ def _shard_of(stage: StagePlan, plan: Plan, row: dict[str, Any]) -> int:
     return hash(repr(row)) % stage.sharding.shards
 
 
-def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: Plan) -> list[list[pa.RecordBatch]]:
+def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: DetectionPlan) -> list[list[pa.RecordBatch]]:
     """Rows of tables, by shard of a stage."""
     united = pa.concat_tables(tables, promote_options="default")
     numbers = [_shard_of(stage, plan, row) for row in united.to_pylist()]
@@ -114,7 +114,7 @@ def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: Plan) -> list[li
     return [united.take(pa.array(part, pa.int64())).to_batches(5) if part else [] for part in parts]
 
 
-def run_shuffled(plan: Plan, events: Sequence[Event], *, ordered: bool, over_columns: bool = True) -> Found:
+def run_shuffled(plan: DetectionPlan, events: Sequence[Event], *, ordered: bool, over_columns: bool = True) -> Found:
     """Everything that a plan finds in events, whatever order they are in."""
     rows = _table(plan, events, ordered)
     tables: list[pa.Table] = []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import etalis
 from etalis.errors import EventError, InputError, LimitError
 from etalis.language.check.effects import find_unplanned
-from etalis.spark.plan.detection import Plan
+from etalis.spark.plan.detection import DetectionPlan
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
 from helpers.cases import Case, all_cases
@@ -104,7 +104,7 @@ def is_flat(case: Case) -> bool:
     )
 
 
-def planned(case: Case, policy: str | None, shards: int) -> tuple[Plan, list[Event]] | None:
+def planned(case: Case, policy: str | None, shards: int) -> tuple[DetectionPlan, list[Event]] | None:
     program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
     events = [step for step in case.steps if isinstance(step, Event)]
     if find_unplanned(program.compiled.tree) is not None:

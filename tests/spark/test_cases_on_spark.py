@@ -18,7 +18,7 @@ from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.shard import run_shard
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
 from etalis.temporal.event import Event
@@ -43,7 +43,7 @@ class Run:
 
     case: Case
     policy: str | None
-    plan: Plan
+    plan: DetectionPlan
     rows: tuple[tuple[Any, ...], ...]
 
 
@@ -100,7 +100,7 @@ def general_columns(job_types: tuple[str, ...]) -> list[str]:
     return names
 
 
-def row_of(plan: Plan, number: int, event: Event) -> tuple[Any, ...]:
+def row_of(plan: DetectionPlan, number: int, event: Event) -> tuple[Any, ...]:
     tag = f"{event.name}/{len(event.args)}"
     places = next(places for layout, places in plan.slots.places if layout.tag == tag)
     names = general_columns(plan.slots.types)

@@ -39,7 +39,7 @@ def run_cases(
     os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # cases are small: compiling kernels would take far longer
     with reporting():
         started = clock.monotonic()
-        run = Run([find_backend(name) for name in backend] if backend else installed(), verbose=verbose)
+        run = CaseRun([find_backend(name) for name in backend] if backend else installed(), verbose=verbose)
         for case in find(paths or [Path()], run):
             if only is None or only in case.id:
                 named = case if policy is None or case.policies != (None,) else replace(case, policies=(policy,))
@@ -53,7 +53,7 @@ def installed() -> list[Backend]:
     return [BACKENDS[name] for name in IN_PROCESS if BACKENDS[name].is_installed]
 
 
-def find(paths: Sequence[Path], run: Run) -> Iterator[Case]:
+def find(paths: Sequence[Path], run: CaseRun) -> Iterator[Case]:
     """Yield the cases of files and folders; a file that cannot be read is told."""
     for file, root in find_case_files(*paths):
         try:
@@ -64,7 +64,7 @@ def find(paths: Sequence[Path], run: Run) -> Iterator[Case]:
 
 
 @dataclass(slots=True)
-class Run:
+class CaseRun:
     """What a run of cases has come to so far."""
 
     backends: Sequence[Backend]

@@ -11,7 +11,7 @@ import typer
 import etalis
 from etalis.cli.common import (
     Encoding,
-    Output,
+    MatchDisplay,
     Policy,
     ProgramFile,
     count,
@@ -29,7 +29,7 @@ from etalis.errors import Problem, ProgramError
 def check(
     programs: Annotated[list[Path], typer.Argument(help="Files of event rules.", exists=True, dir_okay=False)],
     *,
-    output: Annotated[Output, typer.Option(help="text, or json: one object per problem.")] = Output.TEXT,
+    output: Annotated[MatchDisplay, typer.Option(help="text, or json: one object per problem.")] = MatchDisplay.TEXT,
     strict: Annotated[bool, typer.Option("--strict", help="Count warnings as problems.")] = False,
     encoding: Encoding = None,
     knowledge: KnowledgeOptions = NOTHING,
@@ -38,9 +38,9 @@ def check(
     with reporting():
         problems = [(path, problem) for path in programs for problem in find_problems(path, knowledge, encoding)]
         for _, problem in problems:
-            print(json.dumps(describe(problem), ensure_ascii=False) if output is Output.JSON else problem)
+            print(json.dumps(describe(problem), ensure_ascii=False) if output is MatchDisplay.JSON else problem)
         wrong = sum(problem.is_error for _, problem in problems)
-        if output is not Output.JSON:
+        if output is not MatchDisplay.JSON:
             print(
                 f"{count(len(programs), 'program')}: {count(wrong, 'error')}, {count(len(problems) - wrong, 'warning')}"
             )

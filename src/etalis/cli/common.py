@@ -29,7 +29,7 @@ from etalis.temporal.event import sort_key
 from etalis.temporal.policy import POLICIES
 
 
-class Output(StrEnum):
+class MatchDisplay(StrEnum):
     """How matches are shown."""
 
     TEXT = "text"

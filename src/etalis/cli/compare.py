@@ -23,7 +23,7 @@ from etalis.cli.common import (
     load,
     reporting,
 )
-from etalis.cli.dead_letters import Letters
+from etalis.cli.dead_letters import DeadLetterLog
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import show_failures
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
@@ -59,7 +59,7 @@ def compare(
         form = TimeForm(Seen(), times)
         failures = Failures(None)
 
-        def matches(path: Path, letters: Letters) -> Iterator[Event]:
+        def matches(path: Path, letters: DeadLetterLog) -> Iterator[Event]:
             program = load(path, knowledge)
             engine = program.engine(
                 policy=policy, output=lambda _: None, on_dead_letter=letters.add, on_error=failures.add
@@ -70,7 +70,7 @@ def compare(
             yield from feed(engine, letters.following(ordered), on_bad=letters.add_bad, as_given=True)
             yield from engine.close()
 
-        before, after = Letters(), Letters()
+        before, after = DeadLetterLog(), DeadLetterLog()
         differences = compare_matches(matches(old, before), matches(new, after))
         for difference in differences:
             record = {"change": difference.change, **record_of(difference.match, form)}

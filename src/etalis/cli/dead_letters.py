@@ -25,7 +25,7 @@ FIRST = 1_000  # rows of a file: if none of them can be read, the rest is not ei
 _LATE = "use --sort, or set the flags out_of_order and ooo_window; --dead-letters FILE keeps them"
 
 
-class Letters:
+class DeadLetterLog:
     """What was rejected: written down, counted, the first ones kept to be shown."""
 
     def __init__(

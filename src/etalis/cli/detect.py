@@ -26,7 +26,7 @@ from etalis.cli.common import (
     load,
     reporting,
 )
-from etalis.cli.dead_letters import Letters
+from etalis.cli.dead_letters import DeadLetterLog
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Strict, show_failures, show_findings
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
@@ -75,7 +75,7 @@ def detect(
         if explain:
             print(compiled.explain(events, policy=policy, **columns))
             return
-        letters = Letters(dead_letters)
+        letters = DeadLetterLog(dead_letters)
         watch = Watch()
         callbacks: dict[str, Any] = {"on_dead_letter": partial(letters.add_at, None)}
         columns |= {"select": select, "progress": True}

@@ -74,7 +74,7 @@ def wall_clock() -> Callable[[], int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stream:
+class EventStream:
     """Where events come from, how they are read, and what time is: that of events, or also that of a clock."""
 
     address: str

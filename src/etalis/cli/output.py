@@ -12,7 +12,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from etalis.cli.common import Output, count
+from etalis.cli.common import MatchDisplay, count
 from etalis.data.values import format_value
 from etalis.errors import InputError, Problem
 from etalis.formats import Item, Row, write
@@ -54,7 +54,13 @@ class Tally:
 
 
 def show(
-    matches: Iterable[Event], output: Output, to: Path | None, times: TimeForm, *, live: bool, append: bool = False
+    matches: Iterable[Event],
+    output: MatchDisplay,
+    to: Path | None,
+    times: TimeForm,
+    *,
+    live: bool,
+    append: bool = False,
 ) -> None:
     """Store matches, or print them: as they come, a table at the end."""
     if to is not None:
@@ -62,10 +68,10 @@ def show(
             write(matches, to, live=live, append=append, times=times)
         except OSError as error:
             raise InputError(Problem("E401", f"cannot write {to}: {error.strerror}", hint="check its name")) from None
-    elif output is Output.TABLE:
+    elif output is MatchDisplay.TABLE:
         Console(soft_wrap=not sys.stdout.isatty()).print(draw_table(matches, times))
     else:
-        write_one = json_of if output is Output.JSON else text_of
+        write_one = json_of if output is MatchDisplay.JSON else text_of
         for match in matches:
             print(write_one(match, times), flush=live)
         sys.stdout.flush()

@@ -22,7 +22,7 @@ from etalis.cli.common import (
     Encoding,
     EventName,
     Format,
-    Output,
+    MatchDisplay,
     Policy,
     ProgramFile,
     SkipBroken,
@@ -35,9 +35,9 @@ from etalis.cli.common import (
     one_of,
     reporting,
 )
-from etalis.cli.dead_letters import Letters
+from etalis.cli.dead_letters import DeadLetterLog
 from etalis.cli.detect import State, open_engine, put
-from etalis.cli.event_source import NO_BOUND, Stopping, Stream, stopping, wall_clock
+from etalis.cli.event_source import NO_BOUND, EventStream, Stopping, stopping, wall_clock
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Failing, Strict, show_failures, show_findings
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
@@ -103,7 +103,7 @@ def run(
     ahead: Ahead = None,
     state: State = None,
     close: Close = False,
-    output: Annotated[Output, typer.Option(help="How to show matches.")] = Output.TEXT,
+    output: Annotated[MatchDisplay, typer.Option(help="How to show matches.")] = MatchDisplay.TEXT,
     to: Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")] = None,
     times: Times = None,
     dead_letters: DeadLetterFile = None,
@@ -118,20 +118,22 @@ def run(
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
         found = reading_of(compiled.compiled, event=event, time=time, unit=unit, encoding=encoding)
         reading = replace(found, needs_time=clock == "events", retracts=compiled.compiled.settings.revision)
-        stream = Stream(
+        stream = EventStream(
             address=events, format=format_, reading=reading, now=wall_clock(), sorts=sort, follows=follow,
             by_clock=clock == "wall", ahead=read_ahead(ahead),
         )  # fmt: skip
         stream.check(compiled)
         goes_on = state is not None and state.exists()
         form = TimeForm(reading.seen, times, by_clock=stream.by_clock)
-        letters = Letters(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live, times=form)
-        told = partial(print, end="", flush=stream.is_live, file=sys.stderr if output is Output.JSON else sys.stdout)
+        letters = DeadLetterLog(dead_letters, append=goes_on, most=max_bad, is_endless=stream.is_live, times=form)
+        told = partial(
+            print, end="", flush=stream.is_live, file=sys.stderr if output is MatchDisplay.JSON else sys.stdout
+        )
         engine = open_engine(compiled, state, policy, engine_options(stream, letters) | {"output": told})
         form = letters.times = replace(form, before=bool(engine.notes.get(DATES)))
         closes = state is None or close
         session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=closes, strict=strict)
-        visible = to is not None or output is Output.TABLE or not sys.stdout.isatty()
+        visible = to is not None or output is MatchDisplay.TABLE or not sys.stdout.isatty()
         try:
             show(session.matches(visible), output, to, form, live=stream.is_live, append=goes_on)
         except EtalisError:
@@ -141,11 +143,11 @@ def run(
             engine.notes.update({DATES: 1} if form.dates else {})
             session.store(state)
         if timeline:
-            show_timeline(session.tally, form, Console(stderr=output is Output.JSON))
+            show_timeline(session.tally, form, Console(stderr=output is MatchDisplay.JSON))
         session.finish()
 
 
-def engine_options(stream: Stream, letters: Letters) -> dict[str, Any]:
+def engine_options(stream: EventStream, letters: DeadLetterLog) -> dict[str, Any]:
     """Return the options of an engine for a stream; rows of a live one are held against the clock before they come."""
     options: dict[str, Any] = {"on_dead_letter": letters.add, "ahead": NO_BOUND if stream.is_live else stream.ahead}
     if stream.is_live:
@@ -159,8 +161,8 @@ class Session:
     """One run of an engine over a stream."""
 
     def __init__(
-        self, engine: Engine, stream: Stream, letters: Letters, tally: Tally, asked: Stopping, *, closes: bool,
-        strict: bool,
+        self, engine: Engine, stream: EventStream, letters: DeadLetterLog, tally: Tally, asked: Stopping, *,
+        closes: bool, strict: bool,
     ) -> None:  # fmt: skip
         self.engine = engine
         self.stream = stream

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.columnar.data.batches import InputBatch, Kind, listed
 from etalis.plan import algebra as p
-from etalis.runtime.codegen.network import Entry
+from etalis.runtime.codegen.network import Wired
 from etalis.runtime.state import Raw
 from etalis.temporal.event import Event, new_event
 
@@ -27,7 +27,7 @@ def readers_of(rules: RuleSet) -> dict[int, set[int]]:
     places = {planned.number: place for place, (planned, _) in enumerate(rules.rules)}
     found: dict[int, set[int]] = {id(entry): set() for entry in rules.wiring.entries}
 
-    def reach(entry: Entry, place: int) -> None:
+    def reach(entry: Wired, place: int) -> None:
         waiting = [entry]
         while waiting:
             top = waiting.pop()
@@ -109,9 +109,9 @@ def _is_timed(head: p.Head) -> bool:
     return head.alarm is not None or any(isinstance(node, p.Deadline | p.Tick) for node in p.walk(head.body))
 
 
-def _processors(rules: RuleSet, leaves: Iterable[Entry]) -> dict[Kind, Callable[[Raw], None]]:
+def _processors(rules: RuleSet, leaves: Iterable[Wired]) -> dict[Kind, Callable[[Raw], None]]:
     """Write the functions that offer events to some leaves."""
-    by_kind: dict[Kind, list[Entry]] = {}
+    by_kind: dict[Kind, list[Wired]] = {}
     for leaf in leaves:
         if isinstance(leaf.node, p.Source):
             by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)

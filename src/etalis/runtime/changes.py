@@ -14,7 +14,7 @@ from typing import Literal
 from etalis.errors import ConditionError, EtalisError, EventError, Problem
 from etalis.logic.errors import LogicError
 from etalis.logic.knowledge.facts import forget, learn
-from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
 from etalis.runtime.knowledge import unfit
 from etalis.runtime.state import NEVER, State
@@ -27,7 +27,7 @@ class Change:
 
     what: Literal["assert", "retract", "replace"]
     name: str
-    rows: Rows
+    rows: LoadedRows
 
     @property
     def key(self) -> Key:

@@ -17,7 +17,7 @@ from etalis.language.rules import knowledge_changes
 from etalis.language.syntax import Clause, Tree
 from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.knowledge.foreign import Function, install
-from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.solver import Solver
@@ -77,7 +77,7 @@ class Knowledge:
                 raise ProgramError(Problem("E231", message, hint="give the function another name, or its arity"))
             self._functions[key] = function
 
-    def load(self, *relations: tuple[str, Rows]) -> int:
+    def load(self, *relations: tuple[str, LoadedRows]) -> int:
         """Add facts behind those that there are, all or none; return how many the first relation has."""
         for name, rows in relations:
             key = (name, rows.arity)
@@ -125,7 +125,7 @@ def solutions_at(solver: Solver, goal: str, time: int, now: int) -> list[dict[st
         return solutions(solver, goal)
 
 
-def unfit(key: Key, rows: Rows, reason: str, hint: str = "load the facts under another name") -> InputError:
+def unfit(key: Key, rows: LoadedRows, reason: str, hint: str = "load the facts under another name") -> InputError:
     """Return the refusal of rows for a predicate that cannot take them."""
     return InputError(Problem("E409", f"{rows.source} cannot be {key[0]}/{key[1]}, which {reason}", hint=hint))
 

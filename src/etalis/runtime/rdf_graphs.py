@@ -7,7 +7,7 @@ from typing import Any
 
 from etalis.errors import InputError
 from etalis.language.lower import new_database
-from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.rdf.load import RdfFacts, RdfOptions, load_graph
 from etalis.runtime.changes import Change
@@ -45,7 +45,7 @@ class Graphs:
         _check_names(database, found, merged)
         relations = {(name, rows.arity): rows for name, rows in found.relations}
         for key in self.keys:
-            relations.setdefault(key, Rows(found.source, key[1], []))
+            relations.setdefault(key, LoadedRows(found.source, key[1], []))
         for key in relations:
             if not database.is_replaceable(*key):
                 raise _unfit(found, key, "is built in, registered, or has rules")

@@ -34,7 +34,7 @@ from etalis.plan.rules import plan_rule
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
-from etalis.runtime.codegen.network import Entry, PlannedRule, Wiring
+from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.operators.base import Waiter
@@ -178,7 +178,7 @@ class RuleSet:
 
         return tell
 
-    def compile_ticks(self, leaves: Sequence[Entry]) -> list[Tick]:
+    def compile_ticks(self, leaves: Sequence[Wired]) -> list[Tick]:
         """Return the time points among some leaves that are to come, the next one last."""
         compiler = self.compiler
         found = []

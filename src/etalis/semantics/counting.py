@@ -139,7 +139,7 @@ class Anchored:
 
 
 @dataclass(slots=True, eq=False)
-class Run:
+class ModelRun:
     """A repetition in the making."""
 
     number: int
@@ -160,7 +160,7 @@ class Runs:
     emit: Receiver
     scope: Scope
     elements: list[Instance] = field(default_factory=list)
-    runs: list[Run] = field(default_factory=list)
+    runs: list[ModelRun] = field(default_factory=list)
 
     def receive(self, x: Instance) -> None:
         x = restrict(x, self.shared)
@@ -187,7 +187,7 @@ class Runs:
         chosen = select(self.scope.policy, [r for r in alike if window is None or x.end - r.start <= window])
         for run in chosen:
             run.number, run.end, run.parts = run.number + 1, x.end, run.parts | x.parts
-        chosen = chosen or [Run(1, x.start, x.end, x.bindings, x.parts)]
+        chosen = chosen or [ModelRun(1, x.start, x.end, x.bindings, x.parts)]
         least, most = limits
         self.runs[:] = [r for r in self.runs if not any(r is c for c in chosen)]
         self.runs += [r for r in chosen if r.number != most]

@@ -164,7 +164,7 @@ def whole(start: int, end: int, bindings: Bindings, parts: frozenset[int], **mor
 
 
 @dataclass(frozen=True, slots=True)
-class Deadline:
+class ModelDeadline:
     """What is due at a moment: an absence `since` the end of its left side, or an alarm, for which that is no end."""
 
     due: int
@@ -211,7 +211,7 @@ class World:
     leaves: list[Offered] = field(default_factory=list)
     points: list[tuple[int, Receiver]] = field(default_factory=list)
     history: list[Event] = field(default_factory=list)
-    deadlines: list[Deadline] = field(default_factory=list)
+    deadlines: list[ModelDeadline] = field(default_factory=list)
     leaving: list[tuple[list[Any], Any]] = field(default_factory=list)
 
     def let_go(self) -> None:

@@ -13,8 +13,8 @@ from typing import Any, assert_never
 from etalis.language import syntax as s
 from etalis.semantics.matches import (
     Bindings,
-    Deadline,
     Instance,
+    ModelDeadline,
     Names,
     Receiver,
     Standing,
@@ -50,7 +50,7 @@ class Leaf:
 
 
 @dataclass(slots=True)
-class Union:
+class ModelUnion:
     """`or`: an event that matches several alternatives with equal bindings is one match (definition 9.14, 9.15)."""
 
     visible: Names
@@ -83,7 +83,7 @@ class Absence:
 
     def receive(self, x: Instance) -> None:
         due = x.end + self.duration
-        self.world.deadlines.append(Deadline(due, x.end, lambda: self._stands(x, due), lambda: self._fire(x, due)))
+        self.world.deadlines.append(ModelDeadline(due, x.end, lambda: self._stands(x, due), lambda: self._fire(x, due)))
 
     def _stands(self, x: Instance, due: int) -> bool:
         blocked = any(x.end < c.start and c.end <= due and agree(c.bindings, x.bindings) for c in self.absent)
@@ -150,7 +150,7 @@ def together(matches: list[Instance], sequential: bool) -> Instance:
 
 
 @dataclass(slots=True)
-class Join:
+class ModelJoin:
     """A binary operator with a store of waiting instances on each side."""
 
     world: World

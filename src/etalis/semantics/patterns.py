@@ -31,7 +31,7 @@ from etalis.semantics.matches import (
     pass_on,
     solutions,
 )
-from etalis.semantics.operators import Absence, Join, Leaf, Union, restrict
+from etalis.semantics.operators import Absence, Leaf, ModelJoin, ModelUnion, restrict
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 
@@ -110,11 +110,11 @@ def _build_core(
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
         case s.Binary(operator=operator, left=left, right=right):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
-            joined = Join(world, relation, policy, _key(left, right, scope), tests, receive)
+            joined = ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive)
             _build_left(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
         case s.Or(left=left, right=right):
-            union = Union(scope.outer, tests, receive)
+            union = ModelUnion(scope.outer, tests, receive)
             build(left, union.receive, scope)
             build(right, union.receive, scope)
         case s.NotWithin(pattern=left, absent=absent, duration=duration):

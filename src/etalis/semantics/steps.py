@@ -28,8 +28,8 @@ from etalis.semantics import model as semantics_model
 from etalis.semantics.matches import (
     Bindings,
     Course,
-    Deadline,
     Instance,
+    ModelDeadline,
     Scope,
     Solve,
     World,
@@ -315,5 +315,5 @@ def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> Non
         scope.world.report(f"an alarm needs a positive number of seconds or a moment, not {when}", scope.rule)
     else:
         event = Event.make(rule.head.name, args, due, due, scope.rule)
-        alarm = Deadline(due, math.inf, lambda: scope.standing.stands, lambda: history.caused.append(event))
+        alarm = ModelDeadline(due, math.inf, lambda: scope.standing.stands, lambda: history.caused.append(event))
         history.world.deadlines.append(alarm)

@@ -24,7 +24,7 @@ from etalis.spark.knowledge.mirrored_frames import mirror_frames
 from etalis.spark.knowledge.refresh import asked_tables, find_tables
 from etalis.spark.knowledge.shipped import pack
 from etalis.spark.local_session import check_loaded, session
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.spark.stream.ending import end_stream
 from etalis.spark.stream.lateness import NONE
 from etalis.spark.stream.restart import Restart, check_restart, query_of, warn_of_restart
@@ -106,7 +106,7 @@ class SparkProgram:
         return None if given in (NONE, -1) else to_duration("ahead", given)
 
     def _detect_stream(
-        self, frames: list[Any], given: Streaming, make: Callable[..., Plan], shards: int | None,
+        self, frames: list[Any], given: Streaming, make: Callable[..., DetectionPlan], shards: int | None,
         knowledge: Mapping[str, Any],
     ) -> Any:  # fmt: skip
         tables = find_tables(knowledge, given.refreshed)
@@ -198,7 +198,7 @@ class SparkProgram:
         self, given: list[TableSchema], options: Options, form: ResultForm, policy: str | None, shards: int | None,
         *, knowledge: Mapping[str, Any] | None = None, staged: bool = False, memory: int = USUAL_MEMORY,
         refreshed: Collection[str] = (), strict: bool = False,
-    ) -> Plan:  # fmt: skip
+    ) -> DetectionPlan:  # fmt: skip
         usual = _usual_shards(self.spark)
         program = with_facts(self.program, knowledge or {})
         program.tell_unknown()

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Sequence
 from etalis.plan.keys import show
 from etalis.spark.batch.job import load
 from etalis.spark.execution_mode import MANY, describe_mode, run_columns, stage_reasons
-from etalis.spark.plan.detection import Plan
+from etalis.spark.plan.detection import DetectionPlan
 from etalis.spark.plan.shards import Sharding
 from etalis.spark.plan.stages import StagePlan
 
 
-def describe(plan: Plan, *, is_stream: bool = False) -> str:
+def describe(plan: DetectionPlan, *, is_stream: bool = False) -> str:
     """Return the lines that `explain` shows."""
     return "\n".join(_lines(plan, is_stream))
 
 
-def _lines(plan: Plan, is_stream: bool) -> Iterator[str]:
+def _lines(plan: DetectionPlan, is_stream: bool) -> Iterator[str]:
     is_staged = len(plan.stages) > 1
     for number, stage in enumerate(plan.stages, 1):
         shards = _counted(stage.sharding.shards, "shard")
@@ -40,7 +40,7 @@ def _sharding(sharding: Sharding, derived: set[str]) -> Iterator[str]:
         yield "  equal events of several shards are merged"
 
 
-def _mode(plan: Plan, stage: StagePlan, is_stream: bool) -> list[str]:
+def _mode(plan: DetectionPlan, stage: StagePlan, is_stream: bool) -> list[str]:
     """Say which rules run over columns, and which event at a time and why."""
     if len(plan.stages) > 1:
         reasons: tuple[str, ...] = ("stages of a stream keep what they know event at a time",)

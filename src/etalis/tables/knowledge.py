@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.language.check.effects import changes_facts
 from etalis.language.rules import knowledge_changes
-from etalis.logic.knowledge.loaders import Rows, load_rows
+from etalis.logic.knowledge.loaders import LoadedRows, load_rows
 from etalis.logic.machine.database import Database
 from etalis.plan.answers import Answers
 from etalis.plan.lattice import NUMBER
@@ -33,7 +33,7 @@ class Columns:
     columns: tuple[str | int, ...] | None
 
 
-def read_facts(source: Any) -> Rows:
+def read_facts(source: Any) -> LoadedRows:
     """Read a table as facts; it may be a DataFrame of Spark."""
     if isinstance(source, Columns):
         return load_rows(source.path, source.columns)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from etalis.engine import Engine
     from etalis.language.syntax import Tree
     from etalis.program import Program
-    from etalis.runtime.reporting.report import Refused, Silent, Unread
+    from etalis.runtime.reporting.report import RejectedEvents, Silent, Unread
 
 
 Run: TypeAlias = Callable[[Case, str | None], Outcome]
@@ -128,7 +128,7 @@ def run_engine(
 def report_notes(engine: Engine) -> list[str]:
     """Say what an engine came across: events that no rule reads, rules that never fired, what was not taken."""
     report = engine.report()
-    findings: tuple[Unread | Silent | Refused, ...] = (*report.unread, *report.silent, *report.refused)
+    findings: tuple[Unread | Silent | RejectedEvents, ...] = (*report.unread, *report.silent, *report.refused)
     return [str(found.problem) for found in findings]
 
 

@@ -9,7 +9,7 @@ import pytest
 import etalis
 from etalis.errors import InputError
 from etalis.spark.describe import describe
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
 
@@ -22,12 +22,14 @@ WIDE = ResultForm()
 COLUMNS = {"type": "string", "ts": "timestamp", "card": "string", "amount": "double"}
 
 
-def plan(text: str, *given: TableSchema, form: ResultForm = WIDE, shards: int | None = None, **options: Any) -> Plan:
+def plan(
+    text: str, *given: TableSchema, form: ResultForm = WIDE, shards: int | None = None, **options: Any
+) -> DetectionPlan:
     program = etalis.compile(text)
     return plan_detection(program.compiled, given, Options(**options), form, policy=None, shards=shards, usual=4)
 
 
-def columns(found: Plan) -> dict[str, tuple[str, ...]]:
+def columns(found: DetectionPlan) -> dict[str, tuple[str, ...]]:
     return {layout.tag: layout.columns for frame in found.frames for layout in frame.layouts}
 
 

@@ -19,7 +19,7 @@ from etalis.spark.batch.job import load
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.describe import describe
 from etalis.spark.execution_mode import is_over_columns, run_columns
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.tables.plan import ResultForm
 from etalis.tables.results.encode_columns import float_texts
 from etalis.tables.schema import Options, TableSchema
@@ -31,7 +31,7 @@ TYPES = {"i": "bigint", "f": "double", "s": "string", "b": "boolean"}
 WIDE = ResultForm()
 
 
-def plan(text: str, form: ResultForm = WIDE, types: dict[str, str] = TYPES) -> Plan:
+def plan(text: str, form: ResultForm = WIDE, types: dict[str, str] = TYPES) -> DetectionPlan:
     columns = {"event": "string", "ts": "bigint", **types}
     program = etalis.compile(text)
     return plan_detection(
@@ -39,7 +39,7 @@ def plan(text: str, form: ResultForm = WIDE, types: dict[str, str] = TYPES) -> P
     )
 
 
-def table(found: Plan, rows: Sequence[Sequence[Any]]) -> pa.Table:
+def table(found: DetectionPlan, rows: Sequence[Sequence[Any]]) -> pa.Table:
     """Rows (event, time, attributes...) as they come to a shard."""
     columns = list(zip(*rows, strict=True))
     cells = {"_event": pa.array(columns[0], pa.string()), "_start": pa.array(columns[1], pa.int64())}
@@ -50,7 +50,7 @@ def table(found: Plan, rows: Sequence[Sequence[Any]]) -> pa.Table:
     return pa.table(cells)
 
 
-def both(found: Plan, rows: Sequence[Sequence[Any]]) -> list[list[str]]:
+def both(found: DetectionPlan, rows: Sequence[Sequence[Any]]) -> list[list[str]]:
     """Results over columns and event at a time, in no order."""
     batches = table(found, rows).to_batches(7)
     return [
@@ -61,7 +61,7 @@ def both(found: Plan, rows: Sequence[Sequence[Any]]) -> list[list[str]]:
     ]
 
 
-def goes_over_columns(found: Plan) -> bool:
+def goes_over_columns(found: DetectionPlan) -> bool:
     return is_over_columns(found.job, run_columns(found.job, load(found.job)))
 
 

@@ -16,7 +16,7 @@ from etalis.errors import InputError, SnapshotError
 from etalis.logic.knowledge.loaders import load_rows
 from etalis.spark.knowledge import refresh
 from etalis.spark.knowledge.mirrored_frames import Mirror
-from etalis.spark.knowledge.refresh import KEPT, Watch, find_tables, read_version
+from etalis.spark.knowledge.refresh import KEPT, TableWatch, find_tables, read_version
 from etalis.spark.knowledge.shipped import NOTHING, pack
 from etalis.spark.stream.streaming import refreshing
 from etalis.spark.stream.worker import live_shards
@@ -53,7 +53,7 @@ def nothing_remembered() -> Iterator[None]:
 
 
 def test_a_version_is_what_tables_hold(tmp_path: Path, levels: Path) -> None:
-    watch = Watch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
+    watch = TableWatch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
     first = watch.look("")
     assert watch.look(first) == first
     assert facts(read_version(str(tmp_path / "state"), first)) == [(1, "low"), (2, "high")]
@@ -62,13 +62,13 @@ def test_a_version_is_what_tables_hold(tmp_path: Path, levels: Path) -> None:
     assert facts(read_version(str(tmp_path / "state"), second)) == [(1, "high")]
     write(levels, "1,low", "2,high")
     assert watch.look(second) == first
-    again = Watch(find_tables({"level": str(levels)}, {"level": "batch"}), str(tmp_path / "state"))
+    again = TableWatch(find_tables({"level": str(levels)}, {"level": "batch"}), str(tmp_path / "state"))
     assert again.look(second) == first
 
 
 def test_a_table_is_read_again_when_it_is_due(tmp_path: Path, levels: Path) -> None:
     now = 0.0
-    watch = Watch(find_tables({"level": levels}, "30 seconds"), str(tmp_path / "state"), lambda: now)
+    watch = TableWatch(find_tables({"level": levels}, "30 seconds"), str(tmp_path / "state"), lambda: now)
     first = watch.look("")
     write(levels, "1,high")
     now = 29.0
@@ -82,7 +82,7 @@ def test_what_cannot_be_read_keeps_the_old_facts(
     tmp_path: Path, levels: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     tables = find_tables({"level": levels}, "batch")
-    watch = Watch(tables, str(tmp_path / "state"))
+    watch = TableWatch(tables, str(tmp_path / "state"))
     first = watch.look("")
     match damage:
         case "gone":
@@ -94,10 +94,10 @@ def test_what_cannot_be_read_keeps_the_old_facts(
     assert watch.look(first) == first
     assert watch.look(first) == first
     assert [record.message.splitlines()[-1] for record in caplog.records] == ["the facts stay as they were (E625)"]
-    fresh = Watch(tables, str(tmp_path / "state"))  # after a restart
+    fresh = TableWatch(tables, str(tmp_path / "state"))  # after a restart
     assert fresh.look(first) == first
     with pytest.raises(InputError):
-        Watch(tables, str(tmp_path / "state")).look("")
+        TableWatch(tables, str(tmp_path / "state")).look("")
     write(levels, "7,high")
     assert facts(read_version(str(tmp_path / "state"), watch.look(first))) == [(7, "high")]
 
@@ -106,7 +106,7 @@ def test_one_table_of_two_cannot_be_read_for_a_while(tmp_path: Path, levels: Pat
     other = tmp_path / "other.csv"
     write(other, "9,low")
     kept = other.read_bytes()
-    watch = Watch(find_tables({"level": levels, "other": other}, "batch"), str(tmp_path / "state"))
+    watch = TableWatch(find_tables({"level": levels, "other": other}, "batch"), str(tmp_path / "state"))
     first = watch.look("")
     write(levels, "1,high")
     other.rename(tmp_path / "aside")
@@ -117,7 +117,7 @@ def test_one_table_of_two_cannot_be_read_for_a_while(tmp_path: Path, levels: Pat
 
 
 def test_old_versions_go(tmp_path: Path, levels: Path) -> None:
-    watch = Watch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
+    watch = TableWatch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
     for number in range(KEPT + 3):
         write(levels, f"{number},low")
         last = watch.look("")
@@ -127,7 +127,7 @@ def test_old_versions_go(tmp_path: Path, levels: Path) -> None:
 
 def test_a_version_that_is_lost_or_damaged(tmp_path: Path, levels: Path) -> None:
     state = tmp_path / "state"
-    version = Watch(find_tables({"level": levels}, "batch"), str(state)).look("")
+    version = TableWatch(find_tables({"level": levels}, "batch"), str(state)).look("")
     (path,) = (state / "facts").iterdir()
     for content in (path.read_bytes()[:-20], path.read_bytes().replace(b"high", b"hugh"), b""):
         path.write_bytes(content)
@@ -211,7 +211,7 @@ def run(stream: Stream, number: int, *events: Event, clock: float, version: str 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_a_batch_sees_the_version_it_is_told_also_when_run_again(tmp_path: Path, levels: Path, shards: int) -> None:
     stream = make(tmp_path / "state", shards=shards)
-    watch = Watch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
+    watch = TableWatch(find_tables({"level": levels}, "batch"), str(tmp_path / "state"))
     first = watch.look("")
     rows = [event("a", x, 1) for x in (1, 2, 3)]
     wanted = [("d", '[1, "low"]'), ("d", '[2, "high"]'), ("d", '[3, "fixed"]')]

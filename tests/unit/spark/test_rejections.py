@@ -17,7 +17,7 @@ from etalis.spark.batch import rejections
 from etalis.spark.batch.rejecting import Rejecting, leave_out, reject
 from etalis.spark.batch.rejections import tell_buckets, tell_rejected
 from etalis.spark.batch.shard import run_shard
-from etalis.spark.plan.detection import Plan, plan_detection
+from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
 
@@ -33,7 +33,7 @@ ROWS = pa.table(
 REASONS = ["it names no event", "it has no time", "E301", "rows name the event d"]
 
 
-def plan_of(folder: Path | None, most: int | None = None, shards: int = 1) -> Plan:
+def plan_of(folder: Path | None, most: int | None = None, shards: int = 1) -> DetectionPlan:
     columns = {"event": "string", "at": "double", "k": "bigint", "x": "double"}
     made = plan_detection(
         etalis.compile(TEXT).compiled, [TableSchema(columns)], Options("at"), ResultForm(envelope=True), policy=None,
@@ -46,7 +46,7 @@ def found_in(folder: Path) -> list[dict[str, Any]]:
     return [row for path in sorted(folder.glob("*")) for row in parquet.read_table(path).to_pylist()]
 
 
-def run(plan: Plan, rows: pa.Table = ROWS, size: int = 2) -> list[Any]:
+def run(plan: DetectionPlan, rows: pa.Table = ROWS, size: int = 2) -> list[Any]:
     return [
         json.loads(row["args"]) for batch in run_shard(plan.job, rows.to_batches(size)) for row in batch.to_pylist()
     ]

@@ -32,7 +32,7 @@ from etalis.columnar.state.wiring import below, joined_in, root_of, stored_in
 from etalis.errors import EventError
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED
-from etalis.runtime.codegen.network import Entry
+from etalis.runtime.codegen.network import Wired
 from etalis.runtime.operators.blockers import Blockers, LooseBlockers
 from etalis.runtime.ruleset import RuleSet
 
@@ -50,7 +50,7 @@ class RecursionLinks:
         for number, head in component.heads.items():
             self._tie(head.body, *root_of(rules.rules[number][0], rules))
 
-    def _tie(self, node: p.Node, entry: Entry, names: Names) -> None:
+    def _tie(self, node: p.Node, entry: Wired, names: Names) -> None:
         """Tie the stores of a node, and of those below it."""
         machine, rules = self.component, self.rules
         for side in (0, 1) if isinstance(node, p.Join) else ():

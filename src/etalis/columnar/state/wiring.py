@@ -36,7 +36,7 @@ from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
-from etalis.runtime.codegen.network import Entry, PlannedRule
+from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.ruleset import RuleSet
 
 
@@ -107,7 +107,7 @@ class ComponentLinks:
             link.clear()
 
 
-def root_of(planned: PlannedRule, rules: RuleSet) -> tuple[Entry, Names]:
+def root_of(planned: PlannedRule, rules: RuleSet) -> tuple[Wired, Names]:
     """Return the entry of a rule's whole body, and the names that the rule has for its variables."""
     for entry in rules.wiring.entries:
         for reader in entry.readers:
@@ -116,7 +116,7 @@ def root_of(planned: PlannedRule, rules: RuleSet) -> tuple[Entry, Names]:
     raise AssertionError("a rule reads its body")
 
 
-def _tie(operator: ColumnOperator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie(operator: ColumnOperator, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of an operator and of those below it."""
     match operator:
         case SharedOperator(operator=inner):
@@ -147,7 +147,7 @@ def _tie(operator: ColumnOperator, entry: Entry, names: Names, rules: RuleSet) -
             raise AssertionError("refused before")
 
 
-def _tie_join(join: JoinOperator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_join(join: JoinOperator, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     places = _places(join.node)
     gaps = tuple(_gap(gap, places[id(gap.test)], entry, names, rules) for gap in join.gaps)
     for place in (0, 1):
@@ -162,7 +162,7 @@ def _tie_join(join: JoinOperator, entry: Entry, names: Names, rules: RuleSet) ->
         yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
 
 
-def stored_in(entry: Entry, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> StoredSide:
+def stored_in(entry: Wired, place: int, names: Names, types: Mapping[str, str], rules: RuleSet) -> StoredSide:
     """Return where instances of one side of a join wait in the engine."""
     memory, compiler = rules.memory, rules.compiler
     keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
@@ -175,11 +175,11 @@ def _places(node: p.Node) -> dict[int, int]:
     return {id(test): place for place, test in enumerate(t for t in p.tests(node) if isinstance(t, p.Absent))}
 
 
-def _gap(absence: AbsenceTest, place: int, entry: Entry, names: Names, rules: RuleSet) -> Gap:
+def _gap(absence: AbsenceTest, place: int, entry: Wired, names: Names, rules: RuleSet) -> Gap:
     return Gap(absence, rules.memory[entry.key, f"blockers{place}"], joined_in(entry, place, names))
 
 
-def _tie_repeater(repeater: CountedRepetition, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_repeater(repeater: CountedRepetition, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of a repetition; if something follows it, `entry` is that of the join of both."""
     places = {**_places(repeater.node), **({} if repeater.follower is None else _places(repeater.follower))}
     own, known, following = entry, names, None
@@ -207,7 +207,7 @@ def _tie_repeater(repeater: CountedRepetition, entry: Entry, names: Names, rules
         yield from _tie(gap.operator, *below(entry, "negated", places[id(gap.test)], names), rules)
 
 
-def _tie_followed(followed: FollowedRepetition, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_followed(followed: FollowedRepetition, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     """Yield the links of a repetition whose chains are looked for, and of what follows it."""
     join, left = followed.join, followed.inputs[0]
     inner = left.operator if isinstance(left, SharedOperator) else left
@@ -221,7 +221,7 @@ def _tie_followed(followed: FollowedRepetition, entry: Entry, names: Names, rule
 
 def _tie_chains(
     operator: ChainRepetition | AnchoredRepetition,
-    entry: Entry,
+    entry: Wired,
     names: Names,
     rules: RuleSet,
     waiting: WaitingMatches | None,
@@ -243,7 +243,7 @@ def _tie_chains(
     yield from _tie_tests(operator.outcome.tests, entry, names, rules)
 
 
-def _tie_waiter(waiter: DeadlineOperator, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_waiter(waiter: DeadlineOperator, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     place = len(entry.negated) - 1
     left, own = waiter.pending, waiter.blockers
     values = _called(p.children(entry.node)[0].exports, names)
@@ -256,7 +256,7 @@ def _tie_waiter(waiter: DeadlineOperator, entry: Entry, names: Names, rules: Rul
     yield from _tie_tests(waiter.outcome.tests, entry, names, rules)
 
 
-def _tie_slider(slider: SlidingAggregate, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_slider(slider: SlidingAggregate, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     node, rows = entry.node, slider.total.elements
     assert isinstance(node, p.Fold)
     value = _called(term_variables(*(() if node.value is None else (node.value,))), names)
@@ -268,7 +268,7 @@ def _tie_slider(slider: SlidingAggregate, entry: Entry, names: Names, rules: Rul
     yield from _tie_tests(slider.outcome.outcome.tests, entry, names, rules)
 
 
-def _tie_folder(folder: OpenedAggregate, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_folder(folder: OpenedAggregate, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     node, waiting, reached = entry.node, folder.join.waiting[0], folder.running.elements
     assert isinstance(node, p.Fold)
     assert node.opener is not None
@@ -288,18 +288,18 @@ def _called(variables: Iterable[str], names: Names) -> tuple[str, ...]:
     return tuple(names.get(v, v) for v in variables)
 
 
-def _tie_tests(tests: TestSequence, entry: Entry, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_tests(tests: TestSequence, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     for place, absence in enumerate(t for t in tests.tests if isinstance(t, AbsenceTest)):
         yield from _tie_absence(absence, entry, place, names, rules)
 
 
-def _tie_absence(absence: AbsenceTest, entry: Entry, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
+def _tie_absence(absence: AbsenceTest, entry: Wired, place: int, names: Names, rules: RuleSet) -> Iterator[Link]:
     types = {v: absence.blockers.column(v).type for v in joined_in(entry, place, names)}
     yield BlockerLink(absence, rules.memory[entry.key, f"blockers{place}"], types)
     yield from _tie(absence.operator, *below(entry, "negated", place, names), rules)
 
 
-def joined_in(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
+def joined_in(entry: Wired, place: int, names: Names) -> tuple[str, ...]:
     """Return the variables that an absence shares, as the rule calls them, in the order of the engine's keys."""
     absent: list[p.Absent | p.Deadline] = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
     if isinstance(entry.node, p.Deadline):
@@ -307,7 +307,7 @@ def joined_in(entry: Entry, place: int, names: Names) -> tuple[str, ...]:
     return _called(absent[place].joined, names)
 
 
-def below(entry: Entry, kind: str, place: int, names: Names) -> tuple[Entry, Names]:
+def below(entry: Wired, kind: str, place: int, names: Names) -> tuple[Wired, Names]:
     """Return an input of an entry, and the rule's names for its variables."""
     child = (entry.inputs if kind == "input" else entry.negated)[place]
     for reader in child.readers:

@@ -30,7 +30,7 @@ _PLAIN = frozenset((int, str))
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class LoadedRows:
     """Facts of one relation, with the name of where they come from, and types of columns that have one there."""
 
     source: str
@@ -55,7 +55,7 @@ class _Table:
         return InputError(Problem(code, f"{place}: {message}", hint=hint))
 
 
-def load_rows(source: Any, columns: Columns = None) -> Rows:
+def load_rows(source: Any, columns: Columns = None) -> LoadedRows:
     """Read all rows of a source.
 
     >>> load_rows([{"from": "a", "to": "b"}, {"from": "b", "to": "c"}], ["to", "from"]).rows
@@ -72,7 +72,7 @@ def load_rows(source: Any, columns: Columns = None) -> Rows:
         raise InputError(Problem("E402", f"{source}: not UTF-8 text", hint="convert the file to UTF-8")) from None
 
 
-def _together(parts: list[Rows]) -> Rows:
+def _together(parts: list[LoadedRows]) -> LoadedRows:
     """Return the rows of several files, which have as many columns each."""
     first = parts[0]
     for other in parts[1:]:
@@ -81,10 +81,10 @@ def _together(parts: list[Rows]) -> Rows:
             raise InputError(Problem("E406", message, hint="name the columns: columns=[...]"))
         first.rows.extend(other.rows)
     types = first.types if all(part.types == first.types for part in parts) else None
-    return Rows(first.source, first.arity, first.rows, types)
+    return LoadedRows(first.source, first.arity, first.rows, types)
 
 
-def _convert(table: _Table, columns: Columns) -> Rows:
+def _convert(table: _Table, columns: Columns) -> LoadedRows:
     rows: list[tuple[Term, ...]] = []
     chosen: list[int] | None = None
     for cells, lines in table.blocks:
@@ -97,7 +97,7 @@ def _convert(table: _Table, columns: Columns) -> Rows:
     if not chosen:
         raise table.refuse("E406", "no columns, so no facts", hint="name the columns: columns=[...]")
     types = None if table.types is None else tuple(table.types[i] for i in chosen)
-    return Rows(table.source, len(chosen), rows, types)
+    return LoadedRows(table.source, len(chosen), rows, types)
 
 
 def _choose(table: _Table, columns: Columns, width: int) -> list[int]:

@@ -99,14 +99,14 @@ class AtomNames:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class GraphParts:
     """The properties and classes of a graph, used or declared, in order of appearance."""
 
     properties: Mapping[str, None]
     classes: Mapping[str, None]
 
 
-def find_parts(graph: Graph) -> Parts:
+def find_parts(graph: Graph) -> GraphParts:
     """Find out which IRIs are properties and which are classes."""
     declared = list(graph.pairs(TYPE))
     properties: list[Node] = [*graph.by_property, *(s for s, o in declared if o in _PROPERTY_TYPES)]
@@ -118,14 +118,16 @@ def find_parts(graph: Graph) -> Parts:
     for end in (DOMAIN, RANGE):
         properties += [s for s, _ in graph.pairs(end)]
         classes += [o for _, o in graph.pairs(end)]
-    return Parts(_iris(properties), _iris(classes))
+    return GraphParts(_iris(properties), _iris(classes))
 
 
 def _iris(nodes: Iterable[Node]) -> dict[str, None]:
     return {node: None for node in nodes if isinstance(node, str) and not node.startswith("_:")}
 
 
-def name_relations(parts: Parts, wanted: Relations, names: AtomNames, *, complete: bool) -> list[tuple[str, int, str]]:
+def name_relations(
+    parts: GraphParts, wanted: Relations, names: AtomNames, *, complete: bool
+) -> list[tuple[str, int, str]]:
     """Return (name, arity, IRI) of the relations: of a property with two arguments, of a class with one.
 
     With True, those of all but the vocabularies of RDF; `complete` refuses a name that stands for nothing.
@@ -144,7 +146,7 @@ def name_relations(parts: Parts, wanted: Relations, names: AtomNames, *, complet
     return found
 
 
-def _name_all(parts: Parts) -> list[tuple[str, int, str]]:
+def _name_all(parts: GraphParts) -> list[tuple[str, int, str]]:
     found: dict[tuple[str, int], str] = {}
     for arity, iris in ((2, parts.properties), (1, parts.classes)):
         for iri in iris:

@@ -20,7 +20,7 @@ from typing import Any, TypedDict
 
 from etalis.errors import EtalisError, InputError, Problem
 from etalis.logic.knowledge.cell_values import XSD, literal
-from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.rdf.atoms import AtomNames, Relations, find_parts, name_relations, refuse
 from etalis.logic.rdf.entailment import MAX_TRIPLES, TYPE, Graph, Node, entail
 from etalis.logic.rdf.xml import XmlError, XmlGuard
@@ -66,7 +66,7 @@ class RdfFacts:
     """Relations with their names, `rdf` the first, and how many blank nodes there are now."""
 
     source: str
-    relations: list[tuple[str, Rows]]
+    relations: list[tuple[str, LoadedRows]]
     blanks: int
 
 
@@ -101,8 +101,8 @@ def load_graph(
     entail(reader.graph, rdfs=entailment is not None, transitive=[names.expand(name) for name in chosen])
     wanted = name_relations(find_parts(reader.graph), relations, names, complete=complete) if relations else []
     origin = ", ".join(map(_name_of, files))
-    found = [("rdf", Rows(origin, 3, _triples(reader.graph, names)))]
-    found += [(name, Rows(origin, n, rows)) for name, n, rows in _relations(reader.graph, wanted, names)]
+    found = [("rdf", LoadedRows(origin, 3, _triples(reader.graph, names)))]
+    found += [(name, LoadedRows(origin, n, rows)) for name, n, rows in _relations(reader.graph, wanted, names)]
     names.check()
     return RdfFacts(origin, found, reader.blanks)
 

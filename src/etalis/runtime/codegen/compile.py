@@ -18,7 +18,7 @@ from etalis.plan.sharing import meet
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.join import Probe
-from etalis.runtime.codegen.network import Entry, PlannedRule, Reader, Wiring, may_double, own_names
+from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader, Wiring, may_double, own_names
 from etalis.runtime.codegen.operators import Special
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.source import Code, tuple_of
@@ -49,7 +49,7 @@ class Compiler:
         self.sources: list[tuple[str, str, list[Any]]] = []  # what it does, text and constants of every function
         self.special = Special(self)
 
-    def remember(self, entry: Entry, name: str, make: Callable[[], Any]) -> Any:
+    def remember(self, entry: Wired, name: str, make: Callable[[], Any]) -> Any:
         """Return the part of an entry's state under a name, made on first use and kept while the rule lives."""
         key = (entry.key, name)
         if key not in self.memory:
@@ -67,7 +67,7 @@ class Compiler:
         log.keep = max(bounded) if len(bounded) == len(windows) else None
         return log
 
-    def meets_itself(self, entry: Entry) -> bool:
+    def meets_itself(self, entry: Wired) -> bool:
         """Tell whether one event may come to both sides of an operator that keeps the newest (definition 12.14)."""
         node = entry.node
         if not isinstance(node, p.Join | p.Repetition) or node.policy.keep != "newest" or len(entry.inputs) < 2:
@@ -92,13 +92,13 @@ class Compiler:
 
     def processors(self) -> dict[tuple[str, int], Callable[[Raw], None]]:
         """Return per kind of event the function that offers one to all its leaves."""
-        by_kind: dict[tuple[str, int], list[Entry]] = {}
+        by_kind: dict[tuple[str, int], list[Wired]] = {}
         for leaf in self.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 by_kind.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
         return {kind: self.processor(kind, leaves) for kind, leaves in by_kind.items()}
 
-    def processor(self, kind: tuple[str, int], leaves: list[Entry]) -> Callable[[Raw], None]:
+    def processor(self, kind: tuple[str, int], leaves: list[Wired]) -> Callable[[Raw], None]:
         """Write the function that offers one event to its leaves, left to right."""
         code = Code(["raw"])
         if len(leaves) > 4:
@@ -112,7 +112,7 @@ class Compiler:
                 self.offer(code, leaf, parameters, "t1", "t2")
         return self.finish(code, f"{format_atom(kind[0])}/{kind[1]}")
 
-    def offer(self, code: Code, leaf: Entry, parameters: Sequence[str], t1: str, t2: str) -> None:
+    def offer(self, code: Code, leaf: Wired, parameters: Sequence[str], t1: str, t2: str) -> None:
         """Write the code that matches an instance against a leaf's pattern and hands it on."""
         assert isinstance(leaf.node, p.Source)
         wanted = set(leaf.node.exports)
@@ -139,7 +139,7 @@ class Compiler:
 
     # handing on
 
-    def deliver(self, code: Code, entry: Entry, names: Names, t1: str, t2: str) -> None:
+    def deliver(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
         """Write the code that hands a match to all readers of an entry."""
         heads = [r for r in entry.readers if r.kind == "head"]
         others = [r for r in entry.readers if r.kind != "head"]
@@ -153,14 +153,14 @@ class Compiler:
         if heads:
             self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], t1, t2)
 
-    def makes_at(self, entry: Entry) -> Made | None:
+    def makes_at(self, entry: Wired) -> Made | None:
         """Return what notes every event that matches of an entry become, which is a mark; None if there is none."""
         for reader in entry.readers if self.evidence.by_stores else ():
             if reader.kind == "head" and reader.target.head.alarm is None and self.heads.is_lone(reader.target):
                 return self.heads.kind(reader.target).made
         return None
 
-    def key_of(self, entry: Entry, names: Names) -> str:
+    def key_of(self, entry: Wired, names: Names) -> str:
         """Return what tells one match of an entry from another where it is joined: the first variable of the key."""
         reader = entry.readers[0]
         if reader.kind != "input" or not isinstance(reader.target.node, p.Join):
@@ -168,7 +168,7 @@ class Compiler:
         keys = self.keys(reader.target)
         return _renamed(names, reader)[keys[0]] if keys else "True"
 
-    def waits_at(self, entry: Entry) -> dict[Any, Any] | None:
+    def waits_at(self, entry: Wired) -> dict[Any, Any] | None:
         """Return a store that every match of an entry comes to, which is a mark already; None if there is none."""
         for reader in entry.readers if self.evidence.by_stores else ():
             if reader.kind == "input" and isinstance(reader.target.node, p.Join):
@@ -178,9 +178,9 @@ class Compiler:
                     return found
         return None
 
-    def read(self, code: Code, reader: Reader, child: Entry, names: Names, t1: str, t2: str) -> None:
+    def read(self, code: Code, reader: WiredReader, child: Wired, names: Names, t1: str, t2: str) -> None:
         """Write what one reader does with a match, in line or as a call."""
-        target: Entry = reader.target
+        target: Wired = reader.target
         if reader.kind == "negated":
             self.special.block(code, target, reader.place, child, names, t1, t2)
             return
@@ -203,11 +203,11 @@ class Compiler:
             case _:
                 assert_never(target.node)
 
-    def carried(self, join: Entry, place: int) -> tuple[str, ...]:
+    def carried(self, join: Wired, place: int) -> tuple[str, ...]:
         """Return the variables that an instance brings to one side of a join."""
         return p.children(join.node)[place].exports
 
-    def outline(self, join: Entry, place: int) -> Callable[..., Any]:
+    def outline(self, join: Wired, place: int) -> Callable[..., Any]:
         """Return the function for one side of a join."""
         key = id(join) * 2 + place
         if key not in self.outlined:
@@ -218,13 +218,13 @@ class Compiler:
             self.outlined[key] = self.finish(code, "join")
         return self.outlined[key]
 
-    def filter(self, code: Code, entry: Entry, names: Names, t1: str, t2: str) -> None:
+    def filter(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
         """Write a filter: the tests, then the readers."""
         names = dict(names)
         passing = self.tests(code, entry, names, entry.inputs[0].sure, t1, t2, t1, t2, None)
         self.guarded(code, entry, passing, names, t1, t2)
 
-    def guarded(self, code: Code, entry: Entry, passing: Passing, names: Names, t1: str, t2: str) -> None:
+    def guarded(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         """Write `if tests: hand on`, with one match per solution where a condition multiplies."""
         if passing.expressions:
             with code.block(f"if {' and '.join(passing.expressions)}:"):
@@ -232,7 +232,7 @@ class Compiler:
         else:
             self.multiplied(code, entry, passing, names, t1, t2)
 
-    def multiplied(self, code: Code, entry: Entry, passing: Passing, names: Names, t1: str, t2: str) -> None:
+    def multiplied(self, code: Code, entry: Wired, passing: Passing, names: Names, t1: str, t2: str) -> None:
         depth = code.depth
         for solutions, outputs in passing.loops:
             row = code.fresh("o")
@@ -244,7 +244,7 @@ class Compiler:
         self.deliver(code, entry, names, t1, t2)
         code.depth = depth
 
-    def unite(self, code: Code, entry: Entry, child: Entry, names: Names, t1: str, t2: str) -> None:
+    def unite(self, code: Code, entry: Wired, child: Wired, names: Names, t1: str, t2: str) -> None:
         """Write a union: unbound variables become None; one event in two alternatives is one match."""
         full = {v: names.get(v, "None") for v in entry.node.exports}
         if not may_double(child, entry):
@@ -257,16 +257,16 @@ class Compiler:
 
     # joins
 
-    def probes(self, join: Entry, place: int) -> bool:
+    def probes(self, join: Wired, place: int) -> bool:
         """Tell whether an instance on this side can find partners that wait."""
         return self.retention(join, 1 - place) != NEVER_STORED
 
-    def retention(self, join: Entry, place: int) -> int | None:
+    def retention(self, join: Wired, place: int) -> int | None:
         """Return how long after its end an instance of one side can still be used: None for ever, -1 not at all."""
         assert isinstance(join.node, p.Join)
         return retention(join.node.relation, place, window_of(join.node.tests))
 
-    def keys(self, join: Entry) -> list[str]:
+    def keys(self, join: Wired) -> list[str]:
         """Return the variables that both sides always bind: the join key."""
         left, right = join.inputs
         names = own_names(join)
@@ -274,12 +274,12 @@ class Compiler:
         firm = _renamed_set(left, join, 0) & _renamed_set(right, join, 1)
         return sorted(v for v in both & firm if v[0] != "$")
 
-    def columns(self, join: Entry, place: int) -> list[str]:
+    def columns(self, join: Wired, place: int) -> list[str]:
         """Return what a waiting instance of one side holds besides its key."""
         keys = set(self.keys(join))
         return [v for v in self.carried(join, place) if v not in keys]
 
-    def join(self, code: Code, entry: Entry, place: int, names: Names, t1: str, t2: str) -> None:
+    def join(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
         """Write one side of a join: probe the other side's store, then store."""
         node = entry.node
         assert isinstance(node, p.Join)
@@ -299,7 +299,7 @@ class Compiler:
         elif keeps:
             self.store(code, entry, place, names, key, t1, t2)
 
-    def store(self, code: Code, entry: Entry, place: int, names: Names, key: str, t1: str, t2: str) -> None:
+    def store(self, code: Code, entry: Wired, place: int, names: Names, key: str, t1: str, t2: str) -> None:
         """Write the code that lets an instance wait."""
         node = entry.node
         assert isinstance(node, p.Join)
@@ -334,7 +334,7 @@ class Compiler:
     def tests(
         self,
         code: Code,
-        entry: Entry,
+        entry: Wired,
         names: Names,
         firm: frozenset[str],
         t1: str,
@@ -351,7 +351,7 @@ class Compiler:
         return self.judged(code, entry, p.tests(entry.node), names, firm, t1, t2, low, high, window)
 
     def judged(
-        self, code: Code, entry: Entry, tests: Sequence[p.Test], names: Names, firm: frozenset[str], t1: str, t2: str,
+        self, code: Code, entry: Wired, tests: Sequence[p.Test], names: Names, firm: frozenset[str], t1: str, t2: str,
         low: str, high: str, window: str | None,
     ) -> Passing:  # fmt: skip
         """Write some of a node's tests, in order; those after an `event_multiply` judge each of its solutions."""
@@ -400,7 +400,7 @@ class Compiler:
         passing.loops.append((found, bound))
         passing.actions.extend(rest.actions)
 
-    def rule_of(self, entry: Entry) -> str:
+    def rule_of(self, entry: Wired) -> str:
         """Return the label of a rule that an entry belongs to, for messages."""
         readers = entry.readers
         while readers[0].kind != "head":
@@ -408,7 +408,7 @@ class Compiler:
         rule: PlannedRule = readers[0].target
         return rule.head.label
 
-    def emitter(self, entry: Entry, exports: Sequence[str]) -> Emit:
+    def emitter(self, entry: Wired, exports: Sequence[str]) -> Emit:
         """Return the function (exported values..., start, end) that tests a match of an operator and hands it on."""
         code, names = self._operator_code(exports)
         passing = self._operator_tests(code, entry, names)
@@ -418,7 +418,7 @@ class Compiler:
         code("return False")
         return self.finish(code, type(entry.node).__name__.lower())
 
-    def checker(self, entry: Entry, exports: Sequence[str]) -> Emit:
+    def checker(self, entry: Wired, exports: Sequence[str]) -> Emit:
         """Return the function (exported values..., start, end) that only tests a match of an operator."""
         code, names = self._operator_code(exports)
         passing = self._operator_tests(code, entry, names)
@@ -429,16 +429,16 @@ class Compiler:
         parameters = [f"v{i}" for i in range(len(exports))]
         return Code([*parameters, "t1", "t2"]), dict(zip(exports, parameters, strict=True))
 
-    def _operator_tests(self, code: Code, entry: Entry, names: Names) -> Passing:
+    def _operator_tests(self, code: Code, entry: Wired, names: Names) -> Passing:
         low, high = names.get("$first", "t1"), names.get("$last", "t2")
         return self.tests(code, entry, names, entry.sure, "t1", "t2", low, high, None)
 
 
-def _renamed(names: Names, reader: Reader) -> Names:
+def _renamed(names: Names, reader: WiredReader) -> Names:
     return {reader.renames.get(v, v): e for v, e in names.items()} if reader.renames else dict(names)
 
 
-def _renamed_set(child: Entry, parent: Entry, place: int) -> frozenset[str]:
+def _renamed_set(child: Wired, parent: Wired, place: int) -> frozenset[str]:
     """Return what a child is sure to bind, in the parent's names."""
     for reader in child.readers:
         if reader.kind == "input" and reader.target is parent and reader.place == place:

@@ -16,7 +16,7 @@ from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.fast_path_input import EventInput, MatchOutput, places
-from etalis.runtime.codegen.network import Entry
+from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
 from etalis.temporal.interval import LATEST, MICROSECONDS
@@ -44,7 +44,7 @@ class FastPath:
         self.ahead: int | None = None  # most seconds that an event may end after the one before
         self.goes_on = False  # behind a row that cannot be read
         self.settle: Callable[[], Any] = tuple  # takes what events caused
-        self.leaves: dict[Kind, list[Entry]] = {}
+        self.leaves: dict[Kind, list[Wired]] = {}
         heads = {(r.head.event.name, len(r.head.event.args)) for r, _ in rules.rules}
         for leaf in compiler.wiring.leaves:
             if isinstance(leaf.node, p.Source):
@@ -137,7 +137,7 @@ class FastPath:
                 code.add(output.all_of(f"{code.constant(self.settle)}()"))
         code(output.done)
 
-    def _ends_there(self, leaf: Entry) -> bool:
+    def _ends_there(self, leaf: Wired) -> bool:
         """Tell whether an event at this leaf makes one match at most, in line, as the last thing it does."""
         entry, probed = leaf, False
         while True:
@@ -148,7 +148,7 @@ class FastPath:
             reader = entry.readers[0]
             if reader.kind == "negated":
                 return True
-            target: Entry = reader.target
+            target: Wired = reader.target
             match target.node:
                 case p.Join(policy=policy, tests=tests):
                     probes = self.compiler.probes(target, reader.place)
@@ -170,7 +170,7 @@ def _multiplies(tests: tuple[p.Test, ...]) -> bool:
     return any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in tests)
 
 
-def _plain_heads(entry: Entry) -> bool:
+def _plain_heads(entry: Wired) -> bool:
     """Tell whether all heads of an entry are made at once, with equal attributes."""
     heads = [(r.target.head, r.renames) for r in entry.readers]
     plain = all(head.alarm is None and not head.actions for head, _ in heads)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
-from etalis.runtime.codegen.network import Entry, own_names
+from etalis.runtime.codegen.network import Wired, own_names
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators import store as stores
@@ -25,7 +25,7 @@ class Probe:
     """Writes the search for partners of one arriving instance, by the rows of relation and policy."""
 
     def __init__(
-        self, compiler: Compiler, code: Code, entry: Entry, place: int, names: Names, key: str, t1: str, t2: str
+        self, compiler: Compiler, code: Code, entry: Wired, place: int, names: Names, key: str, t1: str, t2: str
     ) -> None:
         self.compiler = compiler
         self.code = code

@@ -16,20 +16,20 @@ from etalis.plan.sharing import Listened, count_leaves, shape_of
 
 
 @dataclass(slots=True)
-class Entry:
+class Wired:
     """One wired node: who reads its matches, where its state is found, what it is sure to bind."""
 
     node: p.Node
     key: Hashable
     sure: frozenset[str]
-    readers: list[Reader] = field(default_factory=list)
-    inputs: list[Entry] = field(default_factory=list)
-    negated: list[Entry] = field(default_factory=list)
+    readers: list[WiredReader] = field(default_factory=list)
+    inputs: list[Wired] = field(default_factory=list)
+    negated: list[Wired] = field(default_factory=list)
     built: Any = None
 
 
 @dataclass(slots=True)
-class Reader:
+class WiredReader:
     """Who reads an entry: a place of another entry, a head, or an absence; with its own names of variables."""
 
     kind: str
@@ -52,19 +52,19 @@ class Wiring:
     """All entries of a rule set, and the leaves in the order in which they are offered an instance."""
 
     def __init__(self, rules: list[PlannedRule]) -> None:
-        self.leaves: list[Entry] = []
-        self.entries: list[Entry] = []
-        self.shared: dict[Hashable, tuple[Entry, tuple[str, ...]]] = {}
+        self.leaves: list[Wired] = []
+        self.entries: list[Wired] = []
+        self.shared: dict[Hashable, tuple[Wired, tuple[str, ...]]] = {}
         for rule in rules:
             self._wire_rule(rule)
 
     def _wire_rule(self, rule: PlannedRule) -> None:
-        reader = Reader("head", rule, 0, {})
+        reader = WiredReader("head", rule, 0, {})
         self._wire(rule.head.body, rule, (), reader, count_leaves(rule.head.body) if rule.shares else None)
 
     def _wire(
-        self, node: p.Node, rule: PlannedRule, path: tuple[int, ...], reader: Reader, listened: Listened | None
-    ) -> Entry:
+        self, node: p.Node, rule: PlannedRule, path: tuple[int, ...], reader: WiredReader, listened: Listened | None
+    ) -> Wired:
         shape = None if listened is None else shape_of(node, listened)
         if shape is not None:
             key = ("shared", rule.generation, shape.key)
@@ -80,33 +80,35 @@ class Wiring:
         else:
             entry = self._new(node, ("rule", rule.number, path), reader)
         for place, child in enumerate(p.children(node)):
-            entry.inputs.append(self._wire(child, rule, (*path, place), Reader("input", entry, place, {}), listened))
+            entry.inputs.append(
+                self._wire(child, rule, (*path, place), WiredReader("input", entry, place, {}), listened)
+            )
         for place, child in enumerate(p.negated(node)):
-            negative = Reader("negated", entry, place, {})
+            negative = WiredReader("negated", entry, place, {})
             entry.negated.append(self._wire(child, rule, (*path, -1 - place), negative, listened))
         return entry
 
-    def _new(self, node: p.Node, key: Hashable, reader: Reader) -> Entry:
-        entry = Entry(node, key, sure(node), [reader])
+    def _new(self, node: p.Node, key: Hashable, reader: WiredReader) -> Wired:
+        entry = Wired(node, key, sure(node), [reader])
         self.entries.append(entry)
         if isinstance(node, p.Source | p.Tick):
             self.leaves.append(entry)
         return entry
 
 
-def names_read(reader: Reader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def names_read(reader: WiredReader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (name in the entry, name for the reader) of the exported variables."""
     for name in exports:
         yield name, reader.renames.get(name, name)
 
 
-def may_double(child: Entry, union: Entry) -> bool:
+def may_double(child: Wired, union: Wired) -> bool:
     """Tell whether the event that an alternative matches may match again: there once more, or in another one."""
     kinds = p.single_kinds(child.node)
     again = bool(kinds) and p.multiplies(child.node)
     return again or any(kinds & p.single_kinds(other.node) for other in union.inputs if other is not child)
 
 
-def own_names(join: Entry) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def own_names(join: Wired) -> tuple[tuple[str, ...], tuple[str, ...]]:
     a, b = p.children(join.node)
     return a.exports, b.exports

@@ -22,7 +22,7 @@ from etalis.temporal.aggregate import FOLDS
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
-    from etalis.runtime.codegen.network import Entry
+    from etalis.runtime.codegen.network import Wired
 
 Names = dict[str, str]
 
@@ -36,7 +36,7 @@ class Special:
 
     # absence
 
-    def test_of(self, entry: Entry, place: int) -> p.Absent | p.Deadline:
+    def test_of(self, entry: Wired, place: int) -> p.Absent | p.Deadline:
         """Return the absence that the negated input at a place serves."""
         absent = [t for t in p.tests(entry.node) if isinstance(t, p.Absent)]
         if place < len(absent):
@@ -44,11 +44,11 @@ class Special:
         assert isinstance(entry.node, p.Deadline)
         return entry.node
 
-    def blockers(self, entry: Entry, place: int) -> Blockers | LooseBlockers:
+    def blockers(self, entry: Wired, place: int) -> Blockers | LooseBlockers:
         """Return the occurrences that one absence looks at."""
         return self.compiler.remember(entry, f"blockers{place}", lambda: self._new_blockers(entry, place))  # type: ignore[no-any-return]
 
-    def _new_blockers(self, entry: Entry, place: int) -> Blockers | LooseBlockers:
+    def _new_blockers(self, entry: Wired, place: int) -> Blockers | LooseBlockers:
         test = self.test_of(entry, place)
         if not all(v in entry.sure and v in self._sure_negative(entry, place) for v in test.joined):
             return LooseBlockers(self._blocking_time(entry, test))
@@ -57,20 +57,20 @@ class Special:
             return Blockers(keep, False, self._watched(entry, test) if keep is None else None)
         return Blockers(keep, keep is None, None)
 
-    def _blocking_time(self, entry: Entry, test: p.Absent | p.Deadline) -> int | None:
+    def _blocking_time(self, entry: Wired, test: p.Absent | p.Deadline) -> int | None:
         """Return how long an occurrence can matter, None for ever."""
         if isinstance(test, p.Deadline):
             return test.duration
         return test.window if test.kind == "before" else window_of(p.tests(entry.node))
 
-    def _sure_negative(self, entry: Entry, place: int) -> frozenset[str]:
+    def _sure_negative(self, entry: Wired, place: int) -> frozenset[str]:
         child = entry.negated[place]
         for reader in child.readers:
             if reader.kind == "negated" and reader.target is entry and reader.place == place:
                 return frozenset(reader.renames.get(v, v) for v in child.sure)
         raise AssertionError("a negated part is read by its parent")
 
-    def _watched(self, entry: Entry, test: p.Absent) -> dict[Any, Any] | None:
+    def _watched(self, entry: Wired, test: p.Absent) -> dict[Any, Any] | None:
         """Return the store of left sides, where only those that wait can ever be blocked."""
         node = entry.node
         if not (isinstance(node, p.Join) and test.kind == "gap" and node.relation.sequential):
@@ -79,7 +79,7 @@ class Special:
             return None
         return self.compiler.remember(entry, "side0", dict)  # type: ignore[no-any-return]
 
-    def watching(self, entry: Entry) -> list[Blockers]:
+    def watching(self, entry: Wired) -> list[Blockers]:
         """Return the blockers to be forgotten with the last left side of a key."""
         count = sum(isinstance(t, p.Absent) for t in p.tests(entry.node))
         found = [self.blockers(entry, i) for i in range(count)]
@@ -90,7 +90,7 @@ class Special:
             return values[0]
         return f"({''.join(v + ', ' for v in values)})"
 
-    def block(self, code: Code, entry: Entry, place: int, child: Entry, names: Names, t1: str, t2: str) -> None:
+    def block(self, code: Code, entry: Wired, place: int, child: Wired, names: Names, t1: str, t2: str) -> None:
         """Write what an occurrence of a negated pattern does: note it."""
         del child
         blockers = self.blockers(entry, place)
@@ -98,7 +98,7 @@ class Special:
         code(f"{code.constant(blockers)}.add({self.key(blockers, [names[v] for v in joined])}, {t1}, {t2})")
 
     def unblocked(
-        self, code: Code, entry: Entry, place: int, test: p.Absent, names: Names, t1: str, t2: str, low: str, high: str
+        self, code: Code, entry: Wired, place: int, test: p.Absent, names: Names, t1: str, t2: str, low: str, high: str
     ) -> str:
         """Return the test that nothing blocks a match."""
         blockers = self.blockers(entry, place)
@@ -115,18 +115,18 @@ class Special:
 
     # operators
 
-    def columns(self, entry: Entry, place: int) -> tuple[str, ...]:
+    def columns(self, entry: Wired, place: int) -> tuple[str, ...]:
         """Return the variables an operator's input brings."""
         return p.children(entry.node)[place].exports
 
-    def method(self, entry: Entry, place: int) -> Callable[..., None]:
+    def method(self, entry: Wired, place: int) -> Callable[..., None]:
         """Return what takes the instances of one input of an operator."""
         operator = self.operator(entry)
         single = len(p.children(entry.node)) == 1
         taker = operator.on_element if single and not isinstance(operator, Waiter) else operator.on_left
         return operator.on_element if place == 1 else taker  # type: ignore[no-any-return]
 
-    def operator(self, entry: Entry) -> Any:
+    def operator(self, entry: Wired) -> Any:
         """Return the operator of an entry, its state kept, its emission compiled anew."""
         if id(entry) not in self.built:
             fresh = self._build(entry)
@@ -138,7 +138,7 @@ class Special:
             self.built[id(entry)] = kept
         return self.built[id(entry)]
 
-    def _build(self, entry: Entry) -> Any:
+    def _build(self, entry: Wired) -> Any:
         match entry.node:
             case p.Repetition(left=None):
                 return self._runner(entry, entry.node)
@@ -152,7 +152,7 @@ class Special:
                 return self._waiter(entry, entry.node)
         raise AssertionError(entry.node)
 
-    def columns_out(self, entry: Entry) -> tuple[str, ...]:
+    def columns_out(self, entry: Wired) -> tuple[str, ...]:
         """Return what an operator hands to its tests: what it exports and what the tests read."""
         node = entry.node
         later = self._bound_by_tests(node)
@@ -168,7 +168,7 @@ class Special:
     def _bound_by_tests(self, node: p.Node) -> set[str]:
         return {v for t in p.tests(node) if isinstance(t, p.GoalTest) for v in t.outputs}
 
-    def _waiter(self, entry: Entry, node: p.Deadline) -> Waiter:
+    def _waiter(self, entry: Wired, node: p.Deadline) -> Waiter:
         blockers = self.blockers(entry, len(p.negated(node)) - 1)
         exports = node.left.exports
         pick = picker(exports, node.joined)
@@ -183,10 +183,10 @@ class Special:
     def _keep(self, node: p.Node) -> int | None:
         return min((t.duration for t in p.tests(node) if isinstance(t, p.Window)), default=None)
 
-    def _fail(self, entry: Entry) -> Callable[[str], None]:
+    def _fail(self, entry: Wired) -> Callable[[str], None]:
         return self.compiler.conditions.fail(self.compiler.rule_of(entry))
 
-    def _limits(self, entry: Entry, node: p.Repetition, exports: tuple[str, ...]) -> Callable[[Values], Limits | None]:
+    def _limits(self, entry: Wired, node: p.Repetition, exports: tuple[str, ...]) -> Callable[[Values], Limits | None]:
         """Return how the bounds of a repetition are read off the values of the exports, or reported."""
         fail = self._fail(entry)
 
@@ -205,7 +205,7 @@ class Special:
 
         return limits
 
-    def _repeater(self, entry: Entry, node: p.Repetition) -> Repeater:
+    def _repeater(self, entry: Wired, node: p.Repetition) -> Repeater:
         assert node.left is not None
         left, element = node.left.exports, node.element.exports
         out = self.columns_out(entry)
@@ -219,12 +219,12 @@ class Special:
             event=self._event(entry), needs_first="$last" in out,
         )  # fmt: skip
 
-    def _event(self, entry: Entry) -> Callable[[], int] | None:
+    def _event(self, entry: Wired) -> Callable[[], int] | None:
         """Return what tells the event being offered, where it may replace its own partner."""
         state = self.compiler.state
         return (lambda: state.current) if self.compiler.meets_itself(entry) else None
 
-    def _runner(self, entry: Entry, node: p.Repetition) -> Runner:
+    def _runner(self, entry: Wired, node: p.Repetition) -> Runner:
         element = node.element.exports
         limits = self._limits(entry, node, node.shared)
         out = self.columns_out(entry)
@@ -264,13 +264,13 @@ class Special:
 
         return result
 
-    def _fold_columns(self, entry: Entry, node: p.Fold) -> tuple[str, ...]:
+    def _fold_columns(self, entry: Wired, node: p.Fold) -> tuple[str, ...]:
         """Return what a fold hands on; its result too, where that may be bound before."""
         out = self.columns_out(entry)
         before = {*(() if node.opener is None else node.opener.exports), *node.groups}
         return (*out, *(v for v in term_variables(node.result) if v not in out and v in before))
 
-    def _folder(self, entry: Entry, node: p.Fold) -> Folder:
+    def _folder(self, entry: Wired, node: p.Fold) -> Folder:
         assert node.opener is not None
         left, element = node.opener.exports, node.element.exports
         out = self._fold_columns(entry, node)
@@ -299,7 +299,7 @@ class Special:
             fail=self._fail(entry), marked=marked(element),
         )  # fmt: skip
 
-    def _slider(self, entry: Entry, node: p.Fold) -> Slider:
+    def _slider(self, entry: Wired, node: p.Fold) -> Slider:
         element = node.element.exports
         out = self._fold_columns(entry, node)
         result = self._result(node, out)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
-from etalis.runtime.codegen.network import Entry
+from etalis.runtime.codegen.network import Wired
 from etalis.runtime.operators.aggregate import Folder
 from etalis.runtime.operators.base import Shelf, Waiter
 from etalis.runtime.operators.repetition import Repeater
@@ -70,7 +70,7 @@ def _shorten(fifo: Any, limit: int) -> None:
         fifo.popleft()
 
 
-def expendable(rules: RuleSet) -> list[Entry]:
+def expendable(rules: RuleSet) -> list[Wired]:
     """Return the operators whose instances may be lost."""
     entries = rules.wiring.entries
     if any(isinstance(test, p.Alone) for entry in entries for test in p.tests(entry.node)):
@@ -85,7 +85,7 @@ def expendable(rules: RuleSet) -> list[Entry]:
         looked_at |= more
 
 
-def _is_looked_at(entry: Entry, kinds: set[Kind]) -> bool:
+def _is_looked_at(entry: Wired, kinds: set[Kind]) -> bool:
     """Tell whether anything that reads an entry's matches, however far, asks for more than that there is one."""
     waiting = [entry]
     while waiting:

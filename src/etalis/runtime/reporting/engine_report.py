@@ -9,7 +9,7 @@ from etalis.errors import Span
 from etalis.runtime.core import Core
 from etalis.runtime.lateness.watermark import atom_of
 from etalis.runtime.reporting.never_fired import Around, Search, Why
-from etalis.runtime.reporting.report import Refused, Report, ReportError, Silent, failed_of, read_nowhere
+from etalis.runtime.reporting.report import RejectedEvents, Report, ReportError, Silent, failed_of, read_nowhere
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import BEGINNING, NEVER
 
@@ -28,7 +28,7 @@ def make_report(core: Core) -> Report:
         closed=core.state.floor >= NEVER,
     )
     silent = tuple(_silent(rules, Search(rules, around)))
-    refused = tuple(Refused(cause, count, first) for cause, (first, count) in core.dead_letters.causes.items())
+    refused = tuple(RejectedEvents(cause, count, first) for cause, (first, count) in core.dead_letters.causes.items())
     failed = failed_of(core.failures)
     nothing = core.state.now == BEGINNING and not (refused or unread or waiting)
     return Report(unread, () if nothing else silent, refused, failed, nothing and bool(silent))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.heads import Ring
-from etalis.runtime.codegen.network import Entry
+from etalis.runtime.codegen.network import Wired
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.store import count_instances
@@ -108,7 +108,7 @@ def _weight(thing: Any) -> int:
     return sys.getsizeof(thing) + sum(sys.getsizeof(value) for value in values if not callable(value)) + 32
 
 
-def labels_of(entry: Entry) -> tuple[str, ...]:
+def labels_of(entry: Wired) -> tuple[str, ...]:
     """Return the labels of the rules that an operator serves."""
     labels: dict[str, None] = {}
     waiting = [entry]

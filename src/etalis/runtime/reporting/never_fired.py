@@ -24,7 +24,7 @@ from etalis.runtime.state import show_time
 from etalis.temporal.interval import to_seconds
 
 if TYPE_CHECKING:
-    from etalis.runtime.codegen.network import Entry, PlannedRule
+    from etalis.runtime.codegen.network import PlannedRule, Wired
     from etalis.runtime.ruleset import RuleSet
 
 _SAMPLE = 1000
@@ -74,7 +74,7 @@ class Search:
         for planned, _ in rules.rules:
             made = planned.head.event.name, len(planned.head.event.args)
             self.makers.setdefault(made, []).append(planned.head.label)
-        self.roots: dict[int, Entry] = {}
+        self.roots: dict[int, Wired] = {}
         for entry in rules.wiring.entries:
             for reader in entry.readers:
                 if reader.kind == "head":
@@ -87,7 +87,7 @@ class Search:
             return found
         return replace(found, hint="conditions of it failed with errors, which are reported too")
 
-    def _matched(self, entry: Entry, node: p.Node) -> bool:
+    def _matched(self, entry: Wired, node: p.Node) -> bool:
         if self.evidence.has_matched(entry.key, node):
             return True
         if isinstance(node, p.Source):
@@ -95,10 +95,10 @@ class Search:
             return plain and self.evidence.has_come((node.name, len(node.args)))
         return any(r.kind == "input" and self._matched_above(r.target) for r in entry.readers)
 
-    def _matched_above(self, entry: Entry) -> bool:
+    def _matched_above(self, entry: Wired) -> bool:
         return self.evidence.has_matched(entry.key, entry.node) and not isinstance(entry.node, p.Union)
 
-    def _first(self, entry: Entry, node: p.Node) -> Why | None:
+    def _first(self, entry: Wired, node: p.Node) -> Why | None:
         """Return why a part has never matched; None if it has."""
         if self._matched(entry, node):
             return None
@@ -149,7 +149,7 @@ class Search:
             return Why(" or ".join(kinds), f"none of {', '.join(kinds)} came", hint, missing[0])
         return next(why for why in found if why.missing is None)
 
-    def _operator(self, entry: Entry, node: p.Join | p.Filter | p.Repetition | p.Fold | p.Deadline) -> Why:
+    def _operator(self, entry: Wired, node: p.Join | p.Filter | p.Repetition | p.Fold | p.Deadline) -> Why:
         """Say why a part never matched though all that it is made of did."""
         match node:
             case p.Filter(child=child, tests=tests):
@@ -176,7 +176,7 @@ class Search:
             return Why(which, f"{_text(child)} came, but the {noun} {which} never held", hint)
         return Why(_text(child), f"{_text(child)} came, but never with all of{_asked(tests, ':')}", _window_hint(tests))
 
-    def _join(self, entry: Entry, node: p.Join) -> Why:
+    def _join(self, entry: Wired, node: p.Join) -> Why:
         text = f"{_text(node.left)} {node.relation.name} {_text(node.right)}"
         keys = self.rules.compiler.keys(entry)
         apart = self._apart(entry, node, keys)
@@ -186,7 +186,7 @@ class Search:
         reason = f"all parts of {text} came, but never {_relation(node)}{same}"
         return Why(text, reason + _asked(node.tests), self._join_hint(entry, node))
 
-    def _join_hint(self, entry: Entry, node: p.Join) -> str | None:
+    def _join_hint(self, entry: Wired, node: p.Join) -> str | None:
         """Say what to look at: times, if what waits is too old for the window, else conditions, else the policy."""
         window = window_of(node.tests)
         store: Mapping[Any, Any] = self.rules.memory.get((entry.key, "side0"), {})
@@ -200,7 +200,7 @@ class Search:
         told = _condition_hint(node.tests) if ends or window is None else None
         return told or _hint(node) or (_EQUAL if node.relation.sequential else None)
 
-    def _apart(self, entry: Entry, node: p.Join, keys: list[str]) -> tuple[str, str] | None:
+    def _apart(self, entry: Wired, node: p.Join, keys: list[str]) -> tuple[str, str] | None:
         """Say that values never meet, if that can be told: of different types, or none of one side on the other."""
         if not keys:
             return None
@@ -217,7 +217,7 @@ class Search:
             return f"{told} {_text(node.right)}, for example", "compare how the values are written in both"
         return None
 
-    def _sample(self, entry: Entry, place: int, variable: str) -> _Sample | None:
+    def _sample(self, entry: Wired, place: int, variable: str) -> _Sample | None:
         """Return what is known of the values of a variable on one side of a join."""
         noun = self._column(p.children(entry.node)[place], variable)
         if noun is not None:

@@ -69,7 +69,7 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RejectedEvents:
     """Events that were not taken: `cause` is late, ahead, full, unknown or unreadable; `first` is one of them."""
 
     cause: str
@@ -105,14 +105,14 @@ class Report:
 
     unread: tuple[Unread, ...] = ()
     silent: tuple[Silent, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RejectedEvents, ...] = ()
     failed: tuple[Failed, ...] = ()
     is_empty: bool = False  # whether nothing came at all
 
     @property
     def problems(self) -> tuple[Problem, ...]:
         """The findings, as warnings."""
-        others: tuple[Failed | Refused, ...] = (*self.failed, *self.refused)
+        others: tuple[Failed | RejectedEvents, ...] = (*self.failed, *self.refused)
         found = [*_tell_unread(self.unread), *(each.problem for each in others)]
         if self.is_empty:
             hint = "check the source, and by which column or option rows name their event (event=, --event)"

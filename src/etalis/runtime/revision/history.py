@@ -26,7 +26,7 @@ LEAST_TRIM = 4096
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class RulePartitions:
     """The partitions of one group of rules: the newest row of each, and the state from before its rows."""
 
     positions: Mapping[Kind, int] | None
@@ -41,7 +41,7 @@ class Part:
         return TOGETHER if self.positions is None else args[self.positions[kind]]
 
 
-Settle = Callable[[Part, Any, Chain, int], Content | None]
+Settle = Callable[[RulePartitions, Any, Chain, int], Content | None]
 
 
 class History:
@@ -56,27 +56,27 @@ class History:
         self.kept: dict[int, tuple[Row | None, int, int]] = {}
         self.ids: dict[Hashable, int] = {}
         self.number_of = {kind: number for number, kind in enumerate(self.kinds)}
-        self.parts: dict[Kind, Part] = {}
-        self.together = Part(None)
-        self._expiring: list[tuple[int, int, Part, Any]] = []
+        self.parts: dict[Kind, RulePartitions] = {}
+        self.together = RulePartitions(None)
+        self._expiring: list[tuple[int, int, RulePartitions, Any]] = []
         self._count = 0
         self.regroup(partitioning, ())
         self.trim_at = LEAST_TRIM
         self.is_sorted = True
 
-    def _place(self, partitioning: Partitioning) -> dict[Kind, tuple[Part, Mapping[Kind, int]]]:
+    def _place(self, partitioning: Partitioning) -> dict[Kind, tuple[RulePartitions, Mapping[Kind, int]]]:
         """Return the parts of kinds, and by what these are parted; all others stay together.
 
         So do groups in which an event may be made that is also made in another one, and events that were parted by
         another key, or not at all.
         """
-        found: dict[Kind, tuple[Part, Mapping[Kind, int]]] = {}
+        found: dict[Kind, tuple[RulePartitions, Mapping[Kind, int]]] = {}
         groups = () if partitioning.obstacles else partitioning.groups
         read = {kind for group in groups for kind in group.kinds}
         for group in groups:
             known = _distinct(self.parts[kind] for kind in group.kinds if kind in self.parts)
             own = {kind for kind, part in self.parts.items() if part in known and kind in read}
-            part = known[0] if known else Part({})
+            part = known[0] if known else RulePartitions({})
             keys = [key.positions for key in group.keys if not key.loose and _agree(part.positions, key.positions, own)]
             if keys and len(known) < 2 and own <= set(group.kinds):
                 positions = {**(part.positions or {}), **keys[0]}
@@ -144,7 +144,7 @@ class History:
                 yield place, row, number
             place = link
 
-    def chain(self, part: Part, key: Any, order: Order, after: Checkpoint | None = None) -> Chain:
+    def chain(self, part: RulePartitions, key: Any, order: Order, after: Checkpoint | None = None) -> Chain:
         """Return the rows of a partition in order, those behind a checkpoint or all."""
         rows, place = self.rows, part.last.get(key, FIRST)
         since = rows.offset if after is None else max(rows.offset, after.since)
@@ -186,7 +186,7 @@ class History:
             place = link
         return found
 
-    def forget(self, limit: int, order: Order, is_idle: Callable[[Part, Any], bool], settle: Settle) -> None:
+    def forget(self, limit: int, order: Order, is_idle: Callable[[RulePartitions, Any], bool], settle: Settle) -> None:
         """Let rows go that ended before `limit`; `settle` says what state they leave behind where a partition has any.
 
         Called when the columns have doubled since the last time: what it costs per event does not grow.
@@ -207,7 +207,7 @@ class History:
         self._expire(limit, settle)
         self.trim_at = max(LEAST_TRIM, 2 * len(self.rows))
 
-    def rebase(self, part: Part, key: Any, base: Content | None) -> None:
+    def rebase(self, part: RulePartitions, key: Any, base: Content | None) -> None:
         """Let the history of a partition begin with another state."""
         if base is None:
             part.bases.pop(key, None)
@@ -222,7 +222,7 @@ class History:
 
     def _expire(self, limit: int, settle: Settle) -> None:
         """Let the states of partitions go that nothing came to any more, when nothing in them can be used."""
-        due: list[tuple[Part, Any]] = []
+        due: list[tuple[RulePartitions, Any]] = []
         while self._expiring and self._expiring[0][0] < limit:
             *_, part, key = heappop(self._expiring)
             due.append((part, key))
@@ -262,7 +262,7 @@ class History:
 
     # other rules
 
-    def set_parts(self, parts: Mapping[Kind, Part]) -> None:
+    def set_parts(self, parts: Mapping[Kind, RulePartitions]) -> None:
         """Part events as another run did."""
         self.parts = dict(parts)
         self.kinds = list(dict.fromkeys((*self.kinds, *parts)))
@@ -273,7 +273,7 @@ class History:
         kept = {id(part) for part, _ in self._place(partitioning).values()}
         return any(id(part) not in kept for part in self.all_parts() if part is not self.together)
 
-    def regroup(self, partitioning: Partitioning, kinds: Iterable[Kind]) -> list[Part]:
+    def regroup(self, partitioning: Partitioning, kinds: Iterable[Kind]) -> list[RulePartitions]:
         """Take more kinds of event, and keep together what other rules no longer part; return what is parted no more.
 
         If there is anything such, the states that partitions begin with must all be of one moment.
@@ -297,7 +297,7 @@ class History:
             self._link()
         return gone
 
-    def _join(self, part: Part) -> None:
+    def _join(self, part: RulePartitions) -> None:
         """Put the states that the partitions of a part begin with to those of all that is not parted."""
         for base in part.bases.values():
             other = self.together.bases.get(TOGETHER)
@@ -326,7 +326,7 @@ class History:
         part.last[key] = place
         return link
 
-    def all_parts(self) -> list[Part]:
+    def all_parts(self) -> list[RulePartitions]:
         """Return every part once."""
         return _distinct((*self.parts.values(), self.together))
 
@@ -352,7 +352,7 @@ class History:
             forget()
 
 
-def _distinct(parts: Iterable[Part]) -> list[Part]:
+def _distinct(parts: Iterable[RulePartitions]) -> list[RulePartitions]:
     """Return every part once."""
     return list({id(part): part for part in parts}.values())
 

@@ -19,7 +19,7 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.lateness.watermark import Stamp, Values, Watermark
 from etalis.runtime.revision.changelog import Changelog, net
 from etalis.runtime.revision.checkpoint import Checkpoint
-from etalis.runtime.revision.history import FIRST, TOGETHER, History, Part
+from etalis.runtime.revision.history import FIRST, TOGETHER, History, RulePartitions
 from etalis.runtime.revision.replay import EVERY, Chain, Replayer
 from etalis.runtime.revision.row_log import Row
 from etalis.runtime.revision.rule_epochs import Content, Shelves, Turn
@@ -104,7 +104,7 @@ class Revision:
             return self.tag(self.history.together, TOGETHER)
         return self.tag(part, part.key(kind, values))
 
-    def tag(self, part: Part, key: Any) -> Tag:
+    def tag(self, part: RulePartitions, key: Any) -> Tag:
         """Return the tag of a partition."""
         tag = part.tags.get(key)
         if tag is None:
@@ -168,8 +168,8 @@ class Revision:
         self._redo(part, key, after, old, new, self.settled, out)
 
     def _replace(
-        self, place: int, wrong: tuple[Row, int], part: Part, key: Any, instead: tuple[Kind, Row, Stamp | None],
-        out: list[Any],
+        self, place: int, wrong: tuple[Row, int], part: RulePartitions, key: Any,
+        instead: tuple[Kind, Row, Stamp | None], out: list[Any],
     ) -> None:  # fmt: skip
         history = self.history
         kind, row, stamp = instead
@@ -206,11 +206,13 @@ class Revision:
         if state.now < until < NEVER:
             state.now = until
 
-    def _redo_unchanged(self, part: Part, key: Any, before: int, out: list[Any]) -> None:
+    def _redo_unchanged(self, part: RulePartitions, key: Any, before: int, out: list[Any]) -> None:
         after, chain = self._recall(part, key, None)
         self._redo(part, key, after, chain, chain, before, out)
 
-    def _recall(self, part: Part, key: Any, changed: tuple[Row, int] | None) -> tuple[Checkpoint | None, Chain]:
+    def _recall(
+        self, part: RulePartitions, key: Any, changed: tuple[Row, int] | None
+    ) -> tuple[Checkpoint | None, Chain]:
         """Return the rows of a partition from the last checkpoint before a change on, without one all."""
         after = None
         if part.checkpoints:
@@ -218,7 +220,14 @@ class Revision:
         return after, self.history.chain(part, key, self.order, after)
 
     def _redo(
-        self, part: Part, key: Any, after: Checkpoint | None, old: Chain, new: Chain, before: int, out: list[Any]
+        self,
+        part: RulePartitions,
+        key: Any,
+        after: Checkpoint | None,
+        old: Chain,
+        new: Chain,
+        before: int,
+        out: list[Any],
     ) -> None:
         """Run a partition as it was and as it is; report what differs, and put the new state in place."""
         replayer, state = self.replayer, self.state
@@ -247,7 +256,7 @@ class Revision:
         self._tell(was, made, out)
 
     def _checkpoints(
-        self, part: Part, key: Any, after: Checkpoint | None, chain: Chain, noted: list[tuple[int, Content]]
+        self, part: RulePartitions, key: Any, after: Checkpoint | None, chain: Chain, noted: list[tuple[int, Content]]
     ) -> list[Checkpoint]:
         """Return what is noted as checkpoints, each with the first place of all rows behind it."""
         if not noted:
@@ -315,7 +324,7 @@ class Revision:
         if gone:
             self.state.timers[:] = [(*timer[:5], self._joined(timer[5], gone)) for timer in self.state.timers]
 
-    def _joined(self, tag: Tag | None, gone: list[Part]) -> Tag | None:
+    def _joined(self, tag: Tag | None, gone: list[RulePartitions]) -> Tag | None:
         if tag is None or tag.part not in gone or not tag.alive:
             return tag
         return self.tag(self.history.together, TOGETHER)
@@ -364,7 +373,7 @@ class Revision:
             self.replayer.drop_before(limit)
             self._fit()
 
-    def _settle_rows(self, part: Part, key: Any, chain: Chain, until: int) -> Content | None:
+    def _settle_rows(self, part: RulePartitions, key: Any, chain: Chain, until: int) -> Content | None:
         """Return the state that the rows before a moment leave behind, None if nothing.
 
         Where there are time points, it says at least which of them have been.
@@ -373,7 +382,7 @@ class Revision:
         timed = part is self.history.together and self.replayer.has_ticks
         return content if timed or not content.is_empty() else None
 
-    def _is_idle(self, part: Part, key: Any) -> bool:
+    def _is_idle(self, part: RulePartitions, key: Any) -> bool:
         """Tell whether a partition is sure to have no state."""
         if part.is_plain:
             for table in self.shelves.tables:

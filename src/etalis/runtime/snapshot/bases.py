@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
-from etalis.runtime.revision.history import Part
+from etalis.runtime.revision.history import RulePartitions
 from etalis.runtime.revision.revision import Revision
 from etalis.runtime.revision.rule_epochs import Content
 from etalis.runtime.snapshot.file import Name
@@ -17,7 +17,7 @@ from etalis.runtime.snapshot.stores import form_of, pair_columns, pair_content, 
 Base = tuple[int, Any]  # the number of a part of the history, and the key of a partition
 
 
-def save_bases(revision: Revision, name: Callable[[Part], str], book: Book) -> None:
+def save_bases(revision: Revision, name: Callable[[RulePartitions], str], book: Book) -> None:
     """Write the states of all epochs."""
     bases: dict[Base, Content] = {}
     for number, part in enumerate(revision.history.all_parts()):
@@ -55,7 +55,7 @@ def _stores(names: Names, of: Callable[[Any], Sequence[Any]]) -> list[tuple[tupl
     return [(where, str(i), form_of(part, i)) for where, part in names.parts.items() for i in range(len(of(part)))]
 
 
-def load_bases(revision: Revision, part: Callable[[str], Part], book: Book) -> None:
+def load_bases(revision: Revision, part: Callable[[str], RulePartitions], book: Book) -> None:
     """Put back the states of all epochs."""
     found = {int(name[1]): part(book.rows(name)[0][0]) for name in book.names("base part")}
     rows = book.rows(("bases",))

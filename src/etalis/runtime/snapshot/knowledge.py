@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from etalis.logic.errors import LogicError
-from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.knowledge.version_data import (
     PredicateVersion,
     has_changed,
@@ -150,7 +150,7 @@ def load_knowledge(core: Core, book: Book) -> list[str]:
 
 def _load_changes(core: Core, book: Book) -> None:
     waiting: list[tuple[int, int, Any]] = [
-        (time, count, Change(what, name, Rows(source, arity, list(rows))))
+        (time, count, Change(what, name, LoadedRows(source, arity, list(rows))))
         for time, count, what, name, source, arity, rows in book.rows(("changes",))
     ]
     if waiting:

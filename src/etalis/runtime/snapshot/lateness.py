@@ -11,7 +11,7 @@ from typing import Any
 from etalis.errors import Problem, SnapshotError
 from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import PLAIN, Stamp, atom_of
-from etalis.runtime.revision.history import History, Part
+from etalis.runtime.revision.history import History, RulePartitions
 from etalis.runtime.snapshot.bases import load_bases, save_bases
 from etalis.runtime.snapshot.rule_epochs import save_epochs
 from etalis.runtime.snapshot.sections import Book
@@ -62,10 +62,10 @@ class Partitions:
         gone.alive = False
         return gone
 
-    def name(self, part: Part) -> str:
+    def name(self, part: RulePartitions) -> str:
         return self._names[id(part)]
 
-    def part(self, name: str) -> Part:
+    def part(self, name: str) -> RulePartitions:
         """Return the part that takes the same events, parted by the same."""
         if name not in self._parts:
             hint = "restore it with rules that partition events as the old ones did"
@@ -73,7 +73,7 @@ class Partitions:
         return self._parts[name]
 
 
-def _name_part(history: History, part: Part) -> str:
+def _name_part(history: History, part: RulePartitions) -> str:
     kinds = sorted(kind for kind, own in history.parts.items() if own is part)
     keys = [f"{name}/{arity}@{'' if part.positions is None else part.positions[name, arity]}" for name, arity in kinds]
     return " ".join(["together", *keys] if part is history.together else keys)

@@ -17,7 +17,7 @@ from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.bindings import NodeShape
 from etalis.plan.sharing import count_leaves
-from etalis.runtime.codegen.network import Entry, PlannedRule, Wiring
+from etalis.runtime.codegen.network import PlannedRule, Wired, Wiring
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import PENDING
 
@@ -131,14 +131,14 @@ class Names:
         return f"ring.{self.rules[place]}" if isinstance(place, int) else self.entries[place]
 
 
-def _own_name(entry: Entry) -> str | None:
+def _own_name(entry: Wired) -> str | None:
     match entry.key:
         case ("shared", int(generation), _):
             return f"shared.{generation}.{name_node(entry.node)}"
     return None
 
 
-def _root_name(entry: Entry, rules: dict[int, str]) -> str:
+def _root_name(entry: Wired, rules: dict[int, str]) -> str:
     """Return the name of a rule's whole body."""
     rule = next(r.target for r in entry.readers if r.kind == "head")
     return f"rule.{rules[rule.number]}"
@@ -155,7 +155,7 @@ def _title(node: p.Node) -> str:
     return f"{what}({', '.join(kinds)})"
 
 
-def _readers(entry: Entry) -> set[str]:
+def _readers(entry: Wired) -> set[str]:
     """Return the labels of the rules that an entry serves."""
     found: set[str] = set()
     seen: set[int] = set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from etalis.language.printer import print_item
-from etalis.runtime.revision.history import History, Part
+from etalis.runtime.revision.history import History, RulePartitions
 from etalis.runtime.revision.revision import Revision
 from etalis.runtime.revision.rule_epochs import Turn
 from etalis.runtime.ruleset import Pair
@@ -66,10 +66,10 @@ def load_epochs(revision: Revision, added: dict[int, Pair], book: Book) -> None:
 
 
 def _load_parts(history: History, book: Book) -> None:
-    parts: dict[int, Part] = {}
-    found: dict[tuple[str, int], Part] = {}
+    parts: dict[int, RulePartitions] = {}
+    found: dict[tuple[str, int], RulePartitions] = {}
     for number, name, arity, position in book.rows(("parts",)):
-        part = history.together if position is None else parts.setdefault(number, Part({}))
+        part = history.together if position is None else parts.setdefault(number, RulePartitions({}))
         found[name, arity] = part
         if position is not None:
             part.positions = {**(part.positions or {}), (name, arity): position}

@@ -42,7 +42,7 @@ class Restored:
     new: tuple[str, ...] = ()
 
 
-class Plan:
+class SnapshotNames:
     """The names of an engine's rules, nodes and partitions."""
 
     def __init__(self, core: Core) -> None:
@@ -63,7 +63,7 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
     book = Book(core.state.tokens)
-    plan = Plan(core)
+    plan = SnapshotNames(core)
     save_rules(core.rules, plan.rules, book)
     _save_stores(plan, book)
     _save_timers(core, plan, book)
@@ -96,7 +96,7 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     refuse_other_way(scalars["disorder"], way_of(core.disorder))
     if core.disorder is not None and core.disorder.revision is not None:
         load_epochs(core.disorder.revision, added, book)
-    plan = Plan(core)
+    plan = SnapshotNames(core)
     _refuse_foreign(plan, book)
     report = _load_stores(plan, book, plan.fingerprint(core) == scalars["program"])
     if core.disorder is not None:
@@ -112,11 +112,11 @@ def load_snapshot(core: Core, image: Image) -> Restored:
 def compare_program(core: Core, image: Image) -> Restored:
     """Say what a fresh engine would take from a snapshot, without doing it."""
     book = Book(0, image)
-    plan = Plan(core)
+    plan = SnapshotNames(core)
     return _compare(plan, book, plan.fingerprint(core) == dict(book.rows(("scalars",)))["program"])
 
 
-def _refuse_foreign(plan: Plan, book: Book) -> None:
+def _refuse_foreign(plan: SnapshotNames, book: Book) -> None:
     """Refuse a snapshot of a program that has nothing in common with this one."""
     theirs = {name for section in ("rules", "nodes") for name, _ in book.rows((section,))}
     if theirs and theirs.isdisjoint({*plan.rules.values(), *plan.entries.values()}):
@@ -128,7 +128,7 @@ def _refuse_foreign(plan: Plan, book: Book) -> None:
 # what waits
 
 
-def _save_stores(plan: Plan, book: Book) -> None:
+def _save_stores(plan: SnapshotNames, book: Book) -> None:
     for (node, part_name), part in plan.parts.items():
         for place, table in enumerate(tables_of(part)):
             note, columns = table_columns(table, form_of(part, place))
@@ -141,7 +141,7 @@ def _save_stores(plan: Plan, book: Book) -> None:
     book.put_rows(("nodes",), [(plan.entries[key], text) for key, text in plan.described.items()])
 
 
-def _load_stores(plan: Plan, book: Book, same: bool) -> Restored:
+def _load_stores(plan: SnapshotNames, book: Book, same: bool) -> Restored:
     """Give the parts of rules their state; return which ones have it, and what is left over."""
     for name in _store_names(book):
         kind, node, part_name, place = name
@@ -155,7 +155,7 @@ def _store_names(book: Book) -> list[Name]:
     return [*book.names("table"), *book.names("fifo"), *book.names("log")]
 
 
-def _compare(plan: Plan, book: Book, same: bool) -> Restored:
+def _compare(plan: SnapshotNames, book: Book, same: bool) -> Restored:
     """Say which parts of rules have state in a snapshot, what is left over, and which parts it does not know."""
     described = dict(book.rows(("nodes",)))
     taken: dict[str, None] = {}
@@ -185,7 +185,7 @@ def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None
 # what is to come
 
 
-def _save_timers(core: Core, plan: Plan, book: Book) -> None:
+def _save_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     """Write the timers of every owner that still lives."""
     by_owner: dict[str, list[tuple[Any, ...]]] = {}
     for due, since, sequence, owner, payload, tag in sorted(core.state.timers, key=lambda timer: timer[:3]):
@@ -196,11 +196,11 @@ def _save_timers(core: Core, plan: Plan, book: Book) -> None:
         book.put_rows(("timers", name), rows)
 
 
-def _lives(owner: Any, plan: Plan) -> bool:
+def _lives(owner: Any, plan: SnapshotNames) -> bool:
     return plan.owners.get(owner.place) is owner
 
 
-def _load_timers(core: Core, plan: Plan, book: Book) -> None:
+def _load_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
     owners = {plan.owner(place): owner for place, owner in plan.owners.items()}
     timers: list[Timer] = []
     for name in book.names("timers"):
@@ -272,7 +272,7 @@ def _load_events(core: Core, book: Book) -> None:
 # numbers
 
 
-def _save_scalars(core: Core, plan: Plan, book: Book) -> None:
+def _save_scalars(core: Core, plan: SnapshotNames, book: Book) -> None:
     state, rules = core.state, core.rules
     scalars = {name: getattr(state, name) for name in _SCALARS}
     scalars |= {
@@ -285,7 +285,7 @@ def _save_scalars(core: Core, plan: Plan, book: Book) -> None:
     book.put_rows(("scalars",), list(scalars.items()))
 
 
-def _load_scalars(core: Core, plan: Plan, scalars: dict[str, Any]) -> None:
+def _load_scalars(core: Core, plan: SnapshotNames, scalars: dict[str, Any]) -> None:
     state, rules = core.state, core.rules
     for name in _SCALARS:
         setattr(state, name, scalars[name])

@@ -12,7 +12,7 @@ from typing import Any
 
 from etalis.spark.batch.shard import run_shard
 from etalis.spark.batch.stage_schema import COLUMNS, STEP, result_columns
-from etalis.spark.plan.detection import Plan
+from etalis.spark.plan.detection import DetectionPlan
 from etalis.spark.plan.shards import Slots, key_columns, quoted
 from etalis.spark.plan.stages import StagePlan
 from etalis.spark.time_types import travel
@@ -22,7 +22,11 @@ from etalis.tables.sorting import END, ID, NO_EVENT, ORDER, START, TAG
 
 
 def build(
-    spark: Any, frames: Sequence[Any], plan: Plan, run: Callable[..., Any] = run_shard, schema: str | None = None
+    spark: Any,
+    frames: Sequence[Any],
+    plan: DetectionPlan,
+    run: Callable[..., Any] = run_shard,
+    schema: str | None = None,
 ) -> Any:
     """Put a plan together: a DataFrame that runs `run` over every shard, stage after stage.
 
@@ -45,7 +49,7 @@ def wire_time(frames: Sequence[Frame]) -> str:
     return time_transport([t for frame in frames for t in frame.time_types])
 
 
-def wire_columns(plan: Plan) -> str:
+def wire_columns(plan: DetectionPlan) -> str:
     """Return the columns that travel between stages."""
     moment = wire_time(plan.frames)
     columns = {TAG: "string", START: moment}
@@ -57,16 +61,16 @@ def wire_columns(plan: Plan) -> str:
     return ", ".join(f"`{name}` {column_type}" for name, column_type in columns.items())
 
 
-def _has_end(plan: Plan) -> bool:
+def _has_end(plan: DetectionPlan) -> bool:
     return any(len(frame.times) == 2 for frame in plan.frames)
 
 
-def _shuffled(rows: Any, plan: Plan, stage: StagePlan) -> Any:
+def _shuffled(rows: Any, plan: DetectionPlan, stage: StagePlan) -> Any:
     """Bring rows together that a shard must have together."""
     return rows.repartition(stage.sharding.shards, *shuffle_keys(rows, plan, stage))
 
 
-def shuffle_keys(rows: Any, plan: Plan, stage: StagePlan) -> list[Any]:
+def shuffle_keys(rows: Any, plan: DetectionPlan, stage: StagePlan) -> list[Any]:
     """Return what rows of a stage are shuffled by, nothing if it has one shard; what passes through goes anywhere."""
     from pyspark.sql import functions as f
 
@@ -80,7 +84,7 @@ def shuffle_keys(rows: Any, plan: Plan, stage: StagePlan) -> list[Any]:
     return keys
 
 
-def received(frames: Sequence[Any], plan: Plan, stage: StagePlan, *, is_first: bool) -> Any:
+def received(frames: Sequence[Any], plan: DetectionPlan, stage: StagePlan, *, is_first: bool) -> Any:
     """Unite the rows of all frames that a stage reads; None if it reads none. The first sees what is to be refused."""
     both = zip(frames, plan.frames, strict=True)
     parts = [project(df, frame, plan, stage.tags, is_first=is_first) for df, frame in both]
@@ -89,7 +93,13 @@ def received(frames: Sequence[Any], plan: Plan, stage: StagePlan, *, is_first: b
 
 
 def project(
-    df: Any, frame: Frame, plan: Plan, tags: Collection[str] | None = None, *, is_first: bool = True, whole: Any = None
+    df: Any,
+    frame: Frame,
+    plan: DetectionPlan,
+    tags: Collection[str] | None = None,
+    *,
+    is_first: bool = True,
+    whole: Any = None,
 ) -> Any:
     """Select what the engine needs of one frame, under the names that all frames share: rows of some tags, or all.
 
@@ -152,6 +162,6 @@ def _lone_row(spark: Any, like: Any) -> Any:
     return spark.range(1).select(*values)
 
 
-def finish(df: Any, plan: Plan) -> Any:
+def finish(df: Any, plan: DetectionPlan) -> Any:
     """Merge equal events of several shards."""
     return df.dropDuplicates(["_atom", "start", "end"]).drop("_atom") if plan.merged else df

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from etalis.spark.batch.build import project
 from etalis.spark.batch.rejections import RAW, REJECTED, Rejects, find_gap, tell_buckets, tell_rejected
-from etalis.spark.plan.detection import Plan
+from etalis.spark.plan.detection import DetectionPlan
 from etalis.spark.plan.shards import quoted
 from etalis.spark.stream.state_store import open_folder
 from etalis.tables.column_types import base_of
@@ -32,7 +32,7 @@ class Rejecting:
     ahead: int | None = None
 
 
-def reject(frames: Sequence[Any], plan: Plan, given: Rejecting) -> Plan:
+def reject(frames: Sequence[Any], plan: DetectionPlan, given: Rejecting) -> DetectionPlan:
     """Return a plan whose tasks set rows aside, as far as the caller wants it."""
     if given.most is not None and (isinstance(given.most, bool) or not isinstance(given.most, int) or given.most < 0):
         raise refuse("E605", f"max_rejected is {given.most!r}", "give a number of rows: max_rejected=100")
@@ -48,12 +48,12 @@ def reject(frames: Sequence[Any], plan: Plan, given: Rejecting) -> Plan:
     return _with(plan, **told, ahead=given.ahead or 0, latest=latest)
 
 
-def leave_out(plan: Plan) -> Plan:
+def leave_out(plan: DetectionPlan) -> DetectionPlan:
     """Return a plan whose tasks leave rows out that cannot be taken."""
     return _with(plan)
 
 
-def find_rejected(frames: Sequence[Any], plan: Plan, ahead: int | None) -> Any:
+def find_rejected(frames: Sequence[Any], plan: DetectionPlan, ahead: int | None) -> Any:
     """Return a DataFrame of the rows that cannot be taken."""
     from pyspark.sql import functions as f
 
@@ -67,7 +67,7 @@ def find_rejected(frames: Sequence[Any], plan: Plan, ahead: int | None) -> Any:
     return reduce(lambda a, b: a.unionByName(b), found)
 
 
-def _with(plan: Plan, **told: Any) -> Plan:
+def _with(plan: DetectionPlan, **told: Any) -> DetectionPlan:
     """Return a plan with what becomes of rows that cannot be taken; the first stage to read a row tells it."""
     received = {rows.tag for rows in plan.job.rows}
     layouts = tuple(
@@ -88,7 +88,7 @@ def _of(layouts: Iterable[Any], tags: frozenset[str]) -> tuple[Any, ...]:
     return tuple(each for each in layouts if each[0] in tags)
 
 
-def _latest(frames: Sequence[Any], plan: Plan, ahead: int | None) -> int | None:
+def _latest(frames: Sequence[Any], plan: DetectionPlan, ahead: int | None) -> int | None:
     """Return the latest time before a gap of more than `ahead`, if there is one, by a job that looks at all rows."""
     if ahead is None:
         return None

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
-from etalis.spark.knowledge.refresh import Watch, read_tables
+from etalis.spark.knowledge.refresh import TableWatch, read_tables
 
 FORMAT = "etalis_facts"
 COLUMN = "version"
@@ -36,13 +36,13 @@ class FactsSource(DataSource):  # type: ignore[misc]
         return f"{COLUMN} string"
 
     def streamReader(self, schema: Any) -> FactsReader:  # noqa: ARG002, N802
-        return FactsReader(Watch(read_tables(self.options["tables"]), self.options["root"]))
+        return FactsReader(TableWatch(read_tables(self.options["tables"]), self.options["root"]))
 
 
 class FactsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
     """Versions as they come; offsets are {"version": digest}."""
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: TableWatch) -> None:
         self.watch = watch
         self.ends = False
         self.last: dict[str, str] | None = None

@@ -36,7 +36,7 @@ _LOG = logging.getLogger("etalis.spark")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FactTable:
     """A table of facts: its predicate, where it is, its columns, and how many seconds go by before it is read again."""
 
     name: str
@@ -61,42 +61,42 @@ def asked_tables(knowledge: Mapping[str, Any], refreshed: Any) -> dict[str, floa
     }
 
 
-def find_tables(knowledge: Mapping[str, Any], refreshed: Any) -> tuple[Table, ...]:
+def find_tables(knowledge: Mapping[str, Any], refreshed: Any) -> tuple[FactTable, ...]:
     """Return the tables that are read again."""
     return tuple(_table(name, knowledge[name], every) for name, every in asked_tables(knowledge, refreshed).items())
 
 
-def _table(name: str, source: Any, every: float) -> Table:
+def _table(name: str, source: Any, every: float) -> FactTable:
     if not isinstance(source, Columns | str | os.PathLike):
         hint = "give the path of a file, a DataFrame, or a function that returns one"
         raise refuse("E605", f"{name} is {type(source).__name__}, which cannot be read again", hint)
     found = source if isinstance(source, Columns) else Columns(str(source), None)
-    return Table(name, os.path.abspath(found.path), found.columns, read_facts(found).arity, every)
+    return FactTable(name, os.path.abspath(found.path), found.columns, read_facts(found).arity, every)
 
 
-def write_tables(tables: Sequence[Table]) -> str:
+def write_tables(tables: Sequence[FactTable]) -> str:
     """Return tables as text."""
     return json.dumps([asdict(table) for table in tables])
 
 
-def read_tables(text: str) -> tuple[Table, ...]:
+def read_tables(text: str) -> tuple[FactTable, ...]:
     """Return tables from text.
 
-    >>> table = Table("near", "near.csv", ("a", "b"), 2, 0.0)
+    >>> table = FactTable("near", "near.csv", ("a", "b"), 2, 0.0)
     >>> read_tables(write_tables([table])) == (table,)
     True
     """
     found = []
     for each in json.loads(text):
         columns = each.pop("columns")
-        found.append(Table(columns=None if columns is None else tuple(columns), **each))
+        found.append(FactTable(columns=None if columns is None else tuple(columns), **each))
     return tuple(found)
 
 
-class Watch:
+class TableWatch:
     """Looks at tables again and again, and writes down what they hold."""
 
-    def __init__(self, tables: Sequence[Table], root: str, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, tables: Sequence[FactTable], root: str, clock: Callable[[], float] = monotonic) -> None:
         self.tables = tables
         self.root = root
         self.clock = clock
@@ -122,7 +122,7 @@ class Watch:
             self._last = self._written = facts.digest.hex()
         return self._written
 
-    def _read(self, table: Table) -> None:
+    def _read(self, table: FactTable) -> None:
         """Read a table that is due and may have changed."""
         now = self.clock()
         if table.name in self._relations and now - self._looked[table.name] < table.every:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from etalis.logic.knowledge.foreign import Function
-from etalis.logic.knowledge.loaders import Rows
+from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.terms.unify import Term
 from etalis.runtime.snapshot.cells import read_column, unkept, write_column
 
@@ -36,9 +36,9 @@ class Facts:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def read(self) -> list[tuple[str, Rows]]:
+    def read(self) -> list[tuple[str, LoadedRows]]:
         """Return the relations."""
-        return [(name, Rows(name, arity, _read(data))) for name, arity, data in self.relations]
+        return [(name, LoadedRows(name, arity, _read(data))) for name, arity, data in self.relations]
 
 
 @dataclass(frozen=True, slots=True)

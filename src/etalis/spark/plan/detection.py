@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DetectionPlan:
     """All that is decided before a job starts; `job` is the whole program's, `sharding` that of the last stage."""
 
     frames: tuple[Frame, ...]
@@ -53,7 +53,7 @@ def plan_detection(
     program: CompiledProgram, given: Sequence[TableSchema], options: Options, form: ResultForm, *, policy: str | None,
     shards: int | None, usual: int, staged: bool = False, memory: int = USUAL_MEMORY, refreshed: Collection[str] = (),
     strict: bool = False,
-) -> Plan:  # fmt: skip
+) -> DetectionPlan:  # fmt: skip
     """Decide how a program runs over some DataFrames, or refuse what does not fit; `staged` allows several stages.
 
     Tables of facts that are `refreshed` may have other types later.
@@ -79,4 +79,4 @@ def plan_detection(
     settings = replace(intake.settings, max_ahead=None)  # a shard knows nothing of the times of others
     job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict)
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
-    return Plan(frames, slots, plans, job, stages.has_time_points)
+    return DetectionPlan(frames, slots, plans, job, stages.has_time_points)

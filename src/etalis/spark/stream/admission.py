@@ -22,7 +22,7 @@ from etalis.runtime.state import BEGINNING
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.screening import last_column, leave_to_others, refuse_wrong
 from etalis.spark.stream.dead_letters import Cause, Letters
-from etalis.spark.stream.marks import CLOCK, Ahead, Marks, read_marks, split_marks
+from etalis.spark.stream.marks import CLOCK, Ahead, BatchMarks, read_marks, split_marks
 from etalis.spark.stream.pending_rows import Layouts, fit_rows
 from etalis.tables.sorting import TAG
 from etalis.temporal.interval import show_moment
@@ -140,7 +140,7 @@ def _refuse_wrong(rows: Any, stream: Stream, letters: list[Letters]) -> Any:
 
 
 def _refuse_misplaced(
-    rows: Any, stream: Stream, before: int, marks: Marks, ended: bool, letters: list[Letters]
+    rows: Any, stream: Stream, before: int, marks: BatchMarks, ended: bool, letters: list[Letters]
 ) -> tuple[Any, Any]:
     """Put aside rows that come too late or too early; return the others and their ends."""
     end = read_times(rows[last_column(rows)], stream.job.unit).micros

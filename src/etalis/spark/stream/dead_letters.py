@@ -21,7 +21,7 @@ from pyarrow import parquet
 from etalis.formats.row import UNITS
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.spark.batch.feed import Rows
-from etalis.spark.stream.state_store import Place, open_folder, read_whole, write_whole
+from etalis.spark.stream.state_store import ShardPlace, open_folder, read_whole, write_whole
 from etalis.tables.sorting import END, START, TAG
 from etalis.temporal.interval import MICROSECONDS
 from etalis.temporal.time_columns import read_times
@@ -96,7 +96,7 @@ def _far(cell: Any, unit: str) -> float | None:
     return float(cell * UNITS[unit] / MICROSECONDS) if is_number else None
 
 
-def append_letters(folder: str, place: Place, at: tuple[int, int], table: Any, batch: int) -> tuple[int, int]:
+def append_letters(folder: str, place: ShardPlace, at: tuple[int, int], table: Any, batch: int) -> tuple[int, int]:
     """Add the dead letters of a batch to the file of a shard; return which file it is, and its size.
 
     `at` is what the batch before has returned.

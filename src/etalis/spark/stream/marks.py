@@ -46,7 +46,7 @@ class Marking:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class BatchMarks:
     """What a batch tells: the latest time of each source, after which moment a row is too far ahead, and if it ends."""
 
     latest: dict[str, int] = field(default_factory=dict)
@@ -121,7 +121,7 @@ def split_marks(table: Any) -> tuple[Any, list[str]]:
     return table.filter(pc.invert(is_mark)), [tag[len(NO_EVENT) :] for tag in found]
 
 
-def read_marks(texts: Iterable[str], ahead: Ahead | None, before: int | None) -> Marks:
+def read_marks(texts: Iterable[str], ahead: Ahead | None, before: int | None) -> BatchMarks:
     """Return what the marks of a batch come to; `before` is the latest time of all batches before it."""
     marks = [json.loads(text) for text in texts]
     spans: dict[str, list[Span]] = {}
@@ -138,7 +138,7 @@ def read_marks(texts: Iterable[str], ahead: Ahead | None, before: int | None) ->
         for source, found in spans.items()
         if any(limit is None or low <= limit for low, _ in found)
     }
-    return Marks(latest, limit, spans.keys() <= {END, CLOCK} and END in spans)
+    return BatchMarks(latest, limit, spans.keys() <= {END, CLOCK} and END in spans)
 
 
 def _furthest(spans: dict[str, list[Span]], gap: int, before: int | None) -> int | None:

@@ -18,7 +18,7 @@ from etalis.runtime.snapshot.file import read_images
 from etalis.runtime.snapshot.snapshot import Restored, compare_program
 from etalis.spark.batch.job import load
 from etalis.spark.stream.pending_rows import read_held, waiting_rows
-from etalis.spark.stream.state_store import Place, Store, Version, open_folder, read_whole
+from etalis.spark.stream.state_store import ShardPlace, ShardState, Store, open_folder, read_whole
 
 if TYPE_CHECKING:
     from etalis.spark.stream.admission import Stream
@@ -75,7 +75,7 @@ def check_restart(tasks: Sequence[Task], query: str, *, allowed: bool = False) -
     for task in tasks:
         store.compare(query, task.stage, task.manifest)
         for shard in range(task.manifest["shards"]):
-            place = Place(query, task.stage, shard)
+            place = ShardPlace(query, task.stage, shard)
             batch = store.latest(place)
             if batch is not None:
                 found.append((batch, changes_of(_read(store, place, batch, task.stream), task.stream)))
@@ -100,14 +100,14 @@ def warn_of_restart(tasks: Sequence[Task]) -> None:
             _LOG.warning("if this goes on with the checkpoint of query %s, it will fail: %s", queries[0], error)
 
 
-def _read(store: Store, place: Place, batch: int, stream: Stream) -> Version:
+def _read(store: Store, place: ShardPlace, batch: int, stream: Stream) -> ShardState:
     """Return the version of a batch, without its state if the same program has left it."""
     header = store.header(place, batch)
     is_same = header.get("program") == stream.job.fingerprint
-    return Version(header, b"", b"") if is_same else store.load(place, batch)
+    return ShardState(header, b"", b"") if is_same else store.load(place, batch)
 
 
-def changes_of(version: Version, stream: Stream) -> Restored:
+def changes_of(version: ShardState, stream: Stream) -> Restored:
     """Say what the program of a stage takes of a version, and what it drops: parts of rules, and rows that wait."""
     if version.header.get("program") == stream.job.fingerprint or version.header.get("ended"):
         return Restored(True, (), ())

@@ -31,7 +31,7 @@ _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):")  # one letter alone names a drive
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ShardPlace:
     """Whose state it is: a stage of a query, one shard of it."""
 
     query: str
@@ -43,7 +43,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class ShardState:
     """What one shard knows after a batch: numbers by name, rows not yet taken, and a snapshot of its engine."""
 
     header: Mapping[str, Any]
@@ -58,7 +58,7 @@ class Store:
         self.root = root
         self.files, self.folder = open_folder(root)
 
-    def save(self, place: Place, batch: int, version: Version) -> str:
+    def save(self, place: ShardPlace, batch: int, version: ShardState) -> str:
         """Write the version of a batch, in the place of any that is there; return its checksum."""
         header = json.dumps(version.header, ensure_ascii=True).encode()
         body = b"".join([header, version.held, version.snapshot])
@@ -67,12 +67,12 @@ class Store:
         write_whole(self.files, self._path(place, batch), head + body)
         return digest.hex()
 
-    def checksum(self, place: Place, batch: int) -> str:
+    def checksum(self, place: ShardPlace, batch: int) -> str:
         """Return the checksum that the version of a batch has written down."""
         with self._open(place, batch) as file:
             return self._head(file.read(_HEAD.size), place, batch)[2].hex()
 
-    def load(self, place: Place, batch: int) -> Version:
+    def load(self, place: ShardPlace, batch: int) -> ShardState:
         """Return the version of a batch, checked."""
         with self._open(place, batch) as file:
             data = memoryview(file.read())
@@ -81,9 +81,9 @@ class Store:
         if _digest(body) != digest:
             raise self._damaged(place, batch, "its checksum is wrong")
         cut = header + held
-        return Version(json.loads(bytes(body[:header])), bytes(body[header:cut]), bytes(body[cut:]))
+        return ShardState(json.loads(bytes(body[:header])), bytes(body[header:cut]), bytes(body[cut:]))
 
-    def header(self, place: Place, batch: int) -> dict[str, Any]:
+    def header(self, place: ShardPlace, batch: int) -> dict[str, Any]:
         """Return the numbers that the version of a batch holds, without reading and checking the rest."""
         with self._open(place, batch) as file:
             length = self._head(file.read(_HEAD.size), place, batch)[0]
@@ -95,9 +95,9 @@ class Store:
         for info in self.files.get_file_info(selector):
             if info.base_name == f"{batch}{_SUFFIX}":
                 stage, shard = info.path.split("/")[-3:-1]
-                yield stage, self.header(Place(query, stage, int(shard)), batch), info.size
+                yield stage, self.header(ShardPlace(query, stage, int(shard)), batch), info.size
 
-    def prune(self, place: Place, batch: int) -> None:
+    def prune(self, place: ShardPlace, batch: int) -> None:
         """Remove the versions that no restart can need, once the version of a batch is written."""
         folder = self._folder(place)
         for info in self.files.get_file_info(fs.FileSelector(folder)):
@@ -105,7 +105,7 @@ class Store:
             if info.type == fs.FileType.File and number.isdecimal() and int(number) <= batch - KEPT:
                 remove(self.files, f"{folder}/{info.base_name}")
 
-    def agree(self, place: Place, manifest: Mapping[str, Any], batch: int) -> None:
+    def agree(self, place: ShardPlace, manifest: Mapping[str, Any], batch: int) -> None:
         """Write down how a stage is parted, or refuse to go on if it was parted in another way.
 
         Events that rules have begun to read since are written down as well.
@@ -140,7 +140,7 @@ class Store:
         folders = [info.base_name for info in found if info.type == fs.FileType.Directory]
         return [name for name in folders if self.manifest(name, "stage-1")]
 
-    def latest(self, place: Place) -> int | None:
+    def latest(self, place: ShardPlace) -> int | None:
         """Return the last batch of a shard; None if it has none."""
         folder = fs.FileSelector(self._folder(place), allow_not_found=True)
         names = [info.base_name for info in self.files.get_file_info(folder)]
@@ -149,20 +149,20 @@ class Store:
 
     def has_ended(self, query: str) -> bool:
         """Tell whether a query has reported all that it owes, and takes nothing more."""
-        place = Place(query, "stage-1", 0)
+        place = ShardPlace(query, "stage-1", 0)
         batch = self.latest(place)
         return batch is not None and bool(self.header(place, batch).get("ended"))
 
     def _manifest(self, query: str, stage: str) -> str:
         return f"{self.folder}/{query}/{stage}/manifest.json"
 
-    def _open(self, place: Place, batch: int) -> Any:
+    def _open(self, place: ShardPlace, batch: int) -> Any:
         try:
             return self.files.open_input_file(self._path(place, batch))
         except FileNotFoundError:
             raise _missing(f"{self.root} has no state of batch {batch} of {place}") from None
 
-    def _head(self, data: bytes, place: Place, batch: int) -> tuple[int, int, bytes]:
+    def _head(self, data: bytes, place: ShardPlace, batch: int) -> tuple[int, int, bytes]:
         if len(data) < _HEAD.size or data[:8] != MAGIC:
             raise self._damaged(place, batch, "it does not begin as one")
         _, version, header, held, digest = _HEAD.unpack(data)
@@ -171,15 +171,15 @@ class Store:
             raise SnapshotError(Problem("E423", message, hint="go on with the version that wrote it"))
         return header, held, digest
 
-    def _damaged(self, place: Place, batch: int, what: str) -> SnapshotError:
+    def _damaged(self, place: ShardPlace, batch: int, what: str) -> SnapshotError:
         hint = "put the file back as it was, or begin anew with another checkpointLocation"
         message = f"{self._path(place, batch)} is not a whole state of {place}: {what}"
         return SnapshotError(Problem("E621", message, hint=hint))
 
-    def _folder(self, place: Place) -> str:
+    def _folder(self, place: ShardPlace) -> str:
         return f"{self.folder}/{place.query}/{place.stage}/{place.shard}"
 
-    def _path(self, place: Place, batch: int) -> str:
+    def _path(self, place: ShardPlace, batch: int) -> str:
         return f"{self._folder(place)}/{batch}{_SUFFIX}"
 
 

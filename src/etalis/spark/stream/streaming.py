@@ -17,9 +17,9 @@ from etalis.language.check.effects import refuse_effects
 from etalis.language.flags import UNBOUNDED, Settings
 from etalis.spark.batch.build import received, shuffle_keys, wire_columns, wire_time
 from etalis.spark.durations import to_duration
-from etalis.spark.knowledge.refresh import Table, write_tables
+from etalis.spark.knowledge.refresh import FactTable, write_tables
 from etalis.spark.knowledge.shipped import HostKnowledge
-from etalis.spark.plan.detection import Plan
+from etalis.spark.plan.detection import DetectionPlan
 from etalis.spark.plan.stages import StagePlan
 from etalis.spark.spark_versions import check_sources, repartition_by_number
 from etalis.spark.stream.admission import Stream
@@ -89,9 +89,9 @@ def _one_shard(asked: int | None) -> int:
 
 
 def plan_stream(
-    program: CompiledProgram, given: Streaming, make: Callable[..., Plan], shards: int | None,
+    program: CompiledProgram, given: Streaming, make: Callable[..., DetectionPlan], shards: int | None,
     frames: Sequence[Any] = (),
-) -> tuple[Plan, tuple[Task, ...]]:  # fmt: skip
+) -> tuple[DetectionPlan, tuple[Task, ...]]:  # fmt: skip
     """Decide how a program runs over streams; `make` plans it for a number of shards as it plans batches.
 
     What may be taken back is not handed from stage to stage, nor merged: such a program runs in one stage.
@@ -120,7 +120,7 @@ def fit_checkpoint(given: Streaming, query: str | None) -> Streaming:
     return given
 
 
-def stream_tasks(plan: Plan, given: Streaming, lateness: int, ahead: Ahead | None = None) -> tuple[Task, ...]:
+def stream_tasks(plan: DetectionPlan, given: Streaming, lateness: int, ahead: Ahead | None = None) -> tuple[Task, ...]:
     """Return what the shards of a stream need to know, stage by stage."""
     if given.state is None:
         hint = 'say where the shards keep what they know: state="folder", one that all workers share'
@@ -159,7 +159,7 @@ def refreshing(tasks: Sequence[Task], told: HostKnowledge) -> tuple[Task, ...]:
     )
 
 
-def _staged(stream: Stream, plan: Plan, number: int) -> Stream:
+def _staged(stream: Stream, plan: DetectionPlan, number: int) -> Stream:
     """Return what a shard of one stage of several needs to know; the first to read a row tells that it is late."""
     stage = plan.stages[number]
     job = replace(stage.job, settings=plan.job.settings)
@@ -168,7 +168,7 @@ def _staged(stream: Stream, plan: Plan, number: int) -> Stream:
     return replace(stream, job=job, layouts=layouts, told=told)
 
 
-def _manifest(plan: Plan, number: int) -> dict[str, Any]:
+def _manifest(plan: DetectionPlan, number: int) -> dict[str, Any]:
     """Return what must not change while a query lives."""
     sharding = plan.stages[number].sharding
     parted = sharding.keys if sharding.shards > 1 else ()
@@ -191,12 +191,12 @@ class Beside:
     """What a stream reads beside its events: a clock, tables of facts, the end, and a column that tells the time."""
 
     clock: Any = None
-    tables: Sequence[Table] = ()
+    tables: Sequence[FactTable] = ()
     checkpoint: str | None = None
     now: Any = None
 
 
-def build_stream(frames: Sequence[Any], plan: Plan, tasks: Sequence[Task], beside: Beside) -> Any:
+def build_stream(frames: Sequence[Any], plan: DetectionPlan, tasks: Sequence[Task], beside: Beside) -> Any:
     """Put the plan together: a streaming DataFrame that runs every shard of every stage of every micro-batch."""
     from pyspark.sql import functions as f
 
@@ -227,7 +227,7 @@ def _other_tags(spark: Any, beside: Beside, root: str) -> Iterator[Any]:
         yield read_ends(spark, beside.checkpoint).select(f.lit(end_tag()).alias(TAG))
 
 
-def _placed(rows: Any, plan: Plan, stage: StagePlan) -> Any:
+def _placed(rows: Any, plan: DetectionPlan, stage: StagePlan) -> Any:
     """Say to which shard each row goes."""
     from pyspark.sql import functions as f
 
@@ -236,7 +236,7 @@ def _placed(rows: Any, plan: Plan, stage: StagePlan) -> Any:
     return rows.withColumn(SHARD, shard.cast("int"))
 
 
-def _merge(df: Any, plan: Plan) -> Any:
+def _merge(df: Any, plan: DetectionPlan) -> Any:
     """Merge equal events of several shards: they come in one batch, since all shards have the same watermark."""
     if plan.merged:
         alike = df.repartition(plan.sharding.shards, "_atom", "start", "end")
@@ -245,7 +245,7 @@ def _merge(df: Any, plan: Plan) -> Any:
 
 
 def _all_marks(
-    frames: Sequence[Any], plan: Plan, shards: int, beside: Beside, ahead: Ahead | None, schema: Any
+    frames: Sequence[Any], plan: DetectionPlan, shards: int, beside: Beside, ahead: Ahead | None, schema: Any
 ) -> list[Any]:
     """Return the marks of all sources for the shards of a stage."""
     sources = [(df, frame.times[-1], str(i)) for i, (df, frame) in enumerate(zip(frames, plan.frames, strict=True))]
@@ -285,7 +285,7 @@ def _tagged(tags: Any, shards: int, schema: Any) -> Any:
     return _among(every, {TAG: f.col(TAG), SHARD: f.col(SHARD)}, schema)
 
 
-def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
+def _versions(spark: Any, tables: Sequence[FactTable], root: str) -> Any:
     """Return the stream of versions of facts."""
     check_sources("refreshed knowledge")
     from etalis.spark.knowledge.facts_source import FORMAT, FactsSource
@@ -294,7 +294,7 @@ def _versions(spark: Any, tables: Sequence[Table], root: str) -> Any:
     return spark.readStream.format(FORMAT).option("tables", write_tables(tables)).option("root", root).load()
 
 
-def _clock_column(clock: Any, plan: Plan) -> str:
+def _clock_column(clock: Any, plan: DetectionPlan) -> str:
     """Return the column of a clock that tells the time: of the same name as that of the events, or the only one."""
     types: dict[str, str] = dict(clock.dtypes)
     named = [frame.times[-1] for frame in plan.frames if frame.times[-1] in types]

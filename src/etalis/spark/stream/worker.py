@@ -34,7 +34,7 @@ from etalis.spark.stream.micro_batch import op_column, run_batch
 from etalis.spark.stream.pending_rows import read_held, write_held
 from etalis.spark.stream.rejection_limit import Bound, check_rejected
 from etalis.spark.stream.restart import changes_of, refuse_dropped
-from etalis.spark.stream.state_store import Place, Store, Version
+from etalis.spark.stream.state_store import ShardPlace, ShardState, Store
 from etalis.tables.sorting import TAG
 from etalis.temporal.interval import MICROSECONDS
 
@@ -64,10 +64,10 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class ShardBatch:
     """Which batch of which shard it is."""
 
-    place: Place
+    place: ShardPlace
     batch: int
 
 
@@ -76,7 +76,7 @@ def run_stream(task: Task, batches: Iterable[Any]) -> Iterator[Any]:
     yield from run_turn(task, turn_of(task.stage), batches)
 
 
-def turn_of(stage: str) -> Turn:
+def turn_of(stage: str) -> ShardBatch:
     """Return what Spark says about the task that runs."""
     from pyspark import TaskContext
 
@@ -86,10 +86,10 @@ def turn_of(stage: str) -> Turn:
         message = "this is no batch of a streaming query: Spark names no batch and no query"
         hint = "write the DataFrame with writeStream, which names both"
         raise SnapshotError(Problem("E624", message, hint=hint))
-    return Turn(Place(query, stage, context.partitionId()), int(batch))
+    return ShardBatch(ShardPlace(query, stage, context.partitionId()), int(batch))
 
 
-def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
+def run_turn(task: Task, turn: ShardBatch, batches: Iterable[Any]) -> Iterator[Any]:
     """Take the rows of a batch from the state before it, yield what they cause, and save the state after it."""
     store = Store(task.root)
     store.agree(turn.place, task.manifest, turn.batch)
@@ -114,19 +114,19 @@ def run_turn(task: Task, turn: Turn, batches: Iterable[Any]) -> Iterator[Any]:
     store.prune(turn.place, turn.batch)
 
 
-def _write_letters(shard: Shard, task: Task, turn: Turn, letters: Sequence[Letters]) -> None:
+def _write_letters(shard: Shard, task: Task, turn: ShardBatch, letters: Sequence[Letters]) -> None:
     """Write the dead letters of a batch, in the place of any from an attempt before."""
     job = task.stream.job
     table = describe_letters(letters, job.rows, job.unit, turn.batch)
     shard.letters = append_letters(task.late, turn.place, shard.letters, table, turn.batch)
 
 
-def _headers(store: Store, turn: Turn) -> list[dict[str, Any]]:
+def _headers(store: Store, turn: ShardBatch) -> list[dict[str, Any]]:
     """Return what all shards of the query had noted before a batch."""
     return [header for _, header, _ in store.headers(turn.place.query, turn.batch - 1)] if turn.batch else []
 
 
-def _seen_version(store: Store, turn: Turn, batches: Iterable[Any]) -> tuple[str, list[Any]]:
+def _seen_version(store: Store, turn: ShardBatch, batches: Iterable[Any]) -> tuple[str, list[Any]]:
     """Return the version of facts that a batch sees, and its rows: the one it is told, else that of the one before."""
     told: str | None = None
     rows = []
@@ -151,7 +151,7 @@ def _informed(task: Task, version: str) -> Task:
     return replace(task, stream=replace(task.stream, job=replace(job, told=told)))
 
 
-def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
+def _open_shard(store: Store, task: Task, turn: ShardBatch) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
@@ -163,7 +163,7 @@ def _open_shard(store: Store, task: Task, turn: Turn) -> Shard:
     return _restore(task, store.load(turn.place, before), turn)
 
 
-def _restore(task: Task, version: Version, turn: Turn) -> Shard:
+def _restore(task: Task, version: ShardState, turn: ShardBatch) -> Shard:
     """Return the shard of a version; refuse to lose what waits, unless that is allowed."""
     stream, header = task.stream, version.header
     dropped = changes_of(version, stream).dropped
@@ -183,7 +183,7 @@ def _restore(task: Task, version: Version, turn: Turn) -> Shard:
     return shard
 
 
-def _restore_engine(job: Job, version: Version) -> RuntimeEngine:
+def _restore_engine(job: Job, version: ShardState) -> RuntimeEngine:
     """Return an engine that goes on from a version; a fresh one, in time, if no rule is the same."""
     start, options = partial(start_engine, load(job)), EngineOptions(on_error=job.on_error)
     try:
@@ -205,7 +205,7 @@ def _read_watermark(stream: Stream, header: Mapping[str, Any]) -> Watermark:
     return watermark
 
 
-def _version(shard: Shard, turn: Turn, program: str) -> Version:
+def _version(shard: Shard, turn: ShardBatch, program: str) -> ShardState:
     """Return the shard as it is after a batch."""
     mark = shard.watermark
     header = {
@@ -223,7 +223,7 @@ def _version(shard: Shard, turn: Turn, program: str) -> Version:
         "program": program,
         "held": 0 if shard.held is None else shard.held.num_rows,
     }
-    return Version(header, write_held(shard.held), shard.engine.snapshot())
+    return ShardState(header, write_held(shard.held), shard.engine.snapshot())
 
 
 # shards that live on
@@ -247,13 +247,13 @@ class LiveShards:
     """The last shards of a worker process. One that is taken is no longer there: it may fail half-way."""
 
     def __init__(self) -> None:
-        self._shards: OrderedDict[tuple[str, Place], Live] = OrderedDict()
+        self._shards: OrderedDict[tuple[str, ShardPlace], Live] = OrderedDict()
 
-    def take(self, key: tuple[str, Place]) -> Live | None:
+    def take(self, key: tuple[str, ShardPlace]) -> Live | None:
         """Take one out."""
         return self._shards.pop(key, None)
 
-    def put(self, key: tuple[str, Place], live: Live) -> None:
+    def put(self, key: tuple[str, ShardPlace], live: Live) -> None:
         """Keep one, and let the one go that was not used for longest."""
         self._shards[key] = live
         if len(self._shards) > LIVE:
