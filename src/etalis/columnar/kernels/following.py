@@ -36,15 +36,15 @@ class LeftBlock(NamedTuple):
 
 
 @inner
-def find_owner(table: Any, rows: Any, keys: Any, shift: int, key: int) -> Any:
-    """Return the place of a key in the table; table[place] is -1 if it is not there."""
+def find_owner(table: Any, rows: Any, keys: Any, shift: int, key: int) -> tuple[int, int]:
+    """Return the place of a key in the table and what owns it; -1 if it is not there."""
     mask = len(table) - 1
     place = spread(key, shift)
     owner = table[place]
     while owner >= 0 and keys[rows[owner]] != key:
         place = (place + 1) & mask
         owner = table[place]
-    return place
+    return place, owner
 
 
 @inner
@@ -57,10 +57,10 @@ def fill(store: LeftBlock, count: int, left: ArrivingRows, shift: int, least: in
         x = rows[at]
         if not alive[x] or left.end[x] < least:
             continue
-        place = find_owner(table, rows, left.keys, shift, left.keys[x])
-        own = WIDTH * table[place]
+        place, owner = find_owner(table, rows, left.keys, shift, left.keys[x])
+        own = WIDTH * owner
         b = -1
-        if own < 0:
+        if owner < 0:
             table[place] = at
             own = WIDTH * at
             lists[own + HEAD] = at
@@ -109,11 +109,8 @@ def last_arrived(store: LeftBlock, own: int, left: ArrivingRows, turn: int, newe
 
 
 @inner
-def remove(store: LeftBlock, own: int, y: int) -> None:
-    """Take what is consumed out of its list."""
-    lists = store.lists
-    a = lists[WIDTH * y + AFTER]
-    b = lists[WIDTH * y + AHEAD]
+def remove(lists: Any, own: int, y: int, a: int, b: int) -> None:
+    """Take what is consumed out of its list, between what comes after and before it."""
     if b >= 0:
         lists[WIDTH * b + AFTER] = a
     else:
@@ -124,7 +121,6 @@ def remove(store: LeftBlock, own: int, y: int) -> None:
         lists[own + TAIL] = b
     if y == lists[own + ARRIVED]:
         lists[own + ARRIVED] = b
-    store.alive[store.rows[y]] = False
 
 
 @kernel
@@ -167,7 +163,7 @@ def follow(
             y = NEXT
         following = turn0[i] if i < n0 else FAR
         while j < n1 and turn1[j] < following and found < enough:
-            owner = table[find_owner(table, waiting, left.keys, shift, keys1[j])]
+            _, owner = find_owner(table, waiting, left.keys, shift, keys1[j])
             if owner < 0:
                 j += 1
                 continue
@@ -191,7 +187,8 @@ def follow(
                     good = good and length(occurs_on, start0[x], a2, b1, end1[j]) <= window
                 if limited:
                     good = good and b1 <= limit[x]
-                beyond = lists[WIDTH * y + (AHEAD if select == LATEST else AFTER)]
+                a = lists[WIDTH * y + AFTER]
+                b = lists[WIDTH * y + AHEAD]
                 if good:
                     if found == len(found_left):
                         break
@@ -199,11 +196,12 @@ def follow(
                     found_right[found] = j
                     found += 1
                     if consume:
-                        remove(store, own, y)
+                        remove(lists, own, y, a, b)
+                        alive[x] = False
                     if select != ALL:
                         y = -1
                         break
-                y = beyond
+                y = b if select == LATEST else a
             if y >= 0:
                 break
             y = NEXT
