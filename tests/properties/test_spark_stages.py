@@ -104,8 +104,9 @@ def is_flat(case: Case) -> bool:
     )
 
 
-def planned(case: Case, policy: str | None, shards: int) -> tuple[DetectionPlan, list[Event]] | None:
-    program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
+def planned(
+    program: etalis.Program, case: Case, policy: str | None, shards: int
+) -> tuple[DetectionPlan, list[Event]] | None:
     events = [step for step in case.steps if isinstance(step, Event)]
     if find_unplanned(program.compiled.tree) is not None:
         return None
@@ -123,8 +124,9 @@ def test_cases(shards: int) -> None:
     wrong, ran, several = [], 0, 0
     part = slice(None) if IS_NIGHT else slice(SHARDS.index(shards), None, len(SHARDS))
     for case in filter(is_flat, all_cases()[part]):
+        program = etalis.compile(case.program, read=dict(case.files).get, **dict(case.options))
         for policy in case.policies:
-            run = planned(case, policy, shards)
+            run = planned(program, case, policy, shards)
             if run is None:
                 continue
             plan, events = run
