@@ -9,21 +9,10 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from etalis.errors import ConditionError, Problem, ProgramError, Span
+from etalis.language import syntax as s
 from etalis.language.check.goals import indicator
 from etalis.language.printer import print_term
 from etalis.language.read.parser import parse, parse_term
-from etalis.language.syntax import (
-    Clause,
-    Compound,
-    Const,
-    Declare,
-    Initially,
-    KnowledgeDeclaration,
-    ListTerm,
-    Term,
-    Tree,
-    Var,
-)
 from etalis.logic.errors import LogicError
 from etalis.logic.machine.compiler import COMPILER
 from etalis.logic.machine.database import Database
@@ -36,10 +25,10 @@ from etalis.logic.terms.iso_errors import syntax_error
 _WRAPPERS = ("db", "static", "prolog")
 
 
-def to_logic(term: Term, variables: dict[str, unify.Variable] | None = None) -> Goal:
+def to_logic(term: s.Term, variables: dict[str, unify.Variable] | None = None) -> Goal:
     """Turn a term into a goal of the logic machine; its variables are added to those given.
 
-    >>> goal = to_logic(Compound("p", (Var("X"), Const(1))))
+    >>> goal = to_logic(s.Compound("p", (s.Var("X"), s.Const(1))))
     >>> goal.term[0], goal.term[2], list(goal.variables)
     ('p', 1, ['X'])
     """
@@ -47,16 +36,16 @@ def to_logic(term: Term, variables: dict[str, unify.Variable] | None = None) -> 
     return Goal(to_term(term, names), names)
 
 
-def to_term(term: Term, variables: dict[str, unify.Variable]) -> unify.Term:
+def to_term(term: s.Term, variables: dict[str, unify.Variable]) -> unify.Term:
     """Turn a term of the syntax tree into one of the logic machine."""
     match term:
-        case Var(name=name):
+        case s.Var(name=name):
             return variables.setdefault(name, unify.Variable())
-        case Const(value=value):
+        case s.Const(value=value):
             return unify.from_value(value)
-        case Compound(name=name, args=args):
+        case s.Compound(name=name, args=args):
             return (name, *(to_term(arg, variables) for arg in args))
-        case ListTerm(items=items, tail=tail):
+        case s.ListTerm(items=items, tail=tail):
             parts = [to_term(item, variables) for item in items]
             return unify.make_list(parts, () if tail is None else to_term(tail, variables))
         case _:
@@ -72,7 +61,7 @@ def read_term(text: str) -> tuple[unify.Term, dict[str, unify.Variable]]:
     return goal.term, dict(goal.variables)
 
 
-def to_syntax(term: unify.Term) -> Term:
+def to_syntax(term: unify.Term) -> s.Term:
     """Turn a term of the logic machine into one of the syntax tree; its variables are named V1, V2, ...
 
     >>> to_syntax(("f", 1, unify.make_list(["a"])))
@@ -81,17 +70,17 @@ def to_syntax(term: unify.Term) -> Term:
     return _to_syntax(term, {})
 
 
-def _to_syntax(term: unify.Term, names: dict[unify.Variable, str]) -> Term:
+def _to_syntax(term: unify.Term, names: dict[unify.Variable, str]) -> s.Term:
     term = unify.deref(term)
     if isinstance(term, unify.Variable):
-        return Var(names.setdefault(term, f"V{len(names) + 1}"))
+        return s.Var(names.setdefault(term, f"V{len(names) + 1}"))
     items, tail = unify.split_list(term)
     if items or tail == ():
         rest = None if tail == () else _to_syntax(tail, names)
-        return ListTerm(tuple(_to_syntax(item, names) for item in items), rest)
+        return s.ListTerm(tuple(_to_syntax(item, names) for item in items), rest)
     if isinstance(term, tuple):
-        return Compound(term[0], tuple(_to_syntax(part, names) for part in term[1:]))
-    return Const(term)
+        return s.Compound(term[0], tuple(_to_syntax(part, names) for part in term[1:]))
+    return s.Const(term)
 
 
 def new_database() -> Database:
@@ -100,25 +89,25 @@ def new_database() -> Database:
 
 
 def _read_clauses(text: str) -> Iterator[unify.Term]:
-    return (_clause_term(item) for item in parse(text).items if isinstance(item, Clause))
+    return (_clause_term(item) for item in parse(text).items if isinstance(item, s.Clause))
 
 
-def load_clauses(program: Tree, database: Database | None = None) -> Database:
+def load_clauses(program: s.Tree, database: Database | None = None) -> Database:
     """Return the program's background knowledge: its clauses and facts in their written order."""
     knowledge = new_database() if database is None else database
     knowledge.reader = read_term
     problems = []
     for item in program.items:
         try:
-            if isinstance(item, Clause):
+            if isinstance(item, s.Clause):
                 knowledge.add(_clause_term(item))
-            elif isinstance(item, Declare) and item.kind == "dynamic":
+            elif isinstance(item, s.Declare) and item.kind == "dynamic":
                 for name, arity in item.names:
                     knowledge.declare(name, arity)
-            elif isinstance(item, Declare) and item.kind == "table":
+            elif isinstance(item, s.Declare) and item.kind == "table":
                 for name, arity in item.names:
                     knowledge.table(name, arity)
-            elif isinstance(item, KnowledgeDeclaration):
+            elif isinstance(item, s.KnowledgeDeclaration):
                 for name, arity, _ in item.facts:
                     knowledge.declare(name, arity)
         except LogicError as error:
@@ -128,10 +117,10 @@ def load_clauses(program: Tree, database: Database | None = None) -> Database:
     return knowledge
 
 
-def run_directives(program: Tree, solver: Solver) -> Iterator[ConditionError]:
+def run_directives(program: s.Tree, solver: Solver) -> Iterator[ConditionError]:
     """Run the goals of `:- Goal`, in order; yield what went wrong, a goal that fails included."""
     for item in program.items:
-        if isinstance(item, Initially) and indicator(item.goal) != ("op", 3):
+        if isinstance(item, s.Initially) and indicator(item.goal) != ("op", 3):
             try:
                 if next(solver.solve(to_logic(item.goal)), None) is None:
                     yield ConditionError(Problem("E501", f"the directive {print_term(item.goal)} failed", item.span))
@@ -141,10 +130,10 @@ def run_directives(program: Tree, solver: Solver) -> Iterator[ConditionError]:
                 yield ConditionError(Problem("E501", message, item.span, first.hint))
 
 
-def _clause_term(clause: Clause) -> unify.Term:
+def _clause_term(clause: s.Clause) -> unify.Term:
     variables: dict[str, unify.Variable] = {}
     head = clause.head
-    while isinstance(head, Compound) and head.name in _WRAPPERS and len(head.args) == 1:
+    while isinstance(head, s.Compound) and head.name in _WRAPPERS and len(head.args) == 1:
         head = head.args[0]
     if clause.body is None:
         return to_term(head, variables)

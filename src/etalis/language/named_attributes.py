@@ -14,30 +14,16 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, count, zip_longest
 
 from etalis.errors import Problem, ProgramError, Span
+from etalis.language import syntax as s
 from etalis.language.attributes import declaration_text
 from etalis.language.check.spelling import suggest
 from etalis.language.rules import events_in, lift
-from etalis.language.syntax import (
-    Compound,
-    Const,
-    EventDeclaration,
-    EventPattern,
-    Item,
-    KnowledgeDeclaration,
-    Pattern,
-    Rule,
-    SubRule,
-    Term,
-    Tree,
-    Trigger,
-    Var,
-)
 from etalis.language.traversal import rewrite
 
-Declared = Mapping[str, EventDeclaration]
+Declared = Mapping[str, s.EventDeclaration]
 
 
-def place_attributes(program: Tree) -> tuple[Tree, list[Problem]]:
+def place_attributes(program: s.Tree) -> tuple[s.Tree, list[Problem]]:
     """Return a program whose attributes are all in their places, and what is wrong with their names.
 
     >>> from etalis.language.read.parser import parse
@@ -59,20 +45,20 @@ def place_attributes(program: Tree) -> tuple[Tree, list[Problem]]:
     return replace(program, items=(*implied, *placed)), placing.problems
 
 
-def place_in_rule(program: Tree, rule: Rule) -> Rule:
+def place_in_rule(program: s.Tree, rule: s.Rule) -> s.Rule:
     """Return a rule that joins a program at run time with its attributes in their places, or raise what is wrong."""
     placing = _Placing(_declared(program), [])
-    uses = _find_uses(Tree((rule,))).values()
+    uses = _find_uses(s.Tree((rule,))).values()
     placing.problems += [use.refusal() for use in uses if use.named and use.name not in placing.declared]
     found = placing.item(rule)
     if found is None:
         raise ProgramError(*placing.problems)
-    assert isinstance(found, Rule)
+    assert isinstance(found, s.Rule)
     return found
 
 
-def _declared(program: Tree) -> dict[str, EventDeclaration]:
-    return {item.name: item for item in program.items if isinstance(item, EventDeclaration)}
+def _declared(program: s.Tree) -> dict[str, s.EventDeclaration]:
+    return {item.name: item for item in program.items if isinstance(item, s.EventDeclaration)}
 
 
 @dataclass(slots=True)
@@ -80,9 +66,9 @@ class _Use:
     """How a program uses one event: where its attributes are named, where it is read, where they have an order."""
 
     name: str
-    named: list[EventPattern] = field(default_factory=list)
-    read: list[EventPattern] = field(default_factory=list)
-    ordered: list[EventPattern] = field(default_factory=list)
+    named: list[s.EventPattern] = field(default_factory=list)
+    read: list[s.EventPattern] = field(default_factory=list)
+    ordered: list[s.EventPattern] = field(default_factory=list)
     is_made: bool = False
 
     @property
@@ -109,7 +95,7 @@ class _Use:
         """Yield names for the places of the event: where a variable has such a name, else in order of appearance."""
         names = list(dict.fromkeys(str(name.value) for pattern in self.named for name in pattern.names))
         several = zip_longest(*(pattern.args for pattern in self.ordered))
-        places = [[_attribute_name(t) for t in terms if isinstance(t, Var) and t.name[0] != "_"] for terms in several]
+        places = [[_attribute_name(t) for t in terms if isinstance(t, s.Var) and t.name[0] != "_"] for terms in several]
         free = iter([name for name in names if not any(name in place for place in places)])
         for number, place in enumerate(places, 1):
             known = next((name for name in names if name in place), None) or next(free, None)
@@ -117,43 +103,43 @@ class _Use:
         yield from free
 
 
-def _attribute_name(variable: Var) -> str:
+def _attribute_name(variable: s.Var) -> str:
     """Return how an attribute is called that a variable stands for.
 
-    >>> _attribute_name(Var("CardNumber"))
+    >>> _attribute_name(s.Var("CardNumber"))
     'card_number'
     """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", variable.name).lower()
 
 
-def _find_uses(program: Tree) -> dict[str, _Use]:
+def _find_uses(program: s.Tree) -> dict[str, _Use]:
     uses: dict[str, _Use] = {}
 
-    def use(pattern: EventPattern) -> _Use:
+    def use(pattern: s.EventPattern) -> _Use:
         found = uses.setdefault(pattern.name, _Use(pattern.name))
         (found.named if pattern.names else found.ordered).append(pattern)
         return found
 
     for item in program.items:
         match item:
-            case Rule():
+            case s.Rule():
                 for rule in lift(item):
                     use(rule.head).is_made = True
                     for pattern in events_in(rule.pattern):
                         use(pattern).read.append(pattern)
-            case Trigger(pattern=Compound(name=name, args=args), names=names) if name != "/":
-                use(EventPattern(name, args, item.span, names))
-            case KnowledgeDeclaration(facts=facts):
+            case s.Trigger(pattern=s.Compound(name=name, args=args), names=names) if name != "/":
+                use(s.EventPattern(name, args, item.span, names))
+            case s.KnowledgeDeclaration(facts=facts):
                 for name, arity, remover in facts:
                     for word in (name, remover) if remover is not None else (name,):
-                        use(EventPattern(word, (Var("_"),) * arity, item.span))
+                        use(s.EventPattern(word, (s.Var("_"),) * arity, item.span))
     return uses
 
 
-def _imply(use: _Use) -> EventDeclaration:
+def _imply(use: _Use) -> s.EventDeclaration:
     """Return the declaration that the patterns of an event imply by the names they give."""
     names = dict.fromkeys(str(name.value) for pattern in use.read for name in pattern.names)
-    return EventDeclaration(use.name, tuple((name, "any") for name in names), use.read[0].span, implied=True)
+    return s.EventDeclaration(use.name, tuple((name, "any") for name in names), use.read[0].span, implied=True)
 
 
 @dataclass(slots=True)
@@ -163,31 +149,31 @@ class _Placing:
     declared: Declared
     problems: list[Problem]
 
-    def item(self, item: Item) -> Item | None:
+    def item(self, item: s.Item) -> s.Item | None:
         """Return a clause with its attributes in their places, None if some have none."""
-        fresh = (Var(f"_#free{number}", item.span) for number in count(1))
+        fresh = (s.Var(f"_#free{number}", item.span) for number in count(1))
         match item:
-            case Rule():
+            case s.Rule():
                 events = list(chain.from_iterable((r.head, *events_in(r.pattern)) for r in lift(item)))
-            case Trigger(pattern=Compound(name=name, args=args), names=names):
-                events = [EventPattern(name, args, item.span, names)]
+            case s.Trigger(pattern=s.Compound(name=name, args=args), names=names):
+                events = [s.EventPattern(name, args, item.span, names)]
             case _:
                 return item
         if not any(event.names for event in events):
             return item
         found = [problem for event in events if event.names for problem in self._problems(event)]
-        heads = [rule.head for rule in lift(item)] if isinstance(item, Rule) else []
+        heads = [rule.head for rule in lift(item)] if isinstance(item, s.Rule) else []
         found += [problem for head in heads if head.names for problem in self._missing(head)]
         self.problems += found
         if found or any(event.names and event.name not in self.declared for event in events):
             return None
-        if isinstance(item, Rule):
+        if isinstance(item, s.Rule):
             return self._rule(item, fresh)
-        assert isinstance(item, Trigger)
+        assert isinstance(item, s.Trigger)
         placed = self._placed(events[0], fresh)
-        return replace(item, pattern=Compound(placed.name, placed.args, item.pattern.span), names=())
+        return replace(item, pattern=s.Compound(placed.name, placed.args, item.pattern.span), names=())
 
-    def _problems(self, event: EventPattern) -> Iterator[Problem]:
+    def _problems(self, event: s.EventPattern) -> Iterator[Problem]:
         """Yield attributes that are unknown or named twice; an event without places is reported elsewhere."""
         declared = self.declared.get(event.name)
         if declared is None:
@@ -204,7 +190,7 @@ class _Placing:
                 yield Problem("E233", message, _extent(name, value), _others(attribute, places, declared))
             seen.add(attribute)
 
-    def _missing(self, head: EventPattern) -> Iterator[Problem]:
+    def _missing(self, head: s.EventPattern) -> Iterator[Problem]:
         given = {name.value for name in head.names}
         declared = self.declared.get(head.name)
         missing = [] if declared is None else [name for name, _ in declared.attributes if name not in given]
@@ -212,19 +198,19 @@ class _Placing:
             hint = "a head says all of its event: give every attribute a value, null if there is none"
             yield Problem("E233", f"the head {head.name} lacks {', '.join(missing)}", head.span, hint)
 
-    def _rule(self, rule: Rule, fresh: Iterator[Var]) -> Rule:
-        def change(node: Pattern) -> Pattern:
+    def _rule(self, rule: s.Rule, fresh: Iterator[s.Var]) -> s.Rule:
+        def change(node: s.Pattern) -> s.Pattern:
             match node:
-                case EventPattern():
+                case s.EventPattern():
                     return self._placed(node, fresh)
-                case SubRule(rule=inner):
+                case s.SubRule(rule=inner):
                     return replace(node, rule=self._rule(inner, fresh))
                 case _:
                     return node
 
         return replace(rule, head=self._placed(rule.head, fresh), pattern=rewrite(rule.pattern, change))
 
-    def _placed(self, event: EventPattern, fresh: Iterator[Var]) -> EventPattern:
+    def _placed(self, event: s.EventPattern, fresh: Iterator[s.Var]) -> s.EventPattern:
         """Return an event with its attributes in their places, those that are not named free."""
         if not event.names:
             return event
@@ -233,14 +219,14 @@ class _Placing:
         return replace(event, args=args, names=())
 
 
-def _others(attribute: str, places: Sequence[str], declared: EventDeclaration) -> str | None:
+def _others(attribute: str, places: Sequence[str], declared: s.EventDeclaration) -> str | None:
     listed = ", ".join(places)
     if declared.implied:
         return suggest(attribute, places, f"the program's rules name {listed}; declare the event to name others")
     return suggest(attribute, places, f"{declared.name} has {listed}" if listed else f"{declared.name} has none")
 
 
-def _extent(name: Const, value: Term) -> Span | None:
+def _extent(name: s.Const, value: s.Term) -> Span | None:
     if name.span is None or value.span is None:
         return name.span
     return replace(name.span, end=value.span.end)

@@ -12,6 +12,7 @@ from itertools import starmap
 from typing import assert_never
 
 from etalis.data.values import format_atom, format_value
+from etalis.language import syntax as s
 from etalis.language.operators import (
     ARGUMENT,
     ARROWS,
@@ -25,59 +26,22 @@ from etalis.language.operators import (
 from etalis.language.read.clauses import is_reserved, obey_op
 from etalis.language.read.pattern import BODY
 from etalis.language.read.tokens import SYMBOL_CHARS
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Clause,
-    Compound,
-    Condition,
-    Const,
-    Declare,
-    Directive,
-    Do,
-    EventDeclaration,
-    EventPattern,
-    Export,
-    Import,
-    Initially,
-    Isolated,
-    Item,
-    KnowledgeDeclaration,
-    LabelProperty,
-    Last,
-    ListTerm,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    Rule,
-    SetFlag,
-    SubRule,
-    Term,
-    TimePoint,
-    Tree,
-    Trigger,
-    Var,
-    Within,
-)
 
 _MICROSECONDS = 1_000_000
 
 
-def print_program(program: Tree) -> str:
+def print_program(program: s.Tree) -> str:
     """Write a program, one clause per line."""
     printer = Printer(GoalOperators())
     return "".join(f"{line}\n" for line in map(printer.item, program.items))
 
 
-def print_item(item: Item) -> str:
+def print_item(item: s.Item) -> str:
     """Write one clause with its full stop."""
     return Printer(GoalOperators()).item(item)
 
 
-def print_pattern(pattern: Pattern) -> str:
+def print_pattern(pattern: s.Pattern) -> str:
     """Write a pattern.
 
     >>> from etalis.language.read.parser import parse_rule
@@ -87,7 +51,7 @@ def print_pattern(pattern: Pattern) -> str:
     return Printer(GoalOperators()).pattern(pattern, BODY)
 
 
-def print_term(term: Term) -> str:
+def print_term(term: s.Term) -> str:
     """Write a term.
 
     >>> from etalis.language.read.parser import parse_term
@@ -105,70 +69,70 @@ class Printer:
     def __init__(self, operators: GoalOperators) -> None:
         self.operators = operators
 
-    def term(self, term: Term, limit: int) -> str:
+    def term(self, term: s.Term, limit: int) -> str:
         """Write a term where one that binds more loosely than `limit` needs brackets."""
         match term:
-            case Var(name=name):
+            case s.Var(name=name):
                 return "_" if name.startswith("_#") else name
-            case Const(value=value):
+            case s.Const(value=value):
                 return format_value(value)
-            case Compound(name=name, args=args):
+            case s.Compound(name=name, args=args):
                 text, priority = self._operation(term)
                 if text is None:
                     return f"{format_atom(name)}({self._arguments(args)})"
                 return f"({text})" if priority > limit else text
-            case ListTerm(items=items, tail=tail):
+            case s.ListTerm(items=items, tail=tail):
                 end = "" if tail is None else f" | {self.term(tail, ARGUMENT)}"
                 return f"[{self._arguments(items)}{end}]"
             case _:
                 assert_never(term)
 
-    def _arguments(self, terms: Iterable[Term]) -> str:
+    def _arguments(self, terms: Iterable[s.Term]) -> str:
         return ", ".join(map(partial(self.term, limit=ARGUMENT), terms))  # few frames: terms may be deep
 
-    def _operation(self, term: Compound) -> tuple[str | None, int]:
+    def _operation(self, term: s.Compound) -> tuple[str | None, int]:
         """Write a term with its operator; None if it has none. Return the priority too."""
         match term:
-            case Compound(name="{}", args=(inner,)):
+            case s.Compound(name="{}", args=(inner,)):
                 return f"{{{self.term(inner, CLAUSE)}}}", 0
-            case Compound(name=name, args=(a, b)) if name in self.operators.infix:
+            case s.Compound(name=name, args=(a, b)) if name in self.operators.infix:
                 row = self.operators.infix[name]
                 return _join(
                     self.operand(a, row.left), name, self.operand(b, row.right, right=True), row.priority
                 ), row.priority
-            case Compound(name=name, args=(a,)) if name in self.operators.prefix:
+            case s.Compound(name=name, args=(a,)) if name in self.operators.prefix:
                 row = self.operators.prefix[name]
                 return _prefix(name, self.operand(a, row.right)), row.priority
-            case Compound(name=name, args=(a,)) if name in self.operators.postfix:
+            case s.Compound(name=name, args=(a,)) if name in self.operators.postfix:
                 row = self.operators.postfix[name]
                 return f"{self.operand(a, row.left)} {format_atom(name)}", row.priority
             case _:
                 return None, 0
 
-    def operand(self, term: Term, limit: int, *, right: bool = False) -> str:
+    def operand(self, term: s.Term, limit: int, *, right: bool = False) -> str:
         """Write one side of an operator: an atom that is an operator itself gets brackets.
 
         On the right of an infix operator a word of patterns can only be an atom, and needs none.
         """
         text = self.term(term, limit)
-        if not isinstance(term, Const) or not (term.value in self.operators or term.value in ARROWS):
+        if not isinstance(term, s.Const) or not (term.value in self.operators or term.value in ARROWS):
             return text
         return text if right and term.value in PATTERN_WORDS else f"({text})"
 
-    def pattern(self, pattern: Pattern, limit: int) -> str:
+    def pattern(self, pattern: s.Pattern, limit: int) -> str:
         """Write a pattern where one that binds more loosely than `limit` needs brackets."""
         match pattern:
-            case EventPattern():
+            case s.EventPattern():
                 return self._event(pattern)
-            case TimePoint(time=time):
+            case s.TimePoint(time=time):
                 return seconds(time)
-            case SubRule(rule=rule):
+            case s.SubRule(rule=rule):
                 return f"({self.rule(rule)})"
-            case Isolated(pattern=inner):
+            case s.Isolated(pattern=inner):
                 return f"iso({self.pattern(inner, PATTERN)})"
-            case AnyOf(count=count, patterns=patterns):
+            case s.AnyOf(count=count, patterns=patterns):
                 return f"any({count}, [{', '.join(self.pattern(p, PATTERN) for p in patterns)}])"
-            case Aggregate(kind=kind, value=value, pattern=inner, result=result):
+            case s.Aggregate(kind=kind, value=value, pattern=inner, result=result):
                 what = kind if value is None else f"{kind}({self.term(value, ARGUMENT)})"
                 return f"aggregate({what}, {self.pattern(inner, PATTERN)}, {self.term(result, ARGUMENT)})"
             case _:
@@ -176,31 +140,31 @@ class Printer:
                 text = self._pattern_operation(pattern, row)
                 return f"({text})" if row.priority > limit else text
 
-    def _pattern_operation(self, pattern: Pattern, row: PatternOperator) -> str:
+    def _pattern_operation(self, pattern: s.Pattern, row: PatternOperator) -> str:
         match pattern:
-            case Binary(left=a, right=b) | Or(left=a, right=b) | Negation(pattern=a, absent=b):
+            case s.Binary(left=a, right=b) | s.Or(left=a, right=b) | s.Negation(pattern=a, absent=b):
                 return f"{self.pattern(a, row.left)} {row.name} {self.pattern(b, row.right)}"
-            case NotWithin(pattern=a, absent=c, duration=duration):
+            case s.NotWithin(pattern=a, absent=c, duration=duration):
                 return f"{self.pattern(a, row.left)} seq (not {self.pattern(c, 1060)} within {seconds(duration)})"
-            case Condition(pattern=a, goal=goal) | Do(pattern=a, action=goal):
+            case s.Condition(pattern=a, goal=goal) | s.Do(pattern=a, action=goal):
                 return f"{self.pattern(a, row.left)} {row.name} {self.operand(goal, row.right, right=True)}"
-            case Within(pattern=a, duration=duration):
+            case s.Within(pattern=a, duration=duration):
                 return f"{self.pattern(a, row.left)} within {seconds(duration)}"
-            case Last(pattern=a, count=count):
+            case s.Last(pattern=a, count=count):
                 return f"{self.pattern(a, row.left)} last {count}"
-            case Repeat(pattern=a, least=least, most=most):
+            case s.Repeat(pattern=a, least=least, most=most):
                 return f"{self.pattern(a, row.left)} {row.name}{self._bounds(least, most)}"
             case _:
                 raise AssertionError(pattern)
 
-    def _bounds(self, least: Term, most: Term | None) -> str:
+    def _bounds(self, least: s.Term, most: s.Term | None) -> str:
         if most is None:
             return ""
         if least == most:
             return f" {self.term(least, 0)}"
         return f" ({self.term(least, ARGUMENT)}, {self.term(most, ARGUMENT)})"
 
-    def _event(self, event: EventPattern) -> str:
+    def _event(self, event: s.EventPattern) -> str:
         """Write an event; a name that is a word of patterns shows by its brackets that it is none here."""
         text = format_atom(event.name)
         if not (text[0].isalnum() or text[0] == "'"):
@@ -210,19 +174,19 @@ class Printer:
             return f"{text}({self._attributes(event)})"
         return text
 
-    def _attributes(self, event: EventPattern) -> str:
+    def _attributes(self, event: s.EventPattern) -> str:
         """Write the arguments of an event: names before their values, and brackets around what would read as such."""
         if event.names:
             return ", ".join(map(self._named, event.names, event.args))
         return ", ".join(self.term(arg, 0 if _reads_as_named(arg) else ARGUMENT) for arg in event.args)
 
-    def _named(self, name: Const, value: Term) -> str:
+    def _named(self, name: s.Const, value: s.Term) -> str:
         row = self.operators.infix[":"]
         text = self.operand(name, row.left)
         colon = " : " if text[-1] in SYMBOL_CHARS else ": "  # signs that touch are one
         return f"{text}{colon}{self.operand(value, row.right, right=True)}"
 
-    def rule(self, rule: Rule) -> str:
+    def rule(self, rule: s.Rule) -> str:
         """Write an event rule without its full stop."""
         if rule.alarm is None:
             head = self._event(rule.head)
@@ -233,99 +197,99 @@ class Printer:
             head += f" do {self.operand(rule.action, 1000, right=True)}"
         return f"{self._label(rule)}{head} <- {self.pattern(rule.pattern, BODY)}"
 
-    def _label(self, rule: Rule) -> str:
+    def _label(self, rule: s.Rule) -> str:
         if rule.label is None:
             return ""
-        properties = tuple(Compound("property", (Const(p.name), p.value)) for p in rule.properties)
-        label = EventPattern(rule.label, (ListTerm(properties),) if properties else ())
+        properties = tuple(s.Compound("property", (s.Const(p.name), p.value)) for p in rule.properties)
+        label = s.EventPattern(rule.label, (s.ListTerm(properties),) if properties else ())
         return f"{self._event(label)} rule: "
 
-    def item(self, item: Item) -> str:
+    def item(self, item: s.Item) -> str:
         """Write a clause with its full stop."""
         text = self._clause(item)
-        if isinstance(item, Initially) and isinstance(item.goal, Compound) and item.goal.name == "op":
+        if isinstance(item, s.Initially) and isinstance(item.goal, s.Compound) and item.goal.name == "op":
             obey_op(item.goal, self.operators)
         return f"{text} ." if text[-1] in SYMBOL_CHARS else f"{text}."
 
-    def _clause(self, item: Item) -> str:
+    def _clause(self, item: s.Item) -> str:
         match item:
-            case Rule():
+            case s.Rule():
                 return self.rule(item)
-            case Clause(head=head, body=None):
-                return self._goal(Compound("db", (head,)) if is_reserved(head) else head, CLAUSE)
-            case Clause(head=head, body=body):
+            case s.Clause(head=head, body=None):
+                return self._goal(s.Compound("db", (head,)) if is_reserved(head) else head, CLAUSE)
+            case s.Clause(head=head, body=body):
                 assert body is not None
                 return f"{self._goal(head, CLAUSE - 1)} :- {self._goal(body, CLAUSE - 1)}"
-            case LabelProperty(label=label, property=p):
-                return self.term(Compound("event_rule_property", (Const(label), Const(p.name), p.value)), CLAUSE)
-            case Trigger(body=body):
+            case s.LabelProperty(label=label, property=p):
+                return self.term(s.Compound("event_rule_property", (s.Const(label), s.Const(p.name), p.value)), CLAUSE)
+            case s.Trigger(body=body):
                 return self._trigger(item) + ("" if body is None else f" :- {self.term(body, CLAUSE - 1)}")
             case _:
                 return f":- {self._directive(item)}"
 
-    def _goal(self, term: Term, limit: int) -> str:
+    def _goal(self, term: s.Term, limit: int) -> str:
         """Write what a clause is made of; a goal named like a word of patterns joins nothing: last(L, X)."""
-        if isinstance(term, Compound) and term.name in PATTERN_WORDS and len(term.args) == 2:
+        if isinstance(term, s.Compound) and term.name in PATTERN_WORDS and len(term.args) == 2:
             return f"{format_atom(term.name)}({self._arguments(term.args)})"
         return self.operand(term, limit)
 
-    def _trigger(self, item: Trigger) -> str:
+    def _trigger(self, item: s.Trigger) -> str:
         match item.pattern:
-            case Compound(name=name, args=args) if any(map(_reads_as_named, args)) or item.names:
-                return f"{item.kind}({self._event(EventPattern(name, args, names=item.names))})"
+            case s.Compound(name=name, args=args) if any(map(_reads_as_named, args)) or item.names:
+                return f"{item.kind}({self._event(s.EventPattern(name, args, names=item.names))})"
             case pattern:
-                return self.term(Compound(item.kind, (pattern,)), CLAUSE)
+                return self.term(s.Compound(item.kind, (pattern,)), CLAUSE)
 
-    def _directive(self, item: Directive) -> str:
+    def _directive(self, item: s.Directive) -> str:
         match item:
-            case EventDeclaration(name=name, attributes=attributes):
-                args = tuple(Compound(":", (Const(a), Const(kind))) for a, kind in attributes)
-                return f"event({self.term(Compound(name, args) if args else Const(name), ARGUMENT)})"
-            case Import(names=names, file=file):
+            case s.EventDeclaration(name=name, attributes=attributes):
+                args = tuple(s.Compound(":", (s.Const(a), s.Const(kind))) for a, kind in attributes)
+                return f"event({self.term(s.Compound(name, args) if args else s.Const(name), ARGUMENT)})"
+            case s.Import(names=names, file=file):
                 return f"import {self._indicators(names)} from {format_atom(file)}"
-            case Export(names=names):
+            case s.Export(names=names):
                 return f"export {self._indicators(names)}"
-            case SetFlag(name=name, value=value):
-                return self.term(Compound("set_flag", (Const(name), value)), BODY)
-            case Declare(kind=kind, names=names):
+            case s.SetFlag(name=name, value=value):
+                return self.term(s.Compound("set_flag", (s.Const(name), value)), BODY)
+            case s.Declare(kind=kind, names=names):
                 return f"{kind} {self._indicators(names)}"
-            case KnowledgeDeclaration(facts=facts):
+            case s.KnowledgeDeclaration(facts=facts):
                 return f"knowledge {self._arguments(starmap(_fact_kind, facts)) or '[]'}"
-            case Initially(goal=goal):
+            case s.Initially(goal=goal):
                 return self.term(goal, BODY)
             case _:
                 assert_never(item)
 
     def _indicators(self, names: tuple[tuple[str, int], ...]) -> str:
-        return self._arguments(Compound("/", (Const(name), Const(arity))) for name, arity in names) or "[]"
+        return self._arguments(s.Compound("/", (s.Const(name), s.Const(arity))) for name, arity in names) or "[]"
 
 
-def _reads_as_named(arg: Term) -> bool:
+def _reads_as_named(arg: s.Term) -> bool:
     """Tell whether a term in the place of an attribute would be read as a name with its value."""
-    return isinstance(arg, Compound) and arg.name == ":" and isinstance(arg.args[0], Const) and len(arg.args) == 2
+    return isinstance(arg, s.Compound) and arg.name == ":" and isinstance(arg.args[0], s.Const) and len(arg.args) == 2
 
 
-def _fact_kind(name: str, arity: int, remover: str | None) -> Term:
-    kind = Compound("/", (Const(name), Const(arity)))
-    return kind if remover is None else Compound("-", (kind, Compound("/", (Const(remover), Const(arity)))))
+def _fact_kind(name: str, arity: int, remover: str | None) -> s.Term:
+    kind = s.Compound("/", (s.Const(name), s.Const(arity)))
+    return kind if remover is None else s.Compound("-", (kind, s.Compound("/", (s.Const(remover), s.Const(arity)))))
 
 
-def _row(pattern: Pattern) -> PatternOperator:
+def _row(pattern: s.Pattern) -> PatternOperator:
     """Return the row of the operator that a pattern is written with."""
     match pattern:
-        case Binary(operator=name) | Negation(operator=name) | Condition(kind=name):
+        case s.Binary(operator=name) | s.Negation(operator=name) | s.Condition(kind=name):
             return PATTERN_OPERATORS[name]
-        case Or():
+        case s.Or():
             return PATTERN_OPERATORS["or"]
-        case NotWithin():
+        case s.NotWithin():
             return PATTERN_OPERATORS["seq"]
-        case Within():
+        case s.Within():
             return PATTERN_OPERATORS["within"]
-        case Last():
+        case s.Last():
             return PATTERN_OPERATORS["last"]
-        case Do():
+        case s.Do():
             return PATTERN_OPERATORS["do"]
-        case Repeat(most=most):
+        case s.Repeat(most=most):
             return PATTERN_OPERATORS["star_times" if most is None else "ntimes"]
         case _:
             raise AssertionError(pattern)

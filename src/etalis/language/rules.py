@@ -13,45 +13,27 @@ from dataclasses import replace
 from functools import reduce
 from itertools import combinations
 
+from etalis.language import syntax as s
 from etalis.language.flags import PROPERTIES
-from etalis.language.syntax import (
-    AnyOf,
-    Binary,
-    Compound,
-    Condition,
-    Const,
-    Do,
-    EventDeclaration,
-    EventPattern,
-    KnowledgeDeclaration,
-    LabelProperty,
-    Or,
-    Pattern,
-    Property,
-    Rule,
-    SubRule,
-    Tree,
-    Var,
-)
 from etalis.language.traversal import postorder, rewrite
 
 Indicator = tuple[str, int]
 CHECK_PROPERTY = ("check_property", 5)
 
 
-def event_rules(program: Tree) -> tuple[Rule, ...]:
+def event_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return all event rules in plain form, a sub-rule after the rule it stands in."""
     return tuple(replace(rule, pattern=rewrite(rule.pattern, expand_any)) for rule in labelled_rules(program))
 
 
-def labelled_rules(program: Tree) -> tuple[Rule, ...]:
+def labelled_rules(program: s.Tree) -> tuple[s.Rule, ...]:
     """Return all event rules with sub-rules lifted out and the properties of their labels, patterns as written."""
     apart = label_properties(program)
-    found = [lifted for rule in program.items if isinstance(rule, Rule) for lifted in lift(rule)]
+    found = [lifted for rule in program.items if isinstance(rule, s.Rule) for lifted in lift(rule)]
     return tuple(_with_properties(rule, apart) for rule in found)
 
 
-def with_checks(rule: Rule) -> Rule:
+def with_checks(rule: s.Rule) -> s.Rule:
     """Return a rule with each property of the user's own as a condition on its whole pattern (definition 18.14).
 
     `property(P, V)` asks `check_property(P, V, Head, Start, End)`.
@@ -60,71 +42,71 @@ def with_checks(rule: Rule) -> Rule:
     return replace(rule, pattern=_checked(rule.pattern, own, rule.head)) if own else rule
 
 
-def _checked(pattern: Pattern, own: list[Property], head: EventPattern) -> Pattern:
-    if isinstance(pattern, Do):
+def _checked(pattern: s.Pattern, own: list[s.Property], head: s.EventPattern) -> s.Pattern:
+    if isinstance(pattern, s.Do):
         return replace(pattern, pattern=_checked(pattern.pattern, own, head))
-    atom = Compound(head.name, head.args) if head.args else Const(head.name)
+    atom = s.Compound(head.name, head.args) if head.args else s.Const(head.name)
     for number, given in enumerate(own):
-        start, end = Var(f"_#start{number}"), Var(f"_#end{number}")
-        check = Compound(CHECK_PROPERTY[0], (Const(given.name), given.value, atom, start, end))
-        times = Compound(",", (Compound("t1", (start,)), Compound("t2", (end,))))
-        pattern = Condition("check", pattern, Compound(",", (times, check)), given.span)
+        start, end = s.Var(f"_#start{number}"), s.Var(f"_#end{number}")
+        check = s.Compound(CHECK_PROPERTY[0], (s.Const(given.name), given.value, atom, start, end))
+        times = s.Compound(",", (s.Compound("t1", (start,)), s.Compound("t2", (end,))))
+        pattern = s.Condition("check", pattern, s.Compound(",", (times, check)), given.span)
     return pattern
 
 
-def label_properties(program: Tree) -> Mapping[str, tuple[Property, ...]]:
+def label_properties(program: s.Tree) -> Mapping[str, tuple[s.Property, ...]]:
     """Return the properties given apart from the rules, by label."""
-    found: defaultdict[str, list[Property]] = defaultdict(list)
+    found: defaultdict[str, list[s.Property]] = defaultdict(list)
     for item in program.items:
-        if isinstance(item, LabelProperty):
+        if isinstance(item, s.LabelProperty):
             found[item.label].append(item.property)
     return {label: tuple(properties) for label, properties in found.items()}
 
 
-def _with_properties(rule: Rule, apart: Mapping[str, tuple[Property, ...]]) -> Rule:
+def _with_properties(rule: s.Rule, apart: Mapping[str, tuple[s.Property, ...]]) -> s.Rule:
     more = apart.get(rule.label, ()) if rule.label is not None else ()
     return replace(rule, properties=rule.properties + more) if more else rule
 
 
-def lift(rule: Rule) -> list[Rule]:
+def lift(rule: s.Rule) -> list[s.Rule]:
     """Return a rule without sub-rules, followed by the rules that stood in it."""
-    done: list[Rule] = []
+    done: list[s.Rule] = []
     waiting = [rule]
     while waiting:
         current = waiting.pop()
-        inner = [node.rule for node in postorder(current.pattern) if isinstance(node, SubRule)]
+        inner = [node.rule for node in postorder(current.pattern) if isinstance(node, s.SubRule)]
         done.append(replace(current, pattern=rewrite(current.pattern, _head_for)) if inner else current)
         waiting.extend(reversed(inner))
     return done
 
 
-def _head_for(node: Pattern) -> Pattern:
-    return node.rule.head if isinstance(node, SubRule) else node
+def _head_for(node: s.Pattern) -> s.Pattern:
+    return node.rule.head if isinstance(node, s.SubRule) else node
 
 
-def expand_any(node: Pattern) -> Pattern:
+def expand_any(node: s.Pattern) -> s.Pattern:
     """Turn `any(n, [p1, ..., pm])` into the `or` of the conjunctions of n of them, in list order."""
-    if not isinstance(node, AnyOf):
+    if not isinstance(node, s.AnyOf):
         return node
     choices = [
-        reduce(lambda a, b: Binary("and", a, b, node.span), choice)
+        reduce(lambda a, b: s.Binary("and", a, b, node.span), choice)
         for choice in combinations(node.patterns, node.count)
     ]
-    return reduce(lambda a, b: Or(a, b, node.span), choices)
+    return reduce(lambda a, b: s.Or(a, b, node.span), choices)
 
 
-def declarations(program: Tree) -> Mapping[Indicator, EventDeclaration]:
+def declarations(program: s.Tree) -> Mapping[Indicator, s.EventDeclaration]:
     """Return the declared events by name and arity."""
-    return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, EventDeclaration)}
+    return {(d.name, len(d.attributes)): d for d in program.items if isinstance(d, s.EventDeclaration)}
 
 
-def knowledge_changes(program: Tree) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
+def knowledge_changes(program: s.Tree) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
     """Return by kind of event which facts one of its attributes goes (False) or comes (True); the former first.
 
-    >>> knowledge_changes(Tree((KnowledgeDeclaration((("on", 1, "off"), ("off", 1, "on"))),)))[("on", 1)]
+    >>> knowledge_changes(s.Tree((s.KnowledgeDeclaration((("on", 1, "off"), ("off", 1, "on"))),)))[("on", 1)]
     (('off', False), ('on', True))
     """
-    facts = [fact for item in program.items if isinstance(item, KnowledgeDeclaration) for fact in item.facts]
+    facts = [fact for item in program.items if isinstance(item, s.KnowledgeDeclaration) for fact in item.facts]
     found: dict[Indicator, dict[tuple[str, bool], None]] = {}
     for name, arity, remover in facts:
         if remover is not None:
@@ -134,7 +116,7 @@ def knowledge_changes(program: Tree) -> Mapping[Indicator, tuple[tuple[str, bool
     return {kind: tuple(changes) for kind, changes in found.items()}
 
 
-def known_events(program: Tree) -> tuple[Indicator, ...]:
+def known_events(program: s.Tree) -> tuple[Indicator, ...]:
     """Return every kind of event that the program names (declared, derived or used), in order of appearance."""
     found = dict.fromkeys((*declarations(program), *knowledge_changes(program)))
     for rule in labelled_rules(program):
@@ -143,12 +125,12 @@ def known_events(program: Tree) -> tuple[Indicator, ...]:
     return tuple(found)
 
 
-def events_in(pattern: Pattern) -> tuple[EventPattern, ...]:
+def events_in(pattern: s.Pattern) -> tuple[s.EventPattern, ...]:
     """Return the event patterns in a pattern, from left to right."""
-    return tuple(node for node in postorder(pattern) if isinstance(node, EventPattern))
+    return tuple(node for node in postorder(pattern) if isinstance(node, s.EventPattern))
 
 
-def attribute_variables(program: Tree) -> Mapping[Indicator, tuple[frozenset[str], ...]]:
+def attribute_variables(program: s.Tree) -> Mapping[Indicator, tuple[frozenset[str], ...]]:
     """Return by kind of event that patterns read, and by place, the names of the variables that occur there.
 
     >>> from etalis.language.read.parser import parse
@@ -161,6 +143,6 @@ def attribute_variables(program: Tree) -> Mapping[Indicator, tuple[frozenset[str
         for pattern in events_in(rule.pattern):
             places = found.setdefault((pattern.name, len(pattern.args)), [set() for _ in pattern.args])
             for place, term in zip(places, pattern.args, strict=True):
-                if isinstance(term, Var) and not term.name.startswith("_#"):
+                if isinstance(term, s.Var) and not term.name.startswith("_#"):
                     place.add(term.name.lstrip("_") or term.name)
     return {kind: tuple(map(frozenset, places)) for kind, places in found.items()}

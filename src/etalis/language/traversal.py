@@ -11,30 +11,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, assert_never
 
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Compound,
-    Condition,
-    Const,
-    Do,
-    EventPattern,
-    Isolated,
-    Last,
-    ListTerm,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    Rule,
-    SubRule,
-    Term,
-    TimePoint,
-    Var,
-    Within,
-)
+from etalis.language import syntax as s
 
 T = TypeVar("T")
 
@@ -46,28 +23,28 @@ class Parts(NamedTuple):
     terms: tuple[str, ...] = ()
 
 
-PARTS: Mapping[type[Pattern], Parts] = MappingProxyType(
+PARTS: Mapping[type[s.Pattern], Parts] = MappingProxyType(
     {
-        EventPattern: Parts(terms=("args",)),
-        TimePoint: Parts(),
-        SubRule: Parts(),
-        Binary: Parts(("left", "right")),
-        Or: Parts(("left", "right")),
-        Negation: Parts(("pattern", "absent")),
-        NotWithin: Parts(("pattern", "absent")),
-        AnyOf: Parts(("patterns",)),
-        Condition: Parts(("pattern",), ("goal",)),
-        Within: Parts(("pattern",)),
-        Last: Parts(("pattern",)),
-        Do: Parts(("pattern",), ("action",)),
-        Isolated: Parts(("pattern",)),
-        Repeat: Parts(("pattern",), ("least", "most")),
-        Aggregate: Parts(("pattern",), ("value", "result")),
+        s.EventPattern: Parts(terms=("args",)),
+        s.TimePoint: Parts(),
+        s.SubRule: Parts(),
+        s.Binary: Parts(("left", "right")),
+        s.Or: Parts(("left", "right")),
+        s.Negation: Parts(("pattern", "absent")),
+        s.NotWithin: Parts(("pattern", "absent")),
+        s.AnyOf: Parts(("patterns",)),
+        s.Condition: Parts(("pattern",), ("goal",)),
+        s.Within: Parts(("pattern",)),
+        s.Last: Parts(("pattern",)),
+        s.Do: Parts(("pattern",), ("action",)),
+        s.Isolated: Parts(("pattern",)),
+        s.Repeat: Parts(("pattern",), ("least", "most")),
+        s.Aggregate: Parts(("pattern",), ("value", "result")),
     }
 )
 
 
-def _held(pattern: Pattern, fields: tuple[str, ...]) -> Iterator[Any]:
+def _held(pattern: s.Pattern, fields: tuple[str, ...]) -> Iterator[Any]:
     for field in fields:
         found = getattr(pattern, field)
         if isinstance(found, tuple):
@@ -76,23 +53,23 @@ def _held(pattern: Pattern, fields: tuple[str, ...]) -> Iterator[Any]:
             yield found
 
 
-def children(pattern: Pattern) -> tuple[Pattern, ...]:
+def children(pattern: s.Pattern) -> tuple[s.Pattern, ...]:
     """Return the patterns directly under a pattern, from left to right."""
     return tuple(_held(pattern, PARTS[type(pattern)].patterns))
 
 
-def with_children(pattern: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
+def with_children(pattern: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern:
     """Return the pattern with other patterns directly under it."""
-    if isinstance(pattern, AnyOf):
+    if isinstance(pattern, s.AnyOf):
         return replace(pattern, patterns=parts)
     changes: dict[str, Any] = dict(zip(PARTS[type(pattern)].patterns, parts, strict=True))
     return replace(pattern, **changes)
 
 
-def postorder(pattern: Pattern) -> list[Pattern]:
+def postorder(pattern: s.Pattern) -> list[s.Pattern]:
     """Return every pattern in a pattern, parts before wholes, left before right."""
-    found: list[Pattern] = []
-    waiting: list[Pattern] = [pattern]
+    found: list[s.Pattern] = []
+    waiting: list[s.Pattern] = [pattern]
     while waiting:
         node = waiting.pop()
         found.append(node)
@@ -101,7 +78,7 @@ def postorder(pattern: Pattern) -> list[Pattern]:
     return found
 
 
-def fold(pattern: Pattern, combine: Callable[[Pattern, tuple[T, ...]], T]) -> dict[int, T]:
+def fold(pattern: s.Pattern, combine: Callable[[s.Pattern, tuple[T, ...]], T]) -> dict[int, T]:
     """Combine results bottom-up; the answer maps the id of every node to its result."""
     results: dict[int, T] = {}
     for node in postorder(pattern):
@@ -109,10 +86,10 @@ def fold(pattern: Pattern, combine: Callable[[Pattern, tuple[T, ...]], T]) -> di
     return results
 
 
-def rewrite(pattern: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
+def rewrite(pattern: s.Pattern, change: Callable[[s.Pattern], s.Pattern]) -> s.Pattern:
     """Apply `change` to every node, parts first, and return the new pattern."""
 
-    def combine(node: Pattern, parts: tuple[Pattern, ...]) -> Pattern:
+    def combine(node: s.Pattern, parts: tuple[s.Pattern, ...]) -> s.Pattern:
         old = children(node)
         same = all(a is b for a, b in zip(old, parts, strict=True))
         return change(node if same else with_children(node, parts))
@@ -120,13 +97,13 @@ def rewrite(pattern: Pattern, change: Callable[[Pattern], Pattern]) -> Pattern:
     return fold(pattern, combine)[id(pattern)]
 
 
-def terms(pattern: Pattern) -> tuple[Term, ...]:
+def terms(pattern: s.Pattern) -> tuple[s.Term, ...]:
     """Return the terms written in one node itself, in their written order."""
-    node = pattern.rule.head if isinstance(pattern, SubRule) else pattern
+    node = pattern.rule.head if isinstance(pattern, s.SubRule) else pattern
     return tuple(_held(node, PARTS[type(node)].terms))
 
 
-def subterms(term: Term) -> Iterator[Term]:
+def subterms(term: s.Term) -> Iterator[s.Term]:
     """Yield a term and every term inside it, from left to right."""
     waiting = [term]
     while waiting:
@@ -135,39 +112,39 @@ def subterms(term: Term) -> Iterator[Term]:
         waiting.extend(reversed(arguments(node)))
 
 
-def arguments(term: Term) -> tuple[Term, ...]:
+def arguments(term: s.Term) -> tuple[s.Term, ...]:
     """Return the terms directly inside a term."""
     match term:
-        case Var() | Const():
+        case s.Var() | s.Const():
             return ()
-        case Compound(args=args):
+        case s.Compound(args=args):
             return args
-        case ListTerm(items=items, tail=tail):
+        case s.ListTerm(items=items, tail=tail):
             return items if tail is None else (*items, tail)
         case _:
             assert_never(term)
 
 
-def variables(*several: Term) -> Iterator[Var]:
+def variables(*several: s.Term) -> Iterator[s.Var]:
     """Yield every occurrence of a variable, from left to right."""
     for term in several:
         for part in subterms(term):
-            if isinstance(part, Var):
+            if isinstance(part, s.Var):
                 yield part
 
 
-def names(found: Iterable[Var]) -> frozenset[str]:
+def names(found: Iterable[s.Var]) -> frozenset[str]:
     """Return the names of some variables."""
     return frozenset(v.name for v in found)
 
 
-def pattern_variables(pattern: Pattern) -> Iterator[Var]:
+def pattern_variables(pattern: s.Pattern) -> Iterator[s.Var]:
     """Yield every occurrence of a variable in a pattern, goals and actions included."""
     for node in postorder(pattern):
         yield from variables(*terms(node))
 
 
-def rule_variables(rule: Rule) -> Iterator[Var]:
+def rule_variables(rule: s.Rule) -> Iterator[s.Var]:
     """Yield every occurrence of a variable in a rule."""
     yield from variables(*rule.head.args)
     if rule.alarm is not None:
@@ -177,9 +154,9 @@ def rule_variables(rule: Rule) -> Iterator[Var]:
     yield from pattern_variables(rule.pattern)
 
 
-def rewrite_term(term: Term, change: Callable[[Term, Term], Term]) -> Term:
+def rewrite_term(term: s.Term, change: Callable[[s.Term, s.Term], s.Term]) -> s.Term:
     """Apply `change(old, old with its parts changed)` to every term inside a term and return the new term."""
-    results: dict[int, Term] = {}
+    results: dict[int, s.Term] = {}
     for node in reversed(list(subterms(term))):
         old = arguments(node)
         parts = tuple(results[id(part)] for part in old)
@@ -188,13 +165,13 @@ def rewrite_term(term: Term, change: Callable[[Term, Term], Term]) -> Term:
     return results[id(term)]
 
 
-def _with_arguments(term: Term, parts: tuple[Term, ...]) -> Term:
+def _with_arguments(term: s.Term, parts: tuple[s.Term, ...]) -> s.Term:
     match term:
-        case Compound():
+        case s.Compound():
             return replace(term, args=parts)
-        case ListTerm(items=items, tail=tail):
+        case s.ListTerm(items=items, tail=tail):
             return replace(term, items=parts[: len(items)], tail=None if tail is None else parts[-1])
-        case Var() | Const():
+        case s.Var() | s.Const():
             return term
         case _:
             assert_never(term)

@@ -10,50 +10,36 @@ from collections import Counter
 from functools import reduce
 from typing import assert_never
 
+from etalis.language import syntax as s
 from etalis.language.check.goals import NOTHING, BoundVariables, Names, bound_by
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Condition,
-    EventPattern,
-    Modifier,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    SubRule,
-    TimePoint,
-)
 from etalis.language.traversal import children, fold, names, terms, variables
 
 
-def bindings(pattern: Pattern) -> dict[int, BoundVariables]:
+def bindings(pattern: s.Pattern) -> dict[int, BoundVariables]:
     """Return what every node of a pattern binds, by the id of the node."""
     return fold(pattern, _combine)
 
 
-def _combine(node: Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables:
-    if isinstance(node, Modifier):
-        return parts[0].also(bound_by(node.goal)) if isinstance(node, Condition) else parts[0]
+def _combine(node: s.Pattern, parts: tuple[BoundVariables, ...]) -> BoundVariables:
+    if isinstance(node, s.Modifier):
+        return parts[0].also(bound_by(node.goal)) if isinstance(node, s.Condition) else parts[0]
     match node:
-        case EventPattern() | SubRule():
+        case s.EventPattern() | s.SubRule():
             found = names(variables(*terms(node)))
             return BoundVariables(found, found)
-        case TimePoint():
+        case s.TimePoint():
             return NOTHING
-        case Binary():
+        case s.Binary():
             return parts[0].also(parts[1])
-        case Or():
+        case s.Or():
             return parts[0].either(parts[1])
-        case AnyOf(count=count):
+        case s.AnyOf(count=count):
             return _some_of(parts, count)
-        case Aggregate(value=value, result=result):
+        case s.Aggregate(value=value, result=result):
             aggregated = frozenset() if value is None else names(variables(value))
             found = names(variables(result))
             return BoundVariables((parts[0].always - aggregated) | found, (parts[0].perhaps - aggregated) | found)
-        case NotWithin() | Repeat():
+        case s.NotWithin() | s.Repeat():
             return parts[0]
         case _:
             assert_never(node)
@@ -66,18 +52,18 @@ def _some_of(parts: tuple[BoundVariables, ...], count: int) -> BoundVariables:
     return BoundVariables(sure, reduce(frozenset.union, (part.perhaps for part in parts), frozenset()))
 
 
-def mentioned(pattern: Pattern) -> Names:
+def mentioned(pattern: s.Pattern) -> Names:
     """Return the variables of a pattern that what is around it can share.
 
     Those of a negated pattern alone, and those that an aggregate is taken of, are local (definition 11.10 and 14.9).
     """
 
-    def combine(node: Pattern, parts: tuple[Names, ...]) -> Names:
+    def combine(node: s.Pattern, parts: tuple[Names, ...]) -> Names:
         own = names(variables(*terms(node)))
         match node:
-            case Negation() | NotWithin():
+            case s.Negation() | s.NotWithin():
                 return parts[0]
-            case Aggregate(value=value, result=result):
+            case s.Aggregate(value=value, result=result):
                 aggregated = frozenset() if value is None else names(variables(value))
                 return (parts[0] - aggregated) | names(variables(result))
             case _:
@@ -86,17 +72,17 @@ def mentioned(pattern: Pattern) -> Names:
     return fold(pattern, combine)[id(pattern)]
 
 
-def left_of(pattern: Pattern) -> dict[int, Names]:
+def left_of(pattern: s.Pattern) -> dict[int, Names]:
     """Return, by the id of each node, the variables that what stands left of it in a sequence may bind."""
     bound = bindings(pattern)
     found: dict[int, Names] = {id(pattern): frozenset()}
-    waiting: list[Pattern] = [pattern]
+    waiting: list[s.Pattern] = [pattern]
     while waiting:
         node = waiting.pop()
         outside = found[id(node)]
         for part in children(node):
             found[id(part)] = outside
             waiting.append(part)
-        if isinstance(node, Binary):
+        if isinstance(node, s.Binary):
             found[id(node.right)] = outside | bound[id(node.left)].perhaps
     return found

@@ -13,29 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings
 from etalis.language.check.goals import BoundVariables
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, source_text
 from etalis.language.flags import Settings, rule_settings
 from etalis.language.lint.blocking import core_of
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    EventPattern,
-    Isolated,
-    Last,
-    Modifier,
-    Negation,
-    NotWithin,
-    Pattern,
-    Repeat,
-    Rule,
-    SetFlag,
-    TimePoint,
-    Within,
-)
 from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import RELATIONS, Relation
@@ -73,14 +57,14 @@ def check_bounds(outline: Outline) -> Iterator[Problem]:
             yield found
 
 
-def check_rule(rule: Rule, default: Settings) -> Problem | None:
+def check_rule(rule: s.Rule, default: Settings) -> Problem | None:
     """Return the warning that the state of one rule, with all its properties, has no bound."""
     policy, window = rule_settings(default, rule)
     return _check_rule(rule, POLICIES[policy], window, default, bindings(rule.pattern))
 
 
 def _check_rule(
-    rule: Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, BoundVariables]
+    rule: s.Rule, policy: Policy, window: int | None, default: Settings, bound: Mapping[int, BoundVariables]
 ) -> Problem | None:
     bounded = window is not None or default.garbage_window is not None
     keepers = list(dict.fromkeys(_keepers(rule, policy, bound, bounded=bounded)))
@@ -89,13 +73,13 @@ def _check_rule(
 
 def _endless_history(outline: Outline) -> Iterator[Problem]:
     if outline.settings.revision and outline.settings.revision_window is None:
-        flags = [f for f in outline.program.items if isinstance(f, SetFlag) and f.name == "revision_flag"]
+        flags = [f for f in outline.program.items if isinstance(f, s.SetFlag) and f.name == "revision_flag"]
         hint = "add `:- set_flag(revision_window, Seconds).`"
         message = "any event can be retracted at any time, so all events are kept"
         yield Problem("W214", message, flags[-1].span if flags else None, hint)
 
 
-def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
+def _unbounded(rule: s.Rule, keepers: list[Keeper]) -> Problem:
     shown = keepers[:MOST_SHOWN]
     parts = []
     for operator in dict.fromkeys(k.operator for k in shown):
@@ -108,15 +92,15 @@ def _unbounded(rule: Rule, keepers: list[Keeper]) -> Problem:
     return Problem("W209", message, rule.span or rule.head.span, hint)
 
 
-def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, BoundVariables], *, bounded: bool) -> Iterator[Keeper]:
+def _keepers(rule: s.Rule, policy: Policy, bound: Mapping[int, BoundVariables], *, bounded: bool) -> Iterator[Keeper]:
     anchored: set[int] = set()
-    waiting: list[tuple[Pattern, Policy, bool, bool]] = [(rule.pattern, policy, bounded, False)]
+    waiting: list[tuple[s.Pattern, Policy, bool, bool]] = [(rule.pattern, policy, bounded, False)]
     while waiting:
         node, policy, bounded, negated = waiting.pop()
-        bounded = bounded or isinstance(node, Within)
-        if isinstance(node, Binary) and RELATIONS[node.operator].sequential:
+        bounded = bounded or isinstance(node, s.Within)
+        if isinstance(node, s.Binary) and RELATIONS[node.operator].sequential:
             anchored.add(id(node.right))
-        if isinstance(node, Last):
+        if isinstance(node, s.Last):
             anchored.add(id(core_of(node)))
             if not bounded:
                 yield from _kept_by_groups(node, rule, bound)
@@ -125,71 +109,71 @@ def _keepers(rule: Rule, policy: Policy, bound: Mapping[int, BoundVariables], *,
                 yield replace(keeper, negated=negated)
         parts = children(node)
         for i in reversed(range(len(parts))):
-            absent = i == 1 and isinstance(node, Negation | NotWithin)
+            absent = i == 1 and isinstance(node, s.Negation | s.NotWithin)
             waiting.append((parts[i], UNRESTRICTED, False, True) if absent else (parts[i], policy, bounded, negated))
 
 
 def _kept_by(
-    node: Pattern, policy: Policy, bound: Mapping[int, BoundVariables], anchored: set[int], rule: Rule
+    node: s.Pattern, policy: Policy, bound: Mapping[int, BoundVariables], anchored: set[int], rule: s.Rule
 ) -> Iterator[Keeper]:
     match node:
-        case Binary():
+        case s.Binary():
             yield from _kept_by_join(node, policy, bound)
-        case Negation(operator="cnot", pattern=left, absent=absent):
+        case s.Negation(operator="cnot", pattern=left, absent=absent):
             if not _has_window(left):
                 yield Keeper("cnot", _every(absent), False)
-        case Negation(pattern=left, absent=absent):
+        case s.Negation(pattern=left, absent=absent):
             if bound[id(left)].perhaps & bound[id(absent)].perhaps:
                 yield Keeper("fnot", _every(absent), False)
-        case Repeat(pattern=part) if id(node) not in anchored:
+        case s.Repeat(pattern=part) if id(node) not in anchored:
             word, keys = "ntimes" if node.most is not None else "star_times", _keys(node, rule, bound)
             if not policy.restricts:
                 yield Keeper(word, f"every run of {_text(part)}", False)
             elif keys:
                 yield Keeper(word, f"a run of {_text(part)} per {listing(keys)}", policy.consume)
-        case Isolated():
+        case s.Isolated():
             yield Keeper("iso", "every event that the program names", False)
-        case Aggregate(pattern=part) if id(node) not in anchored:
+        case s.Aggregate(pattern=part) if id(node) not in anchored:
             yield Keeper("aggregate", _every(part), False)
-        case AnyOf(count=count, patterns=parts) if count > 1:
+        case s.AnyOf(count=count, patterns=parts) if count > 1:
             for part in parts:
                 yield Keeper("any", _every(part), policy.consume)
 
 
-def _kept_by_groups(node: Last, rule: Rule, bound: Mapping[int, BoundVariables]) -> Iterator[Keeper]:
+def _kept_by_groups(node: s.Last, rule: s.Rule, bound: Mapping[int, BoundVariables]) -> Iterator[Keeper]:
     """Yield what an aggregate over the last elements keeps: so many for every group there ever was."""
     fold = core_of(node)
-    keys = _keys(fold, rule, bound) if isinstance(fold, Aggregate) else []
-    if isinstance(fold, Aggregate) and keys:
+    keys = _keys(fold, rule, bound) if isinstance(fold, s.Aggregate) else []
+    if isinstance(fold, s.Aggregate) and keys:
         yield Keeper("aggregate", f"the last {node.count} {_text(fold.pattern)} per {listing(keys)}", False)
 
 
-def _keys(node: Aggregate | Repeat, rule: Rule, bound: Mapping[int, BoundVariables]) -> list[str]:
+def _keys(node: s.Aggregate | s.Repeat, rule: s.Rule, bound: Mapping[int, BoundVariables]) -> list[str]:
     """Return the variables of the elements that are used elsewhere too, so that each value is counted apart."""
     inside = Counter(v.name for v in pattern_variables(node.pattern))
     everywhere = Counter(v.name for v in rule_variables(rule))
-    hidden = names(variables(node.value)) if isinstance(node, Aggregate) and node.value is not None else frozenset()
+    hidden = names(variables(node.value)) if isinstance(node, s.Aggregate) and node.value is not None else frozenset()
     keys = bound[id(node.pattern)].perhaps - hidden
     return sorted(name for name in keys if everywhere[name] > inside[name])
 
 
-def _has_window(pattern: Pattern) -> bool:
+def _has_window(pattern: s.Pattern) -> bool:
     """Tell whether a window stands directly on an operator, perhaps among other modifiers."""
-    while isinstance(pattern, Modifier):
-        if isinstance(pattern, Within):
+    while isinstance(pattern, s.Modifier):
+        if isinstance(pattern, s.Within):
             return True
         pattern = pattern.pattern
     return False
 
 
-def _kept_by_join(node: Binary, policy: Policy, bound: Mapping[int, BoundVariables]) -> Iterator[Keeper]:
-    if isinstance(node.right, Aggregate) and RELATIONS[node.operator].sequential:
+def _kept_by_join(node: s.Binary, policy: Policy, bound: Mapping[int, BoundVariables]) -> Iterator[Keeper]:
+    if isinstance(node.right, s.Aggregate) and RELATIONS[node.operator].sequential:
         yield Keeper("aggregate", f"a value for every {_text(node.left)}", False)
         return
     shared = bound[id(node.left)].always & bound[id(node.right)].always
     if policy.keep == "newest" and not shared:
         return
-    consumed = policy.consume and not isinstance(node.right, Repeat)
+    consumed = policy.consume and not isinstance(node.right, s.Repeat)
     relation = RELATIONS[node.operator]
     for side, part in (("a", node.left), ("b", node.right)):
         if waits_for_ever(relation, side) and not _finite(part):
@@ -219,21 +203,21 @@ def waits_for_ever(relation: Relation, side: str) -> bool:
         reached |= more
 
 
-def _finite(pattern: Pattern) -> bool:
+def _finite(pattern: s.Pattern) -> bool:
     """Tell whether a pattern occurs a fixed number of times: it is made of time points."""
-    return all(isinstance(node, TimePoint) for node in postorder(pattern) if not children(node))
+    return all(isinstance(node, s.TimePoint) for node in postorder(pattern) if not children(node))
 
 
-def _every(pattern: Pattern) -> str:
+def _every(pattern: s.Pattern) -> str:
     return f"every {_text(pattern)}"
 
 
-def _text(pattern: Pattern) -> str:
-    if isinstance(pattern, EventPattern):
+def _text(pattern: s.Pattern) -> str:
+    if isinstance(pattern, s.EventPattern):
         return kind(pattern.name, len(pattern.args))
     if pattern.span is not None:
         text = source_text(pattern.span)
         if len(text) <= LONGEST:
             return f"`{text}`"
-    parts = dict.fromkeys(kind(n.name, len(n.args)) for n in postorder(pattern) if isinstance(n, EventPattern))
+    parts = dict.fromkeys(kind(n.name, len(n.args)) for n in postorder(pattern) if isinstance(n, s.EventPattern))
     return f"match of {listing(parts)}" if len(parts) <= MOST_SHOWN else "match of its parts"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.bounds import check_bounds
 from etalis.language.check.effects import check_effects
 from etalis.language.check.goals import Indicator
@@ -31,16 +32,6 @@ from etalis.language.lint.single_variables import check_single
 from etalis.language.read.imports import Reader, read_nothing
 from etalis.language.read.modules import resolve
 from etalis.language.read.parser import parse_collect
-from etalis.language.syntax import (
-    Clause,
-    Declare,
-    EventDeclaration,
-    KnowledgeDeclaration,
-    LabelProperty,
-    Rule,
-    SetFlag,
-    Tree,
-)
 
 CHECKS: tuple[Callable[[Outline], Iterator[Problem]], ...] = (
     check_names,
@@ -77,7 +68,7 @@ def check_text(
     read: Reader = read_nothing,
     folder: str | None = None,
     given: frozenset[Indicator] = frozenset(),
-) -> tuple[Tree, list[Problem]]:
+) -> tuple[s.Tree, list[Problem]]:
     """Return the program of a text with all that it imports, and all its problems, of syntax and beyond.
 
     The files come from `read`, looked up from `folder`, or else from that of the name; `given` are predicates that come
@@ -93,26 +84,26 @@ def check_text(
     return whole, in_order(problems)
 
 
-def check(program: Tree, *, read: Reader = read_nothing) -> list[Problem]:
+def check(program: s.Tree, *, read: Reader = read_nothing) -> list[Problem]:
     """Return all problems of a program, sorted by place; `read` supplies the files that it imports."""
     whole, missing = resolve(program, read)
     return in_order([*missing, *findings(whole)])
 
 
-def check_rules(program: Tree, rules: Iterable[Rule]) -> list[Problem]:
+def check_rules(program: s.Tree, rules: Iterable[s.Rule]) -> list[Problem]:
     """Return the problems of rules that join a program at run time, against its declarations and knowledge."""
     added = tuple(rules)
     labels = {rule.label for rule in added}
     around = [
         item
         for item in program.items
-        if isinstance(item, EventDeclaration | Clause | Declare | KnowledgeDeclaration | SetFlag)
-        or (isinstance(item, LabelProperty) and item.label in labels)
+        if isinstance(item, s.EventDeclaration | s.Clause | s.Declare | s.KnowledgeDeclaration | s.SetFlag)
+        or (isinstance(item, s.LabelProperty) and item.label in labels)
     ]
-    return check(Tree((*around, *added), program.span))
+    return check(s.Tree((*around, *added), program.span))
 
 
-def findings(program: Tree, given: frozenset[Indicator] = frozenset()) -> list[Problem]:
+def findings(program: s.Tree, given: frozenset[Indicator] = frozenset()) -> list[Problem]:
     """Return what the checks find in a program that needs no more files."""
     outline = Outline(program, given)
     found = [problem for inspect in CHECKS for problem in inspect(outline)]

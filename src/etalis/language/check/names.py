@@ -5,24 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.goals import Indicator, indicator, strip_wrappers
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import counted, kind, written
 from etalis.language.flags import flag_problems, garbage_problems, limit_problems
 from etalis.language.read.heads import ALARMS
-from etalis.language.syntax import (
-    Compound,
-    Const,
-    Export,
-    KnowledgeDeclaration,
-    LabelProperty,
-    Property,
-    SetFlag,
-    Term,
-    Trigger,
-    Var,
-)
 from etalis.logic.builtins.table import PROTECTED
 from etalis.temporal.relation import RELATIONS
 
@@ -39,9 +28,9 @@ def check_names(outline: Outline) -> Iterator[Problem]:
     yield from _options(outline)
     yield from _labels(outline)
     for item in outline.program.items:
-        if isinstance(item, Trigger):
+        if isinstance(item, s.Trigger):
             yield from _trigger_problems(item, outline)
-        elif isinstance(item, Export):
+        elif isinstance(item, s.Export):
             yield from _export_problems(item, outline)
     for rule in outline.rules:
         if rule.head.name in RESERVED:
@@ -59,15 +48,15 @@ def check_names(outline: Outline) -> Iterator[Problem]:
             yield Problem("E226", message, clause.head.span or clause.span, hint)
 
     for item in outline.program.items:
-        if isinstance(item, KnowledgeDeclaration):
+        if isinstance(item, s.KnowledgeDeclaration):
             for key in [fact[:2] for fact in item.facts if fact[:2] in PROTECTED]:
                 message = f"{kind(*key)} is built in and cannot be knowledge that events change"
                 yield Problem("E226", message, item.span, "give the event another name")
 
 
 def _options(outline: Outline) -> Iterator[Problem]:
-    flags = [item for item in outline.program.items if isinstance(item, SetFlag)]
-    last: dict[str, SetFlag] = {}
+    flags = [item for item in outline.program.items if isinstance(item, s.SetFlag)]
+    last: dict[str, s.SetFlag] = {}
     for flag in flags:
         yield from flag_problems(flag)
         before = last.setdefault(flag.name, flag)
@@ -82,7 +71,7 @@ def _labels(outline: Outline) -> Iterator[Problem]:
     labels = {rule.label for rule in outline.rules if rule.label is not None}
     given = {id(p): (rule.label, p) for rule in outline.rules for p in rule.properties}
     for item in outline.program.items:
-        if isinstance(item, LabelProperty):
+        if isinstance(item, s.LabelProperty):
             given[id(item.property)] = (item.label, item.property)
             if item.label not in labels:
                 hint = suggest(item.label, labels, f"label a rule: {item.label} rule: head <- pattern.")
@@ -92,8 +81,8 @@ def _labels(outline: Outline) -> Iterator[Problem]:
     yield from _given_twice(list(given.values()))
 
 
-def _given_twice(given: list[tuple[str | None, Property]]) -> Iterator[Problem]:
-    first: dict[tuple[str | None, str], Property] = {}
+def _given_twice(given: list[tuple[str | None, s.Property]]) -> Iterator[Problem]:
+    first: dict[tuple[str | None, str], s.Property] = {}
     for label, found in given:
         before = first.setdefault((label, found.name), found)
         if label is not None and before.value != found.value:
@@ -102,7 +91,7 @@ def _given_twice(given: list[tuple[str | None, Property]]) -> Iterator[Problem]:
             yield Problem("W212", message, found.span, "keep one of the two")
 
 
-def _trigger_problems(item: Trigger, outline: Outline) -> Iterator[Problem]:
+def _trigger_problems(item: s.Trigger, outline: Outline) -> Iterator[Problem]:
     key = triggered(item.pattern)
     if key in (("all_events", 0), ("all_defined_events", 0)) or _is_open(item.pattern):
         return
@@ -114,27 +103,27 @@ def _trigger_problems(item: Trigger, outline: Outline) -> Iterator[Problem]:
         yield Problem("W211", message, item.span, _similar(key, outline.known))
 
 
-def triggered(pattern: Term) -> Indicator | None:
+def triggered(pattern: s.Term) -> Indicator | None:
     """Return the kind of event that a trigger reports, None if it is no event.
 
-    >>> triggered(Compound("/", (Const("a"), Const(2)))), triggered(Compound("a", (Const(1),)))
+    >>> triggered(s.Compound("/", (s.Const("a"), s.Const(2)))), triggered(s.Compound("a", (s.Const(1),)))
     (('a', 2), ('a', 1))
     """
     match pattern:
-        case Compound(name="/", args=(Const(value=str() as name), Const(value=int() as arity))) if arity >= 0:
+        case s.Compound(name="/", args=(s.Const(value=str() as name), s.Const(value=int() as arity))) if arity >= 0:
             return name, arity
-        case Compound(name="/"):
+        case s.Compound(name="/"):
             return None
         case _:
             return indicator(pattern)
 
 
-def _is_open(pattern: Term) -> bool:
+def _is_open(pattern: s.Term) -> bool:
     """Tell whether a trigger leaves the name or the arity open: `X`, `_/2`, `a/_`."""
     match pattern:
-        case Var() | Compound(name="/", args=(Var() | Const(value=str()), Var())):
+        case s.Var() | s.Compound(name="/", args=(s.Var() | s.Const(value=str()), s.Var())):
             return True
-        case Compound(name="/", args=(Var(), Const(value=int()))):
+        case s.Compound(name="/", args=(s.Var(), s.Const(value=int()))):
             return True
         case _:
             return False
@@ -147,7 +136,7 @@ def _similar(key: Indicator, known: frozenset[Indicator]) -> str | None:
     return suggest(key[0], {name for name, _ in known})
 
 
-def _export_problems(item: Export, outline: Outline) -> Iterator[Problem]:
+def _export_problems(item: s.Export, outline: Outline) -> Iterator[Problem]:
     known = outline.known | outline.predicates
     for key in item.names:
         if key not in known:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from etalis.errors import Problem, ProgramError, Span
+from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings
 from etalis.language.check.goals import (
     RAISES,
@@ -20,20 +21,6 @@ from etalis.language.check.goals import (
 )
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
 from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
-from etalis.language.syntax import (
-    Clause,
-    Condition,
-    Declare,
-    Do,
-    EventDeclaration,
-    EventPattern,
-    Initially,
-    Property,
-    Rule,
-    Term,
-    Tree,
-    Trigger,
-)
 from etalis.language.traversal import postorder
 from etalis.temporal.policy import POLICIES, Policy
 
@@ -42,16 +29,16 @@ from etalis.temporal.policy import POLICIES, Policy
 class Outline:
     """A program with what is derived from it on demand; `given` are predicates that the host adds."""
 
-    program: Tree
+    program: s.Tree
     given: frozenset[Indicator] = frozenset()
 
     @cached_property
-    def rules(self) -> tuple[Rule, ...]:
+    def rules(self) -> tuple[s.Rule, ...]:
         """All event rules, sub-rules lifted out, patterns as written."""
         return labelled_rules(self.program)
 
     @cached_property
-    def declared(self) -> dict[Indicator, EventDeclaration]:
+    def declared(self) -> dict[Indicator, s.EventDeclaration]:
         return dict(declarations(self.program))
 
     @cached_property
@@ -60,7 +47,7 @@ class Outline:
         return frozenset((rule.head.name, len(rule.head.args)) for rule in self.rules)
 
     @cached_property
-    def used(self) -> tuple[EventPattern, ...]:
+    def used(self) -> tuple[s.EventPattern, ...]:
         """Every event pattern in a body, in order."""
         return tuple(pattern for rule in self.rules for pattern in events_in(rule.pattern))
 
@@ -100,11 +87,11 @@ class Outline:
         """What every node of every pattern binds, by the id of the node."""
         return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
 
-    def property_problems(self, given: Property) -> Iterator[Problem]:
+    def property_problems(self, given: s.Property) -> Iterator[Problem]:
         """Yield what is wrong with one property of a rule."""
         return property_problems(given, checked=CHECK_PROPERTY in self.predicates)
 
-    def rule_settings(self, rule: Rule) -> tuple[Policy, int | None]:
+    def rule_settings(self, rule: s.Rule) -> tuple[Policy, int | None]:
         """Return policy and window of a rule; wrong properties, which are reported elsewhere, count as not given."""
         if not rule.properties:
             return POLICIES[self.settings.policy], None
@@ -113,37 +100,37 @@ class Outline:
         return POLICIES[name], window
 
     @cached_property
-    def clauses(self) -> tuple[Clause, ...]:
-        return tuple(item for item in self.program.items if isinstance(item, Clause))
+    def clauses(self) -> tuple[s.Clause, ...]:
+        return tuple(item for item in self.program.items if isinstance(item, s.Clause))
 
     @cached_property
     def predicates(self) -> frozenset[Indicator]:
         """The predicates that the program defines, declares or adds clauses to, and those it is given."""
         heads = {indicator(strip_wrappers(clause.head)) for clause in self.clauses}
-        listed = {name for item in self.program.items if isinstance(item, Declare) for name in item.names}
+        listed = {name for item in self.program.items if isinstance(item, s.Declare) for name in item.names}
         added = {key for goal, _ in self.goals for key in asserted(goal)}
         stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
         facts = {(name, arity) for (_, arity), changes in self.learned.items() for name, _ in changes}
         return frozenset(key for key in heads if key is not None) | listed | facts | added | stored | self.given
 
     @cached_property
-    def goals(self) -> tuple[tuple[Term, str], ...]:
+    def goals(self) -> tuple[tuple[s.Term, str], ...]:
         """Every goal with its role: where, check, event_multiply, action, clause, trigger or directive."""
         return tuple(self._goals())
 
-    def _goals(self) -> Iterator[tuple[Term, str]]:
+    def _goals(self) -> Iterator[tuple[s.Term, str]]:
         for rule in self.rules:
             if rule.action is not None:
                 yield rule.action, "action"
             for node in postorder(rule.pattern):
-                if isinstance(node, Condition):
+                if isinstance(node, s.Condition):
                     yield node.goal, node.kind
-                elif isinstance(node, Do):
+                elif isinstance(node, s.Do):
                     yield node.action, "action"
         for item in self.program.items:
-            if isinstance(item, Clause | Trigger) and item.body is not None:
-                yield item.body, "clause" if isinstance(item, Clause) else "trigger"
-            elif isinstance(item, Initially):
+            if isinstance(item, s.Clause | s.Trigger) and item.body is not None:
+                yield item.body, "clause" if isinstance(item, s.Clause) else "trigger"
+            elif isinstance(item, s.Initially):
                 yield item.goal, "directive"
 
     @cached_property

@@ -16,6 +16,7 @@ from itertools import product
 from typing import assert_never
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings
 from etalis.language.check.goals import (
     BINDS_NOTHING,
@@ -30,26 +31,6 @@ from etalis.language.check.goals import (
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, written
 from etalis.language.rules import events_in
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Compound,
-    Condition,
-    Const,
-    EventPattern,
-    ListTerm,
-    Modifier,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    Rule,
-    SubRule,
-    Term,
-    TimePoint,
-    Var,
-)
 from etalis.language.traversal import fold, names, postorder, rewrite, subterms, variables
 from etalis.logic.tabling.components import number_components
 from etalis.temporal.policy import Policy
@@ -73,7 +54,7 @@ class Edge:
 
     flow: Flow
     target: Indicator
-    rule: Rule
+    rule: s.Rule
 
 
 def check_recursion(outline: Outline) -> Iterator[Problem]:
@@ -91,15 +72,15 @@ def check_recursion(outline: Outline) -> Iterator[Problem]:
             yield _periodic(delayed.rule, cycle)
 
 
-def growing_events(rules: Iterable[Rule]) -> frozenset[Indicator]:
+def growing_events(rules: Iterable[s.Rule]) -> frozenset[Indicator]:
     """Return the events on a cycle of rules of which one may make terms: their attributes may grow without end."""
     after: dict[Indicator, set[Indicator]] = {}
     makers: set[Indicator] = set()
     for rule in rules:
         head = rule.head.name, len(rule.head.args)
         after.setdefault(head, set()).update((e.name, len(e.args)) for e in events_in(rule.pattern))
-        builds = any(isinstance(arg, Compound | ListTerm) for arg in rule.head.args)
-        if builds or any(isinstance(node, Condition) for node in postorder(rule.pattern)):
+        builds = any(isinstance(arg, s.Compound | s.ListTerm) for arg in rule.head.args)
+        if builds or any(isinstance(node, s.Condition) for node in postorder(rule.pattern)):
             makers.add(head)
     inner = {head: [kind for kind in read if kind in after] for head, read in after.items()}
     component = number_components(inner)
@@ -110,13 +91,13 @@ def growing_events(rules: Iterable[Rule]) -> frozenset[Indicator]:
     return frozenset(head for head in after if component[head] in growing)
 
 
-def _endless(rule: Rule, cycle: list[Edge], why: str) -> Problem:
+def _endless(rule: s.Rule, cycle: list[Edge], why: str) -> Problem:
     message = f"this recursion may not end: {_path(cycle)} at the same moment, and {why} every time"
     hint = "let time pass in the cycle (`... seq tick`); otherwise only max_derivations stops it, with an error"
     return Problem("W208", message, rule.head.span or rule.span, hint)
 
 
-def _periodic(rule: Rule, cycle: list[Edge]) -> Problem:
+def _periodic(rule: s.Rule, cycle: list[Edge]) -> Problem:
     message = f"this recursion may not end: {_path(cycle)} as time passes, also after the stream is closed"
     hint = "let an input take part, or count the rounds and stop with a condition"
     return Problem("W208", message, rule.head.span or rule.span, hint)
@@ -140,26 +121,26 @@ def _edges(outline: Outline) -> Iterator[Edge]:
                 yield Edge(replace(flow, delayed=delayed), target, rule)
 
 
-def _flows(pattern: Pattern, policy: Policy, table: Mapping[str, Relation]) -> tuple[Flow, ...]:
-    def combine(node: Pattern, parts: tuple[tuple[Flow, ...], ...]) -> tuple[Flow, ...]:
-        if isinstance(node, Modifier):
+def _flows(pattern: s.Pattern, policy: Policy, table: Mapping[str, Relation]) -> tuple[Flow, ...]:
+    def combine(node: s.Pattern, parts: tuple[tuple[Flow, ...], ...]) -> tuple[Flow, ...]:
+        if isinstance(node, s.Modifier):
             return parts[0]
         match node:
-            case EventPattern(name=name, args=args):
+            case s.EventPattern(name=name, args=args):
                 return (Flow((name, len(args))),)
-            case SubRule(rule=rule):
+            case s.SubRule(rule=rule):
                 return (Flow((rule.head.name, len(rule.head.args))),)
-            case TimePoint():
+            case s.TimePoint():
                 return ()
-            case Binary(operator=operator):
+            case s.Binary(operator=operator):
                 return _joined(node, parts, table[operator], policy)
-            case Or() | AnyOf():
+            case s.Or() | s.AnyOf():
                 return tuple(flow for part in parts for flow in part)
-            case NotWithin():
+            case s.NotWithin():
                 return tuple(replace(flow, at_once=False, delayed=True) for flow in parts[0])
-            case Repeat(least=least):
-                return tuple(replace(flow, at_once=least == Const(1)) for flow in parts[0])
-            case Aggregate():
+            case s.Repeat(least=least):
+                return tuple(replace(flow, at_once=least == s.Const(1)) for flow in parts[0])
+            case s.Aggregate():
                 return parts[0]
             case _:
                 assert_never(node)
@@ -167,7 +148,7 @@ def _flows(pattern: Pattern, policy: Policy, table: Mapping[str, Relation]) -> t
     return fold(pattern, combine)[id(pattern)]
 
 
-def _joined(node: Binary, parts: tuple[tuple[Flow, ...], ...], row: Relation, policy: Policy) -> tuple[Flow, ...]:
+def _joined(node: s.Binary, parts: tuple[tuple[Flow, ...], ...], row: Relation, policy: Policy) -> tuple[Flow, ...]:
     found: list[Flow] = []
     for side, other in ((0, node.right), (1, node.left)):
         partners = frozenset((e.name, len(e.args)) for e in events_in(other)) if policy.consume else frozenset()
@@ -225,32 +206,32 @@ def _components(edges: list[Edge]) -> list[list[Edge]]:
     return list(found.values())
 
 
-def _makes_terms(rule: Rule, outline: Outline) -> str | None:
+def _makes_terms(rule: s.Rule, outline: Outline) -> str | None:
     """Say how a rule can put a term into its head that did not exist before, None if it cannot."""
     for term in rule.head.args:
         for part in subterms(term):
-            if isinstance(part, Compound | ListTerm) and next(variables(part), None) is not None:
+            if isinstance(part, s.Compound | s.ListTerm) and next(variables(part), None) is not None:
                 return f"{written(part)} is a new term"
     plain = rewrite(rule.pattern, _without_conditions)
     computed = names(variables(*rule.head.args)) - bindings(plain)[id(plain)].always
     if not computed:
         return None
     for node in postorder(rule.pattern):
-        if isinstance(node, Aggregate) and computed & names(variables(node.result)):
+        if isinstance(node, s.Aggregate) and computed & names(variables(node.result)):
             return f"{written(node.result)} may be a new value"
-        if isinstance(node, Condition):
+        if isinstance(node, s.Condition):
             new = _computes(node, computed, outline)
             if new is not None:
                 return f"`{new}` may make a new value"
     return None
 
 
-def _without_conditions(node: Pattern) -> Pattern:
+def _without_conditions(node: s.Pattern) -> s.Pattern:
     """Leave only what events bind: no condition, no result of an aggregate."""
-    return node.pattern if isinstance(node, Condition | Aggregate) else node
+    return node.pattern if isinstance(node, s.Condition | s.Aggregate) else node
 
 
-def _computes(node: Condition, wanted: frozenset[str], outline: Outline) -> str | None:
+def _computes(node: s.Condition, wanted: frozenset[str], outline: Outline) -> str | None:
     """Return the goal that gives one of the wanted variables a value that need not be in the program or the stream."""
     goals = conjuncts(node.goal)
     for call in calls(node.goal):
@@ -258,23 +239,25 @@ def _computes(node: Condition, wanted: frozenset[str], outline: Outline) -> str 
             continue
         copies = call.indicator == ("=", 2) and next(variables(call.args[1]), None) is None
         if not copies and not _is_finite(call.indicator, outline) and not _is_limited(call, goals):
-            return written(Compound(call.name, call.args, call.span))
+            return written(s.Compound(call.name, call.args, call.span))
     return None
 
 
-def _is_counted(rule: Rule) -> bool:
+def _is_counted(rule: s.Rule) -> bool:
     """Tell whether a condition of a rule counts to a limit."""
-    conditions = (node.goal for node in postorder(rule.pattern) if isinstance(node, Condition))
+    conditions = (node.goal for node in postorder(rule.pattern) if isinstance(node, s.Condition))
     return any(_is_limited(call, conjuncts(goal)) for goal in conditions for call in calls(goal))
 
 
 _RISING, _FALLING = ("<", "=<"), (">", ">=")
 
 
-def _is_limited(call: Call, goals: list[Term]) -> bool:
+def _is_limited(call: Call, goals: list[s.Term]) -> bool:
     """Tell whether a count `N is M + 1` (or `- 1`) has a limit: a comparison of N or M with a number beside it."""
     match call:
-        case Call(name="is", args=(Var() as n, Compound(name="+" | "-" as sign, args=(Var() as m, Const(value=step))))):
+        case Call(
+            name="is", args=(s.Var() as n, s.Compound(name="+" | "-" as sign, args=(s.Var() as m, s.Const(value=step))))
+        ):
             if not isinstance(step, int) or step <= 0:
                 return False
         case _:
@@ -282,9 +265,15 @@ def _is_limited(call: Call, goals: list[Term]) -> bool:
     below, above = (_RISING, _FALLING) if sign == "+" else (_FALLING, _RISING)
     for goal in goals:
         match goal:
-            case Compound(name=name, args=(Var(name=v), Const(value=int()))) if name in below and v in (n.name, m.name):
+            case s.Compound(name=name, args=(s.Var(name=v), s.Const(value=int()))) if name in below and v in (
+                n.name,
+                m.name,
+            ):
                 return True
-            case Compound(name=name, args=(Const(value=int()), Var(name=v))) if name in above and v in (n.name, m.name):
+            case s.Compound(name=name, args=(s.Const(value=int()), s.Var(name=v))) if name in above and v in (
+                n.name,
+                m.name,
+            ):
                 return True
     return False
 

@@ -6,31 +6,13 @@ from collections.abc import Iterator, Mapping
 from math import comb
 
 from etalis.errors import Problem, Span
+from etalis.language import syntax as s
 from etalis.language.check.bound_variables import left_of
 from etalis.language.check.goals import Names
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import suggest
 from etalis.language.check.wording import counted, listing, written
 from etalis.language.flags import PROPERTIES
-from etalis.language.syntax import (
-    Aggregate,
-    Alarm,
-    AnyOf,
-    Binary,
-    Compound,
-    Condition,
-    Const,
-    Do,
-    Last,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    Rule,
-    Term,
-    Var,
-    Within,
-)
 from etalis.language.traversal import fold, postorder, variables
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.calendar import is_calendar
@@ -48,37 +30,37 @@ def check_shapes(outline: Outline) -> Iterator[Problem]:
         yield from _window_problems(rule, table)
 
 
-def _rule_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:
+def _rule_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
     nodes = postorder(rule.pattern)
-    left = left_of(rule.pattern) if any(isinstance(node, Repeat) for node in nodes) else {}
+    left = left_of(rule.pattern) if any(isinstance(node, s.Repeat) for node in nodes) else {}
     if rule.alarm is not None:
         yield from _alarm_problems(rule.alarm)
     for node in nodes:
         match node:
-            case Last():
+            case s.Last():
                 yield from _last_problems(node)
-            case Repeat():
+            case s.Repeat():
                 yield from _repeat_problems(node, left[id(node)])
-            case Aggregate():
+            case s.Aggregate():
                 yield from _aggregate_problems(node, outline.bound[id(node.pattern)].perhaps)
-            case AnyOf():
+            case s.AnyOf():
                 yield from _choice_problems(node)
 
 
-def _window_problems(rule: Rule, table: Mapping[str, Relation]) -> Iterator[Problem]:
+def _window_problems(rule: s.Rule, table: Mapping[str, Relation]) -> Iterator[Problem]:
     """Yield windows that no match fits into."""
-    windows: list[tuple[Pattern, Span | None]] = []
+    windows: list[tuple[s.Pattern, Span | None]] = []
     for node in postorder(rule.pattern):
         match node:
-            case NotWithin(duration=duration) if duration <= 0:
+            case s.NotWithin(duration=duration) if duration <= 0:
                 message = f"an absence must last longer than 0 seconds, not {to_seconds(duration)}"
                 yield Problem("E212", message, node.span, "say how long nothing may occur: not c within 5")
-            case Within(duration=duration) if duration < 0:
+            case s.Within(duration=duration) if duration < 0:
                 yield Problem("E212", f"a window cannot be negative: {to_seconds(duration)}", node.span)
-            case Within(duration=0, pattern=pattern):
+            case s.Within(duration=0, pattern=pattern):
                 windows.append((pattern, node.span))
     for given in rule.properties:
-        if PROPERTIES.get(given.name) == "window" and isinstance(given.value, Const) and given.value.value == 0:
+        if PROPERTIES.get(given.name) == "window" and isinstance(given.value, s.Const) and given.value.value == 0:
             windows.append((rule.pattern, given.span))
     for pattern, span in windows:
         if not can_be_instant(pattern, table):
@@ -86,19 +68,19 @@ def _window_problems(rule: Rule, table: Mapping[str, Relation]) -> Iterator[Prob
             yield Problem("E212", message, span, "write the length in seconds: `within 0.5`")
 
 
-def can_be_instant(pattern: Pattern, table: Mapping[str, Relation]) -> bool:
+def can_be_instant(pattern: s.Pattern, table: Mapping[str, Relation]) -> bool:
     """Tell whether a pattern can occur at an instant; a sequence never does."""
     point = (0, 0)
 
-    def combine(node: Pattern, parts: tuple[bool, ...]) -> bool:
+    def combine(node: s.Pattern, parts: tuple[bool, ...]) -> bool:
         match node:
-            case Binary(operator=operator):
+            case s.Binary(operator=operator):
                 return all(parts) and table[operator].holds(point, point)
-            case Or():
+            case s.Or():
                 return any(parts)
-            case NotWithin():
+            case s.NotWithin():
                 return False
-            case Repeat(least=Const(value=int() as least)):
+            case s.Repeat(least=s.Const(value=int() as least)):
                 return parts[0] and least < 2
             case _:
                 return not parts or parts[0]
@@ -106,14 +88,14 @@ def can_be_instant(pattern: Pattern, table: Mapping[str, Relation]) -> bool:
     return fold(pattern, combine)[id(pattern)]
 
 
-def _last_problems(node: Last) -> Iterator[Problem]:
-    under: Pattern = node.pattern
-    while isinstance(under, Condition | Within | Last | Do):
+def _last_problems(node: s.Last) -> Iterator[Problem]:
+    under: s.Pattern = node.pattern
+    while isinstance(under, s.Condition | s.Within | s.Last | s.Do):
         under = under.pattern
     if node.count < 1:
         yield Problem("E213", f"`last` takes a positive number of elements, not {node.count}", node.span)
-    elif not isinstance(under, Aggregate):
-        opened = isinstance(under, Binary) and isinstance(under.right, Aggregate)
+    elif not isinstance(under, s.Aggregate):
+        opened = isinstance(under, s.Binary) and isinstance(under.right, s.Aggregate)
         hint = (
             "an aggregate after an opener counts from the opener on; leave `last` or the opener out" if opened else None
         )
@@ -121,8 +103,8 @@ def _last_problems(node: Last) -> Iterator[Problem]:
         yield Problem("E213", message, node.span, hint or "for a limit in time write `within Duration`")
 
 
-def _repeat_problems(node: Repeat, left: Names) -> Iterator[Problem]:
-    if isinstance(node.least, Const) and isinstance(node.most, Const):
+def _repeat_problems(node: s.Repeat, left: Names) -> Iterator[Problem]:
+    if isinstance(node.least, s.Const) and isinstance(node.most, s.Const):
         yield from _bound_problems(node.least, left)
         yield from _bound_problems(node.most, left)
         low, high = node.least.value, node.most.value
@@ -135,13 +117,13 @@ def _repeat_problems(node: Repeat, left: Names) -> Iterator[Problem]:
             yield from _bound_problems(given, left)
 
 
-def _bound_problems(given: Term, left: Names) -> Iterator[Problem]:
+def _bound_problems(given: s.Term, left: Names) -> Iterator[Problem]:
     match given:
-        case Const(value=int() as n) if n > 0:
+        case s.Const(value=int() as n) if n > 0:
             return
-        case Var(name=name) if name in left:
+        case s.Var(name=name) if name in left:
             return
-        case Var(name=name):
+        case s.Var(name=name):
             hint = "bind it in an event of the sequence, before the repetition"
             yield Problem(
                 "E214", f"{written(given)} has no value left of the repetition that it counts", given.span, hint
@@ -150,7 +132,7 @@ def _bound_problems(given: Term, left: Names) -> Iterator[Problem]:
             yield Problem("E214", f"a repetition counts with a positive integer, not {written(given)}", given.span)
 
 
-def _aggregate_problems(node: Aggregate, bound: Names) -> Iterator[Problem]:
+def _aggregate_problems(node: s.Aggregate, bound: Names) -> Iterator[Problem]:
     row = FOLDS.get(node.kind)
     if row is None:
         hint = suggest(node.kind, FOLDS, f"aggregates: {listing(FOLDS)}")
@@ -170,11 +152,11 @@ def _aggregate_problems(node: Aggregate, bound: Names) -> Iterator[Problem]:
                 yield Problem("E216", message, v.span, suggest(v.name, bound, f"use it in {_text(node.pattern)}"))
 
 
-def _text(pattern: Pattern) -> str:
-    return "the pattern" if pattern.span is None else written(Const("", pattern.span))
+def _text(pattern: s.Pattern) -> str:
+    return "the pattern" if pattern.span is None else written(s.Const("", pattern.span))
 
 
-def _choice_problems(node: AnyOf) -> Iterator[Problem]:
+def _choice_problems(node: s.AnyOf) -> Iterator[Problem]:
     m = len(node.patterns)
     if not 1 <= node.count <= m:
         message = f"any({node.count}, ...) chooses among {counted(m, 'pattern')}"
@@ -188,12 +170,12 @@ def _choice_problems(node: AnyOf) -> Iterator[Problem]:
         )
 
 
-def _alarm_problems(alarm: Alarm) -> Iterator[Problem]:
+def _alarm_problems(alarm: s.Alarm) -> Iterator[Problem]:
     place = alarm.when.span or alarm.span
     match alarm.kind, alarm.when:
-        case _, Var():
+        case _, s.Var():
             return
-        case "after", Const(value=int() | float() as delay):
+        case "after", s.Const(value=int() | float() as delay):
             if delay <= 0:
                 hint = "for an event at the same time write an ordinary rule"
                 yield Problem(
@@ -201,9 +183,9 @@ def _alarm_problems(alarm: Alarm) -> Iterator[Problem]:
                 )
         case "after", _:
             yield Problem("E223", f"the delay of an alarm is a number of seconds, not {written(alarm.when)}", place)
-        case _, Const(value=int() | float()):
+        case _, s.Const(value=int() | float()):
             return
-        case _, Compound(name=name, args=args) if is_calendar(name, len(args)):
+        case _, s.Compound(name=name, args=args) if is_calendar(name, len(args)):
             return
         case _:
             hint = "write seconds, datetime(Y, M, D, H, Mi, S), or a variable that the pattern binds"

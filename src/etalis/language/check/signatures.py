@@ -7,32 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from etalis.data.values import format_float
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.attributes import TYPES
 from etalis.language.check.goals import Indicator
 from etalis.language.check.outline import Outline
 from etalis.language.check.spelling import Lookalikes, is_lookalike, same_words, suggest
 from etalis.language.check.wording import counted, kind, listing, written
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Compound,
-    Const,
-    EventDeclaration,
-    EventPattern,
-    KnowledgeDeclaration,
-    ListTerm,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Rule,
-    Term,
-    Var,
-)
 from etalis.language.traversal import fold, names, variables
 
 # What a variable can be at one place: each possible type with the event that says so.
-Types = Mapping[str, Mapping[str, EventPattern]]
+Types = Mapping[str, Mapping[str, s.EventPattern]]
 
 
 def check_signatures(outline: Outline) -> Iterator[Problem]:
@@ -47,8 +31,8 @@ def check_signatures(outline: Outline) -> Iterator[Problem]:
 
 
 def _declaration_problems(outline: Outline) -> Iterator[Problem]:
-    first: dict[str, EventDeclaration] = {}
-    for declared in (item for item in outline.program.items if isinstance(item, EventDeclaration)):
+    first: dict[str, s.EventDeclaration] = {}
+    for declared in (item for item in outline.program.items if isinstance(item, s.EventDeclaration)):
         if first.setdefault(declared.name, declared) != declared:
             message = f"{declared.name} is declared twice, with different attributes"
             yield Problem("E225", message, declared.span, "keep one declaration; one name has one list of attributes")
@@ -63,16 +47,16 @@ def _declaration_problems(outline: Outline) -> Iterator[Problem]:
                 yield Problem("E224", f"unknown type {type_name} of the attribute {name}", declared.span, hint)
 
 
-def _occurrences(outline: Outline) -> list[EventPattern]:
+def _occurrences(outline: Outline) -> list[s.EventPattern]:
     facts = [
-        EventPattern(word, (Var("_"),) * arity, item.span)
+        s.EventPattern(word, (s.Var("_"),) * arity, item.span)
         for item in outline.program.items
-        if isinstance(item, KnowledgeDeclaration)
+        if isinstance(item, s.KnowledgeDeclaration)
         for name, arity, remover in item.facts
         for word in (name, remover)
         if word is not None
     ]
-    raised = [EventPattern(name, (Var("_"),) * arity, place) for (name, arity), place in outline.raised.items()]
+    raised = [s.EventPattern(name, (s.Var("_"),) * arity, place) for (name, arity), place in outline.raised.items()]
     return [*facts, *(rule.head for rule in outline.rules), *outline.used, *raised]
 
 
@@ -104,7 +88,7 @@ def _write_all(name: str, attributes: str, named: Sequence[str]) -> str:
     return f"write {name}({attributes}), `_` for what does not matter, or by name: {name}({named[0]}: X)"
 
 
-def _position(pattern: EventPattern) -> int:
+def _position(pattern: s.EventPattern) -> int:
     return pattern.span.start if pattern.span is not None else 0
 
 
@@ -145,26 +129,26 @@ def _misspelt_attributes(outline: Outline) -> Iterator[Problem]:
             before.append(name)
 
 
-def _type_problems(rule: Rule, outline: Outline) -> Iterator[Problem]:
+def _type_problems(rule: s.Rule, outline: Outline) -> Iterator[Problem]:
     found: list[Problem] = []
     body = variable_types(rule.pattern, outline, found)[id(rule.pattern)]
     _join(body, _typed(rule.head, outline, found), found)
     return iter(found)
 
 
-def variable_types(pattern: Pattern, outline: Outline, found: list[Problem]) -> dict[int, Types]:
+def variable_types(pattern: s.Pattern, outline: Outline, found: list[Problem]) -> dict[int, Types]:
     """Return the declared types of the variables at every node, by the node's id; clashes are added to `found`."""
 
-    def combine(node: Pattern, parts: tuple[Types, ...]) -> Types:
+    def combine(node: s.Pattern, parts: tuple[Types, ...]) -> Types:
         match node:
-            case EventPattern():
+            case s.EventPattern():
                 return _typed(node, outline, found)
-            case Or() | AnyOf():
+            case s.Or() | s.AnyOf():
                 return _either(parts)
-            case Negation() | NotWithin():
+            case s.Negation() | s.NotWithin():
                 _join(parts[0], parts[1], found)
                 return parts[0]
-            case Aggregate(value=value):
+            case s.Aggregate(value=value):
                 hidden = frozenset() if value is None else names(variables(value))
                 return {name: types for name, types in parts[0].items() if name not in hidden}
             case _:
@@ -176,14 +160,14 @@ def variable_types(pattern: Pattern, outline: Outline, found: list[Problem]) -> 
     return fold(pattern, combine)
 
 
-def _typed(pattern: EventPattern, outline: Outline, found: list[Problem]) -> Types:
+def _typed(pattern: s.EventPattern, outline: Outline, found: list[Problem]) -> Types:
     """Return the declared types of the variables of one event; report constants of another type."""
     declared = outline.declared.get((pattern.name, len(pattern.args)))
     if declared is None:
         return {}
     types: Types = {}
     for (attribute, expected), term in zip(declared.attributes, pattern.args, strict=True):
-        if isinstance(term, Var):
+        if isinstance(term, s.Var):
             types = _join(types, {term.name: {expected: pattern}}, found)
         elif not fits(expected, term):
             message = (
@@ -193,20 +177,20 @@ def _typed(pattern: EventPattern, outline: Outline, found: list[Problem]) -> Typ
     return types
 
 
-def fits(expected: str, term: Term) -> bool:
+def fits(expected: str, term: s.Term) -> bool:
     """Tell whether a constant or a term can be a value of a declared type."""
     match expected, term:
-        case _, Const(value="null"):
+        case _, s.Const(value="null"):
             return True
-        case "int", Const(value=int()):
+        case "int", s.Const(value=int()):
             return True
-        case "float", Const(value=float()):
+        case "float", s.Const(value=float()):
             return True
-        case "string", Const(value=str()):
+        case "string", s.Const(value=str()):
             return True
-        case "bool", Const(value="true" | "false"):
+        case "bool", s.Const(value="true" | "false"):
             return True
-        case "time", Const(value=int() | float()) | Compound():
+        case "time", s.Const(value=int() | float()) | s.Compound():
             return True
         case "int" | "float" | "string" | "bool" | "time", _:
             return False
@@ -214,28 +198,28 @@ def fits(expected: str, term: Term) -> bool:
             return True
 
 
-def _other_spelling(expected: str, term: Term) -> str | None:
+def _other_spelling(expected: str, term: s.Term) -> str | None:
     match expected, term:
-        case "float", Const(value=int() as n):
+        case "float", s.Const(value=int() as n):
             return f"write {n}.0: an integer and a float are never equal"
-        case "int", Const(value=float() as x) if x.is_integer():
+        case "int", s.Const(value=float() as x) if x.is_integer():
             return f"write {int(x)}: an integer and a float are never equal"
-        case "string", Const(value=int() | float()):
+        case "string", s.Const(value=int() | float()):
             return f'write "{written(term)}"'
         case "bool", _:
             return "write true or false"
         case "time", _:
             return "write seconds"
-        case "int", Const(value=float() as x):
+        case "int", s.Const(value=float() as x):
             return f"no integer equals {format_float(x)}; declare the attribute float"
-        case _, Compound() | ListTerm():
+        case _, s.Compound() | s.ListTerm():
             return "declare the attribute term"
         case _:
             return None
 
 
 def _either(parts: tuple[Types, ...]) -> Types:
-    total: dict[str, dict[str, EventPattern]] = {}
+    total: dict[str, dict[str, s.EventPattern]] = {}
     for part in parts:
         for name, types in part.items():
             total.setdefault(name, {}).update(types)
@@ -264,7 +248,7 @@ def compatible(a: str, b: str) -> bool:
     return "time" in (a, b) and not {a, b} & {"string", "bool"}
 
 
-def _clash(name: str, a: Mapping[str, EventPattern], b: Mapping[str, EventPattern]) -> Problem:
+def _clash(name: str, a: Mapping[str, s.EventPattern], b: Mapping[str, s.EventPattern]) -> Problem:
     (type_a, event_a), (type_b, event_b) = next(iter(a.items())), next(iter(b.items()))
     place = next((v.span for v in variables(*event_b.args) if v.name == name), event_b.span)
     sides = f"{type_a} in {kind(event_a.name, len(event_a.args))}, {type_b} in {kind(event_b.name, len(event_b.args))}"

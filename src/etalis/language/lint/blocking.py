@@ -11,31 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from etalis.language import syntax as s
 from etalis.language.check.goals import Names
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Const,
-    EventPattern,
-    Modifier,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    SubRule,
-    Term,
-    TimePoint,
-    Var,
-)
 from etalis.language.traversal import fold
 from etalis.temporal.relation import Relation
 
 
-def core_of(pattern: Pattern) -> Pattern:
+def core_of(pattern: s.Pattern) -> s.Pattern:
     """Return what stands below the modifiers of a pattern."""
-    while isinstance(pattern, Modifier):
+    while isinstance(pattern, s.Modifier):
         pattern = pattern.pattern
     return pattern
 
@@ -47,31 +31,31 @@ class _Reach:
     As a sequence: one in the first part, in the last, or `between` them; `several` tells whether it has more than one.
     """
 
-    some: EventPattern | None = None
-    inside: EventPattern | None = None
-    earlier: EventPattern | None = None
-    first: EventPattern | None = None
-    last: EventPattern | None = None
-    between: EventPattern | None = None
+    some: s.EventPattern | None = None
+    inside: s.EventPattern | None = None
+    earlier: s.EventPattern | None = None
+    first: s.EventPattern | None = None
+    last: s.EventPattern | None = None
+    between: s.EventPattern | None = None
     several: bool = False
 
 
 _NONE = _Reach()
 
 
-def _whole(some: EventPattern | None, inside: EventPattern | None, earlier: EventPattern | None) -> _Reach:
+def _whole(some: s.EventPattern | None, inside: s.EventPattern | None, earlier: s.EventPattern | None) -> _Reach:
     """Return what is one part of any sequence."""
     return _Reach(some, inside, earlier, some, some)
 
 
-def blocking_part(node: Negation, joined: Names, table: Mapping[str, Relation]) -> EventPattern | None:
+def blocking_part(node: s.Negation, joined: Names, table: Mapping[str, Relation]) -> s.EventPattern | None:
     """Return the part of a pattern that always is what must not occur; None if there need be none."""
     absent = _alternatives(node.absent)
     if not absent:
         return None
 
-    def combine(part: Pattern, reaches: tuple[_Reach, ...]) -> _Reach:
-        if isinstance(part, EventPattern):
+    def combine(part: s.Pattern, reaches: tuple[_Reach, ...]) -> _Reach:
+        if isinstance(part, s.EventPattern):
             return _whole(part, None, None) if any(subsumes(c, part, joined) for c in absent) else _NONE
         return _combine(part, reaches, table)
 
@@ -79,47 +63,50 @@ def blocking_part(node: Negation, joined: Names, table: Mapping[str, Relation]) 
     if node.operator == "fnot":
         return reach.earlier
     core = core_of(node.pattern)
-    sequential = isinstance(core, Binary) and table[core.operator].sequential
+    sequential = isinstance(core, s.Binary) and table[core.operator].sequential
     return reach.between if sequential else reach.inside
 
 
-def _alternatives(absent: Pattern) -> list[EventPattern]:
+def _alternatives(absent: s.Pattern) -> list[s.EventPattern]:
     """Return the events of which a single one is enough to block."""
-    found: list[EventPattern] = []
+    found: list[s.EventPattern] = []
     waiting = [absent]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, EventPattern):
+        if isinstance(node, s.EventPattern):
             found.append(node)
-        elif isinstance(node, Or):
+        elif isinstance(node, s.Or):
             waiting += (node.right, node.left)
     return found
 
 
-def _combine(node: Pattern, parts: tuple[_Reach, ...], table: Mapping[str, Relation]) -> _Reach:
-    if isinstance(node, Modifier):
+def _combine(node: s.Pattern, parts: tuple[_Reach, ...], table: Mapping[str, Relation]) -> _Reach:
+    if isinstance(node, s.Modifier):
         return parts[0]
     match node:
-        case EventPattern() | SubRule() | TimePoint() | Aggregate() | AnyOf():
+        case s.EventPattern() | s.SubRule() | s.TimePoint() | s.Aggregate() | s.AnyOf():
             return _NONE
-        case Binary(right=Aggregate()):
+        case s.Binary(right=s.Aggregate()):
             return _whole(parts[0].some, None, parts[0].earlier)  # a count occurs at its opener too
-        case Binary(operator=operator):
+        case s.Binary(operator=operator):
             a, b = parts
             return _follow(a, b) if table[operator].sequential else _join(a, b, table[operator])
-        case Or():
+        case s.Or():
             a, b = parts
             return _whole(_both(a.some, b.some), _both(a.inside, b.inside), _both(a.earlier, b.earlier))
-        case NotWithin():
+        case s.NotWithin():
             return _whole(parts[0].some, parts[0].inside, parts[0].some)
-        case Repeat(least=least):
-            some, count = parts[0].some, least.value if isinstance(least, Const) and isinstance(least.value, int) else 1
+        case s.Repeat(least=least):
+            some, count = (
+                parts[0].some,
+                least.value if isinstance(least, s.Const) and isinstance(least.value, int) else 1,
+            )
             return _whole(some, some if count > 2 else parts[0].inside, some if count > 1 else parts[0].earlier)
         case _:
             assert_never(node)
 
 
-def _both(a: EventPattern | None, b: EventPattern | None) -> EventPattern | None:
+def _both(a: s.EventPattern | None, b: s.EventPattern | None) -> s.EventPattern | None:
     return a if b is not None else None
 
 
@@ -138,28 +125,28 @@ def _join(a: _Reach, b: _Reach, row: Relation) -> _Reach:
     return _whole(a.some or b.some, inside, earlier)
 
 
-def subsumes(absent: EventPattern, part: EventPattern, joined: Names) -> bool:
+def subsumes(absent: s.EventPattern, part: s.EventPattern, joined: Names) -> bool:
     """Tell whether an event that matches a part always matches the negated one too, with what is joined.
 
-    >>> a = EventPattern("a", (Var("X"), Const(1)))
-    >>> [subsumes(EventPattern("a", (Var(v), Var("_#1"))), a, frozenset("XY")) for v in "XYZ"]
+    >>> a = s.EventPattern("a", (s.Var("X"), s.Const(1)))
+    >>> [subsumes(s.EventPattern("a", (s.Var(v), s.Var("_#1"))), a, frozenset("XY")) for v in "XYZ"]
     [True, False, True]
     """
     if (absent.name, len(absent.args)) != (part.name, len(part.args)):
         return False
-    local: dict[str, Term] = {}
+    local: dict[str, s.Term] = {}
     return all(_covers(c, term, joined, local) for c, term in zip(absent.args, part.args, strict=True))
 
 
-def _covers(c: Term, term: Term, joined: Names, local: dict[str, Term]) -> bool:
+def _covers(c: s.Term, term: s.Term, joined: Names, local: dict[str, s.Term]) -> bool:
     match c, term:
-        case Var(name=name), _ if name.startswith("_#"):
+        case s.Var(name=name), _ if name.startswith("_#"):
             return True
-        case Var(name=name), Var(name=other) if name in joined:
+        case s.Var(name=name), s.Var(name=other) if name in joined:
             return name == other
-        case Var(name=name), Var() | Const() if name not in joined:
+        case s.Var(name=name), s.Var() | s.Const() if name not in joined:
             return name not in local and local.setdefault(name, term) is term
-        case Const(value=x), Const(value=y):
+        case s.Const(value=x), s.Const(value=y):
             return type(x) is type(y) and bool(x == y)
         case _:
             return False

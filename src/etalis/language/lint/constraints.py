@@ -14,28 +14,13 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.goals import conjuncts
 from etalis.language.check.outline import Outline
 from etalis.language.check.signatures import compatible, fits, variable_types
 from etalis.language.check.wording import written
 from etalis.language.lint.blocking import core_of
 from etalis.language.lint.value_range import Known, number, same_value
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Compound,
-    Condition,
-    Const,
-    Last,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Rule,
-    Term,
-    Var,
-)
 from etalis.language.traversal import fold, names, postorder, variables
 from etalis.logic.arithmetic.functions import CONSTANTS
 from etalis.temporal.aggregate import FOLDS
@@ -60,34 +45,34 @@ _BY_VALUE = {True: "=:=", False: "=\\="}
 _REFLEXIVE = {"=", "==", "=<", ">=", "=:="}
 
 
-def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Problem]]:
+def check_conditions(rule: s.Rule, outline: Outline) -> Iterator[tuple[s.Pattern, Problem]]:
     """Yield the conditions of a rule that never or always hold, each with what to say of it."""
     nodes = postorder(rule.pattern)
-    if not any(isinstance(node, Condition) for node in nodes):
+    if not any(isinstance(node, s.Condition) for node in nodes):
         return
-    alternatives = any(isinstance(node, Or | AnyOf) for node in nodes)
+    alternatives = any(isinstance(node, s.Or | s.AnyOf) for node in nodes)
     types = variable_types(rule.pattern, outline, []) if outline.declared and not alternatives else {}
-    found: list[tuple[Pattern, Problem]] = []
+    found: list[tuple[s.Pattern, Problem]] = []
 
-    def combine(node: Pattern, parts: tuple[State, ...]) -> State:
+    def combine(node: s.Pattern, parts: tuple[State, ...]) -> State:
         match node:
-            case Or() | AnyOf():
+            case s.Or() | s.AnyOf():
                 return {}
-            case Negation() | NotWithin() | Binary(right=Aggregate()):
+            case s.Negation() | s.NotWithin() | s.Binary(right=s.Aggregate()):
                 known = parts[0]
-            case Aggregate(value=value):
+            case s.Aggregate(value=value):
                 hidden = frozenset() if value is None else names(variables(value))
                 known = {name: each for name, each in parts[0].items() if name not in hidden}
                 known |= _result(node, opened=False)
             case _:
                 known = _merge(parts)
-        if isinstance(node, Binary):
-            if isinstance(node.right, Aggregate):
+        if isinstance(node, s.Binary):
+            if isinstance(node.right, s.Aggregate):
                 known = known | _result(node.right, opened=True)
             found.extend((node, problem) for problem in _excluded(node, parts, known))
-        if isinstance(node, Last):
+        if isinstance(node, s.Last):
             known = _limited(node, known)
-        if isinstance(node, Condition):
+        if isinstance(node, s.Condition):
             bound = outline.bound[id(node.pattern)].always
             state = _State({**_declared(types.get(id(node.pattern), {})), **known}, bound)
             found.extend((node, problem) for goal in conjuncts(node.goal) for problem in state.read(goal))
@@ -98,26 +83,26 @@ def check_conditions(rule: Rule, outline: Outline) -> Iterator[tuple[Pattern, Pr
     yield from found
 
 
-def _result(aggregate: Aggregate, *, opened: bool) -> State:
+def _result(aggregate: s.Aggregate, *, opened: bool) -> State:
     """Return what is known of an aggregate's result; at its opener a count is 0."""
     row, result = FOLDS.get(aggregate.kind), aggregate.result
-    if row is None or not isinstance(result, Var) or row.type("term") not in ("int", "float", "string"):
+    if row is None or not isinstance(result, s.Var) or row.type("term") not in ("int", "float", "string"):
         return {}
     known = Known(row.type("term"))
     return {result.name: known.above(0 if opened else 1, is_open=False) if row.counts else known}
 
 
-def _limited(node: Last, known: State) -> State:
+def _limited(node: s.Last, known: State) -> State:
     """Return that no more are counted than there are elements."""
     aggregate = core_of(node)
-    row = FOLDS.get(aggregate.kind) if isinstance(aggregate, Aggregate) else None
-    if isinstance(aggregate, Aggregate) and row is not None and row.counts:
+    row = FOLDS.get(aggregate.kind) if isinstance(aggregate, s.Aggregate) else None
+    if isinstance(aggregate, s.Aggregate) and row is not None and row.counts:
         for name in names(variables(aggregate.result)) & known.keys():
             known = known | {name: known[name].below(node.count, is_open=False)}
     return known
 
 
-def _excluded(node: Binary, parts: tuple[State, ...], known: State) -> Iterator[Problem]:
+def _excluded(node: s.Binary, parts: tuple[State, ...], known: State) -> Iterator[Problem]:
     """Yield the finding that what one side says of a shared variable leaves nothing for the other."""
     for name in parts[0].keys() & parts[1].keys() & known.keys():
         a, b, both = parts[0][name], parts[1][name], known[name]
@@ -153,34 +138,34 @@ class _State:
         self.known = dict(known)
         self.bound = bound
 
-    def read(self, goal: Term) -> Iterator[Problem]:
+    def read(self, goal: s.Term) -> Iterator[Problem]:
         """Take in what a goal says, and yield what is wrong with it."""
         match goal:
-            case Compound(name=name, args=(left, right)) if name in _COMPARE:
+            case s.Compound(name=name, args=(left, right)) if name in _COMPARE:
                 yield from self._compare(goal, name, left, right)
-            case Compound(name="=" | "==" | "\\=" | "\\==" as name, args=(left, right)):
+            case s.Compound(name="=" | "==" | "\\=" | "\\==" as name, args=(left, right)):
                 yield from self._unify(goal, name, left, right)
-            case Compound(name="is", args=(left, right)):
+            case s.Compound(name="is", args=(left, right)):
                 yield from self._compute(goal, left, right)
 
-    def _compare(self, goal: Compound, name: str, left: Term, right: Term) -> Iterator[Problem]:
+    def _compare(self, goal: s.Compound, name: str, left: s.Term, right: s.Term) -> Iterator[Problem]:
         wrong = next((problem for side in (left, right) for problem in self._computed(side)), None)
         if wrong is not None:
             yield wrong
             return
         match left, right:
-            case Var(name=x), Var(name=y) if x == y:
+            case s.Var(name=x), s.Var(name=y) if x == y:
                 itself = f"{x} is compared with itself"
                 yield _always(goal, itself) if name in _REFLEXIVE else _never(goal, itself)
-            case Const(value=int() | float() as x), Const(value=int() | float() as y):
+            case s.Const(value=int() | float() as x), s.Const(value=int() | float() as y):
                 holds = _COMPARE[name](number(x), number(y))
                 yield _always(goal) if holds else _never(goal, "it compares two constants")
-            case Var(), Const(value=int() | float() as bound):
+            case s.Var(), s.Const(value=int() | float() as bound):
                 yield from self._limit(goal, left.name, name, number(bound))
-            case Const(value=int() | float() as bound), Var():
+            case s.Const(value=int() | float() as bound), s.Var():
                 yield from self._limit(goal, right.name, _MIRROR[name], number(bound))
 
-    def _computed(self, term: Term) -> Iterator[Problem]:
+    def _computed(self, term: s.Term) -> Iterator[Problem]:
         """Yield that something is computed with that is declared no number; words and what is no function are W220."""
         for v in variables(term):
             kind = self.known.get(v.name, _UNKNOWN).type
@@ -194,7 +179,7 @@ class _State:
                 yield Problem(NEVER_HOLDS, message, v.span or term.span, hint)
                 return
 
-    def _limit(self, goal: Compound, variable: str, name: str, bound: float) -> Iterator[Problem]:
+    def _limit(self, goal: s.Compound, variable: str, name: str, bound: float) -> Iterator[Problem]:
         old = self.known.get(variable, _UNKNOWN)
         new = old
         if name in (">", ">=", "=:="):
@@ -204,7 +189,7 @@ class _State:
         value = None if old.value is None else old.value.value
         if isinstance(value, str):
             if value not in CONSTANTS:
-                yield _never(goal, f"{variable} is {written(old.value or Const(value))}")
+                yield _never(goal, f"{variable} is {written(old.value or s.Const(value))}")
         elif value is not None and not isinstance(value, int | float):
             return
         elif not new.has_values() or (value is not None and new.excludes(number(value))):
@@ -212,23 +197,23 @@ class _State:
             return
         self.known[variable] = new
 
-    def _unify(self, goal: Compound, name: str, left: Term, right: Term) -> Iterator[Problem]:
+    def _unify(self, goal: s.Compound, name: str, left: s.Term, right: s.Term) -> Iterator[Problem]:
         equal = not name.startswith("\\")
         match left, right:
-            case Var(name=x), Var(name=y) if x == y:
+            case s.Var(name=x), s.Var(name=y) if x == y:
                 itself = f"{x} is compared with itself"
                 yield _always(goal, itself) if equal else _never(goal, itself)
-            case Var(name=x), Var(name=y) if {x, y} <= self.bound:
+            case s.Var(name=x), s.Var(name=y) if {x, y} <= self.bound:
                 a, b = self.known.get(x, _UNKNOWN).type, self.known.get(y, _UNKNOWN).type
                 if a is not None and b is not None and not compatible(a, b):
                     yield self._differ(goal, equal, f"{x} is {a} and {y} is {b}", f"{x} {_BY_VALUE[equal]} {y}")
-            case Const(value=x), Const(value=y):
+            case s.Const(value=x), s.Const(value=y):
                 same = type(x) is type(y) and x == y
                 yield _always(goal) if same == equal else _never(goal, "it compares two constants")
-            case (Var() as v, Const() as c) | (Const() as c, Var() as v):
+            case (s.Var() as v, s.Const() as c) | (s.Const() as c, s.Var() as v):
                 yield from self._equate(goal, equal, v, c)
 
-    def _equate(self, goal: Compound, equal: bool, v: Var, c: Const) -> Iterator[Problem]:
+    def _equate(self, goal: s.Compound, equal: bool, v: s.Var, c: s.Const) -> Iterator[Problem]:
         known = self.known.get(v.name, _UNKNOWN)
         if v.name in self.bound and known.type is not None and not fits(known.type, c):
             value = f"{v.name} {_BY_VALUE[equal]} {written(c)}"
@@ -240,7 +225,7 @@ class _State:
         elif equal:
             self.known[v.name] = replace(known, value=c)
 
-    def _differ(self, goal: Compound, equal: bool, why: str, value: str, c: Const | None = None) -> Problem:
+    def _differ(self, goal: s.Compound, equal: bool, why: str, value: str, c: s.Const | None = None) -> Problem:
         numbers = c is None or isinstance(c.value, int | float)
         if numbers and "string" not in why and "bool" not in why:
             hint = f"an integer and a float are never equal; compare their values: {value}"
@@ -252,22 +237,22 @@ class _State:
             hint = "compare it with a value of its type, or correct the declaration"
         return _never(goal, why, hint) if equal else _always(goal, why, hint)
 
-    def _compute(self, goal: Compound, left: Term, right: Term) -> Iterator[Problem]:
+    def _compute(self, goal: s.Compound, left: s.Term, right: s.Term) -> Iterator[Problem]:
         wrong = next(self._computed(right), None)
         if wrong is not None:
             yield wrong
             return
         match left, right:
-            case Var(name=x), Compound(name="+" | "-", args=(Var(name=y), Const(value=int() | float() as step))) if (
-                x == y and x in self.bound and step
-            ):
+            case s.Var(name=x), s.Compound(
+                name="+" | "-", args=(s.Var(name=y), s.Const(value=int() | float() as step))
+            ) if x == y and x in self.bound and step:
                 hint = f"give the result a name of its own: New{x} is {written(right)}"
                 yield _never(goal, f"{x} has a value already, which is not one more or less than itself", hint)
 
 
-def _never(goal: Compound, why: str, hint: str = "correct the condition, or leave out the rule") -> Problem:
+def _never(goal: s.Compound, why: str, hint: str = "correct the condition, or leave out the rule") -> Problem:
     return Problem(NEVER_HOLDS, f"`{written(goal)}` never holds: {why}", goal.span, hint)
 
 
-def _always(goal: Compound, why: str = "it always holds", hint: str = "leave it out, or correct it") -> Problem:
+def _always(goal: s.Compound, why: str = "it always holds", hint: str = "leave it out, or correct it") -> Problem:
     return Problem("W232", f"`{written(goal)}` tests nothing: {why}", goal.span, hint)

@@ -11,100 +11,89 @@ from collections.abc import Iterator
 from math import inf
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.goals import Indicator
 from etalis.language.check.wording import pattern_text, seconds
 from etalis.language.lint.blocking import core_of
 from etalis.language.lint.extent import ANYWHERE, INSTANT, at_least, relate
 from etalis.language.lint.satisfiability import Extents, Occurrence, kind_of
-from etalis.language.syntax import (
-    Aggregate,
-    Binary,
-    EventPattern,
-    Isolated,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Rule,
-    Within,
-)
 from etalis.language.traversal import children, postorder
 
 
 def find_vain(
-    rule: Rule, extents: Extents, occurrence: Occurrence, stretched: frozenset[Indicator]
+    rule: s.Rule, extents: Extents, occurrence: Occurrence, stretched: frozenset[Indicator]
 ) -> Iterator[Problem]:
     """Yield absences that can never block, and windows inside shorter ones."""
     _, around = occurrence.outline.rule_settings(rule)
-    waiting: list[tuple[Pattern, int | None, int | None]] = [(rule.pattern, occurrence.window_of(rule), around)]
+    waiting: list[tuple[s.Pattern, int | None, int | None]] = [(rule.pattern, occurrence.window_of(rule), around)]
     while waiting:
         node, window, written = waiting.pop()
         inner = window
         match node:
-            case Within(duration=duration):
-                if written is not None and duration > written and not isinstance(core_of(node), Aggregate):
+            case s.Within(duration=duration):
+                if written is not None and duration > written and not isinstance(core_of(node), s.Aggregate):
                     larger = f"this window of {seconds(duration)} changes nothing"
                     message = f"{larger}: one of {seconds(written)} is around it"
                     yield Problem("W232", message, node.span, "leave one of them out, or make the inner one shorter")
                 inner = duration if window is None else min(window, duration)
                 written = duration if written is None else min(written, duration)
-            case Negation() | Isolated() | NotWithin():
+            case s.Negation() | s.Isolated() | s.NotWithin():
                 yield from _never_blocks(node, window, extents, occurrence, stretched)
         parts = children(node)
         for i, part in enumerate(parts):
-            negated = i == 1 and isinstance(node, Negation | NotWithin)
+            negated = i == 1 and isinstance(node, s.Negation | s.NotWithin)
             waiting.append((part, None, None) if negated else (part, inner, written))
 
 
 def _never_blocks(
-    node: Negation | Isolated | NotWithin,
+    node: s.Negation | s.Isolated | s.NotWithin,
     window: int | None,
     extents: Extents,
     occurrence: Occurrence,
     stretched: frozenset[Indicator],
 ) -> Iterator[Problem]:
     left = extents[id(node.pattern)]
-    absent = ANYWHERE if isinstance(node, Isolated) else extents[id(node.absent)]
+    absent = ANYWHERE if isinstance(node, s.Isolated) else extents[id(node.absent)]
     if left is None or absent is None or id(node) in occurrence.dead:
         return
     least = absent.length[0]
     match node:
-        case NotWithin(duration=duration) if duration > 0 and least > duration - 1:
+        case s.NotWithin(duration=duration) if duration > 0 and least > duration - 1:
             longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
             message = f"the absence always holds: {longer}, so none fits into {seconds(duration)}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or wait longer")
-        case Negation(operator="fnot") if window is not None and least > window - 1:
+        case s.Negation(operator="fnot") if window is not None and least > window - 1:
             longer = f"{pattern_text(node.absent)} lasts {at_least(absent)}"
             message = f"`fnot` never forbids anything: {longer}, and the window is {seconds(window)}"
             yield Problem("W229", message, node.span, "name the event that must not occur, or widen the window")
-        case Isolated() | Negation(operator="cnot"):
-            instant = left.length[1] == 0 and isinstance(core_of(node.pattern), EventPattern)
+        case s.Isolated() | s.Negation(operator="cnot"):
+            instant = left.length[1] == 0 and isinstance(core_of(node.pattern), s.EventPattern)
             if instant or _single(node.pattern, occurrence, stretched):
                 yield _nothing_inside(node)
             elif least + 2 > min(left.length[1], inf if window is None else window):
-                word = "iso" if isinstance(node, Isolated) else "cnot"
+                word = "iso" if isinstance(node, s.Isolated) else "cnot"
                 inside = f"what it looks for is too long to lie inside {pattern_text(node.pattern)}"
                 hint = "name the event that must not occur, or widen the window"
                 yield Problem("W229", f"`{word}` never forbids anything: {inside}", node.span, hint)
 
 
-def _single(pattern: Pattern, occurrence: Occurrence, stretched: frozenset[Indicator]) -> bool:
+def _single(pattern: s.Pattern, occurrence: Occurrence, stretched: frozenset[Indicator]) -> bool:
     """Tell whether a pattern is one received event, which nothing suggests to be longer than an instant."""
     longer = occurrence.outline.derived | stretched
     waiting = [pattern]
     while waiting:
         core = core_of(waiting.pop())
-        if isinstance(core, Or):
+        if isinstance(core, s.Or):
             waiting += (core.left, core.right)
-        elif not isinstance(core, EventPattern) or kind_of(core) in longer:
+        elif not isinstance(core, s.EventPattern) or kind_of(core) in longer:
             return False
     return True
 
 
-def _nothing_inside(node: Negation | Isolated) -> Problem:
+def _nothing_inside(node: s.Negation | s.Isolated) -> Problem:
     event = pattern_text(core_of(node.pattern))
     why = f"{event} is one event, and nothing lies inside an instant"
-    if isinstance(node, Isolated):
+    if isinstance(node, s.Isolated):
         return Problem(
             "W229", f"`iso` changes nothing: {why}", node.span, "write the whole pattern inside: iso(a seq b)"
         )
@@ -118,9 +107,9 @@ def find_stretched(occurrence: Occurrence) -> frozenset[Indicator]:
     found: set[Indicator] = set()
     for rule in occurrence.outline.rules:
         for node in postorder(rule.pattern):
-            if isinstance(node, Binary):
+            if isinstance(node, s.Binary):
                 row = occurrence.table[node.operator]
                 pairs = (node.left, relate(row, INSTANT, ANYWHERE)), (node.right, relate(row, ANYWHERE, INSTANT))
                 cores = [core_of(side) for side, possible in pairs if possible is None]
-                found.update(kind_of(core) for core in cores if isinstance(core, EventPattern))
+                found.update(kind_of(core) for core in cores if isinstance(core, s.EventPattern))
     return frozenset(found)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from math import inf
 
 from etalis.errors import Problem, Span
+from etalis.language import syntax as s
 from etalis.language.check.goals import Indicator
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, pattern_text, seconds
@@ -18,16 +19,6 @@ from etalis.language.lint.blocking import core_of
 from etalis.language.lint.extent import ANYWHERE, Extent, at_least
 from etalis.language.lint.ineffective_parts import find_stretched, find_vain
 from etalis.language.lint.satisfiability import Extents, Occurrence, kind_of
-from etalis.language.syntax import (
-    Binary,
-    EventPattern,
-    Negation,
-    NotWithin,
-    Pattern,
-    Repeat,
-    Rule,
-    Within,
-)
 from etalis.language.traversal import children, postorder
 from etalis.logic.tabling.components import number_components
 from etalis.temporal.interval import to_seconds
@@ -38,7 +29,7 @@ def check_idle(outline: Outline) -> Iterator[Problem]:
     occurrence = Occurrence(outline)
     yield from (problem for _, problem in occurrence.conditions)
     stretched = find_stretched(occurrence)
-    silent: list[Rule] = []
+    silent: list[s.Rule] = []
     for rule in outline.rules:
         extents = occurrence.extents(rule)
         causes = [*_causes(rule, extents, occurrence)]
@@ -49,11 +40,11 @@ def check_idle(outline: Outline) -> Iterator[Problem]:
     yield from _rootless(silent, occurrence)
 
 
-def _causes(rule: Rule, extents: Extents, occurrence: Occurrence) -> Iterator[Problem]:
+def _causes(rule: s.Rule, extents: Extents, occurrence: Occurrence) -> Iterator[Problem]:
     """Yield the nodes that have no match though all that they need has."""
     for node in postorder(rule.pattern):
         if id(node) in occurrence.blocked:
-            assert isinstance(node, Negation)
+            assert isinstance(node, s.Negation)
             yield _always_blocked(node, occurrence.blocked[id(node)])
         elif extents[id(node)] is None and id(node) not in occurrence.dead:
             yield from _cause(node, extents, occurrence)
@@ -64,9 +55,9 @@ def _causes(rule: Rule, extents: Extents, occurrence: Occurrence) -> Iterator[Pr
         yield from _too_short(window, whole, rule.pattern, given[0].span if given else rule.span)
 
 
-def _cause(node: Pattern, extents: Extents, occurrence: Occurrence) -> Iterator[Problem]:
+def _cause(node: s.Pattern, extents: Extents, occurrence: Occurrence) -> Iterator[Problem]:
     match node:
-        case EventPattern():
+        case s.EventPattern():
             makers = occurrence.makers[kind_of(node)]
             if not occurrence.matching(node, makers):
                 heads = dict.fromkeys(pattern_text(rule.head) for rule in makers)
@@ -74,25 +65,25 @@ def _cause(node: Pattern, extents: Extents, occurrence: Occurrence) -> Iterator[
                 shown = listing([*list(heads)[:3], *(["others"] if len(heads) > 3 else [])])
                 hint = f"the rules derive {shown}; if {kind(*kind_of(node))} is received too, declare it"
                 yield Problem("W228", message, node.span, hint)
-        case Within(pattern=pattern, duration=window):
+        case s.Within(pattern=pattern, duration=window):
             whole = extents[id(pattern)]
             if whole is not None:
                 yield from _too_short(window, whole, pattern, node.span)
-        case Binary(left=left, right=right, operator=operator):
+        case s.Binary(left=left, right=right, operator=operator):
             a, b = extents[id(left)], extents[id(right)]
             if a is not None and b is not None:
                 yield _impossible(node, operator, a, b)
-        case Repeat(pattern=pattern):
+        case s.Repeat(pattern=pattern):
             if extents[id(pattern)] is not None:
                 message = f"{pattern_text(pattern)} cannot occur several times: it occurs at one moment only"
                 yield Problem("W226", message, node.span, "repeat an event, not a point in time")
 
 
-def _too_short(window: int, whole: Extent, pattern: Pattern, span: Span | None) -> Iterator[Problem]:
+def _too_short(window: int, whole: Extent, pattern: s.Pattern, span: Span | None) -> Iterator[Problem]:
     if window <= 0:
         return  # an error of its own, E212
     least = to_seconds(int(whole.length[0]))
-    absence = max((n.duration for n in postorder(pattern) if isinstance(n, NotWithin)), default=0)
+    absence = max((n.duration for n in postorder(pattern) if isinstance(n, s.NotWithin)), default=0)
     if absence >= window:
         message = f"the window of {seconds(window)} is over before the absence of {seconds(absence)} is known: no match"
         hint = f"write `within {least}` or more, or put the window on the part before the absence"
@@ -102,7 +93,7 @@ def _too_short(window: int, whole: Extent, pattern: Pattern, span: Span | None) 
     yield Problem("W225", message, span, hint)
 
 
-def _impossible(node: Binary, operator: str, a: Extent, b: Extent) -> Problem:
+def _impossible(node: s.Binary, operator: str, a: Extent, b: Extent) -> Problem:
     sides = [f"{pattern_text(side)} {_described(extent)}" for side, extent in ((node.left, a), (node.right, b))]
     known = [side for side, extent in zip(sides, (a, b), strict=True) if extent != ANYWHERE]
     message = f"`{operator}` can never hold here: {listing(known)}"
@@ -131,13 +122,13 @@ def _described(extent: Extent) -> str:
     return ", ".join(said) or "occurs at any time"
 
 
-def _always_blocked(node: Negation, part: EventPattern) -> Problem:
+def _always_blocked(node: s.Negation, part: s.EventPattern) -> Problem:
     where = "between the first and the last part" if node.operator == "cnot" else "before the end"
     absent = pattern_text(node.absent)
     message = (
         f"this never occurs: its own part {pattern_text(part)} lies {where}, where `{node.operator}` forbids {absent}"
     )
-    if node.operator == "cnot" and isinstance(core_of(node.pattern), Repeat):
+    if node.operator == "cnot" and isinstance(core_of(node.pattern), s.Repeat):
         hint = "leave `cnot` out: a repetition allows no other of its events between them already"
     elif node.operator == "cnot":
         hint = (
@@ -148,7 +139,7 @@ def _always_blocked(node: Negation, part: EventPattern) -> Problem:
     return Problem("W230", message, node.span, hint)
 
 
-def _rootless(silent: list[Rule], occurrence: Occurrence) -> Iterator[Problem]:
+def _rootless(silent: list[s.Rule], occurrence: Occurrence) -> Iterator[Problem]:
     """Yield the groups of events that are derived from each other alone."""
     dead = {key for key, rules in occurrence.makers.items() if all(occurrence.made[id(r)] is None for r in rules)}
     after = {key: [read for rule in occurrence.makers[key] for read in _read_by(rule) if read in dead] for key in dead}
@@ -166,19 +157,19 @@ def _rootless(silent: list[Rule], occurrence: Occurrence) -> Iterator[Problem]:
             yield _made_of_itself(rule, sorted(group))
 
 
-def _read_by(rule: Rule) -> list[Indicator]:
+def _read_by(rule: s.Rule) -> list[Indicator]:
     """Return the events that a pattern needs, those that must not occur left out."""
     found: list[Indicator] = []
-    waiting: list[Pattern] = [rule.pattern]
+    waiting: list[s.Pattern] = [rule.pattern]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, EventPattern):
+        if isinstance(node, s.EventPattern):
             found.append(kind_of(node))
-        waiting.extend(children(node)[:1] if isinstance(node, Negation | NotWithin) else children(node))
+        waiting.extend(children(node)[:1] if isinstance(node, s.Negation | s.NotWithin) else children(node))
     return found
 
 
-def _made_of_itself(rule: Rule, group: list[Indicator]) -> Problem:
+def _made_of_itself(rule: s.Rule, group: list[Indicator]) -> Problem:
     one = kind(*group[0])
     each = (
         f"{one} is derived from itself"

@@ -5,25 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem, Span
+from etalis.language import syntax as s
 from etalis.language.check.effects import raised_events
 from etalis.language.check.goals import ASSERTS, Call, Indicator, asserted, calls, indicator, strip_wrappers
 from etalis.language.check.names import triggered
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, source_text
 from etalis.language.lint.satisfiability import kind_of, may_match
-from etalis.language.syntax import (
-    AnyOf,
-    Binary,
-    Compound,
-    Condition,
-    Declare,
-    EventDeclaration,
-    EventPattern,
-    Pattern,
-    Rule,
-    Term,
-    Trigger,
-)
 from etalis.language.traversal import names, postorder, subterms, variables
 
 _TAKES_AWAY = frozenset({("retract", 1), ("retractall", 1), ("abolish", 1)})
@@ -31,7 +19,7 @@ _TAKES_AWAY = frozenset({("retract", 1), ("retractall", 1), ("abolish", 1)})
 
 def check_redundancy(outline: Outline) -> Iterator[Problem]:
     """Yield that rules are missing or stand twice, events paired with themselves, and facts and triggers in vain."""
-    if all(isinstance(item, EventDeclaration) for item in outline.program.items):
+    if all(isinstance(item, s.EventDeclaration) for item in outline.program.items):
         place = outline.program.items[-1] if outline.program.items else outline.program
         yield Problem("W239", "there are no rules, so nothing is ever found", place.span, "write Head <- Pattern.")
     yield from _twice(outline)
@@ -56,23 +44,23 @@ def _twice(outline: Outline) -> Iterator[Problem]:
             yield Problem("W233", message, rule.span, "leave one of them out")
 
 
-def _paired_with_itself(rule: Rule) -> Iterator[Problem]:
+def _paired_with_itself(rule: s.Rule) -> Iterator[Problem]:
     """Yield operators of which a single event can be both sides."""
     nodes = postorder(rule.pattern)
-    tested = [names(variables(node.goal)) for node in nodes if isinstance(node, Condition)]
+    tested = [names(variables(node.goal)) for node in nodes if isinstance(node, s.Condition)]
     for node in nodes:
         match node:
-            case Binary(operator="and", left=EventPattern() as a, right=EventPattern() as b):
-                pair: tuple[Pattern, ...] = (a, b)
-            case AnyOf(count=count, patterns=patterns) if count > 1:
+            case s.Binary(operator="and", left=s.EventPattern() as a, right=s.EventPattern() as b):
+                pair: tuple[s.Pattern, ...] = (a, b)
+            case s.AnyOf(count=count, patterns=patterns) if count > 1:
                 pair = patterns
             case _:
                 continue
-        for a, b in _alike([part for part in pair if isinstance(part, EventPattern)]):
+        for a, b in _alike([part for part in pair if isinstance(part, s.EventPattern)]):
             left, right = names(variables(*a.args)), names(variables(*b.args))
             if any(goal & (left - right) and goal & (right - left) for goal in tested):
                 continue
-            event, word = kind(*kind_of(a)), node.operator if isinstance(node, Binary) else "any"
+            event, word = kind(*kind_of(a)), node.operator if isinstance(node, s.Binary) else "any"
             message = f"one {event} is enough: it can be both sides of `{word}`"
             hint = (
                 f"for two of them write `seq` or `ntimes 2`, or distinguish them: {_apart(left - right, right - left)}"
@@ -81,9 +69,9 @@ def _paired_with_itself(rule: Rule) -> Iterator[Problem]:
             break
 
 
-def _alike(events: list[EventPattern]) -> Iterator[tuple[EventPattern, EventPattern]]:
+def _alike(events: list[s.EventPattern]) -> Iterator[tuple[s.EventPattern, s.EventPattern]]:
     """Yield neighbours of one kind that one event can match."""
-    last: dict[Indicator, EventPattern] = {}
+    last: dict[Indicator, s.EventPattern] = {}
     for event in events:
         before = last.get(kind_of(event))
         if before is not None and all(map(may_match, before.args, event.args)):
@@ -99,7 +87,7 @@ def _apart(left: frozenset[str], right: frozenset[str]) -> str:
 def _facts(outline: Outline) -> Iterator[Problem]:
     """Yield facts that goals add and nobody asks for, or nobody takes away."""
     added: dict[Indicator, Call] = {}
-    asked: set[Indicator] = {key for item in outline.program.items if isinstance(item, Declare) for key in item.names}
+    asked: set[Indicator] = {key for item in outline.program.items if isinstance(item, s.Declare) for key in item.names}
     taken: set[Indicator] = set(asked) if outline.given else set()
     for goal, role in outline.goals:
         within = {id(part) for call in calls(goal) if call.indicator in ASSERTS for part in subterms(call.args[0])}
@@ -127,7 +115,7 @@ def _facts(outline: Outline) -> Iterator[Problem]:
 
 def _unknown_at_first(outline: Outline) -> Iterator[Problem]:
     """Yield questions for facts of which there is not even a name before the first is added."""
-    listed = {key for item in outline.program.items if isinstance(item, Declare) for key in item.names}
+    listed = {key for item in outline.program.items if isinstance(item, s.Declare) for key in item.names}
     heads = {indicator(strip_wrappers(clause.head)) for clause in outline.clauses}
     learned = {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
     at_start = {key for goal, role in outline.goals if role == "directive" for key in asserted(goal)}
@@ -146,8 +134,8 @@ def _unknown_at_first(outline: Outline) -> Iterator[Problem]:
 
 def _fact(call: Call) -> Indicator | None:
     """Return the predicate that a goal adds a clause to or takes one from."""
-    term: Term = call.args[0]
-    if isinstance(term, Compound) and term.name in (":-", "/") and term.args:
+    term: s.Term = call.args[0]
+    if isinstance(term, s.Compound) and term.name in (":-", "/") and term.args:
         term = term.args[0]
     return indicator(term)
 
@@ -160,17 +148,17 @@ def _triggers(outline: Outline) -> Iterator[Problem]:
     raised = raised_events(outline)
     if raised is None:
         return
-    heads: dict[Indicator, list[EventPattern]] = {}
+    heads: dict[Indicator, list[s.EventPattern]] = {}
     for rule in outline.rules:
         heads.setdefault(kind_of(rule.head), []).append(rule.head)
-    triggers = [item for item in outline.program.items if isinstance(item, Trigger)]
+    triggers = [item for item in outline.program.items if isinstance(item, s.Trigger)]
     received = outline.known - heads.keys() - raised
     silent = all(triggered(item.pattern) in received for item in triggers)
     for item in triggers:
         key = triggered(item.pattern)
         if key is None or key not in outline.known or key in raised:
             continue
-        args = item.pattern.args if isinstance(item.pattern, Compound) and item.pattern.name != "/" else ()
+        args = item.pattern.args if isinstance(item.pattern, s.Compound) and item.pattern.name != "/" else ()
         if key in received and silent:
             message = f"{item.kind} reports nothing: {kind(*key)} is received, and only derived events are reported"
             yield Problem("W237", message, item.span, f"make an event of it: seen_{key[0]}(...) <- {key[0]}(...).")
@@ -179,5 +167,5 @@ def _triggers(outline: Outline) -> Iterator[Problem]:
             yield Problem("W237", message, item.span, f"the rules derive {_made(heads[key][0])}")
 
 
-def _made(head: EventPattern) -> str:
+def _made(head: s.EventPattern) -> str:
     return kind(*kind_of(head)) if head.span is None else f"`{source_text(head.span)}`"

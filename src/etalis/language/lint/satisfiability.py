@@ -17,6 +17,7 @@ from math import inf
 from typing import assert_never
 
 from etalis.errors import Problem
+from etalis.language import syntax as s
 from etalis.language.check.effects import raised_events
 from etalis.language.check.goals import Indicator
 from etalis.language.check.outline import Outline
@@ -24,27 +25,6 @@ from etalis.language.lint.blocking import blocking_part
 from etalis.language.lint.constraints import NEVER_HOLDS, check_conditions
 from etalis.language.lint.extent import ANYWHERE, INSTANT, Extent, at, either, relate, widened
 from etalis.language.rules import events_in
-from etalis.language.syntax import (
-    Aggregate,
-    AnyOf,
-    Binary,
-    Compound,
-    Const,
-    EventPattern,
-    ListTerm,
-    Modifier,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    Rule,
-    SubRule,
-    Term,
-    TimePoint,
-    Var,
-    Within,
-)
 from etalis.language.traversal import fold, postorder
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.relation import Relation, relations
@@ -63,12 +43,12 @@ class Occurrence:
     outline: Outline
 
     @cached_property
-    def conditions(self) -> tuple[tuple[Pattern, Problem], ...]:
+    def conditions(self) -> tuple[tuple[s.Pattern, Problem], ...]:
         """The conditions that never or always hold, with what to say of them."""
         return tuple(found for rule in self.outline.rules for found in check_conditions(rule, self.outline))
 
     @cached_property
-    def blocked(self) -> Mapping[int, EventPattern]:
+    def blocked(self) -> Mapping[int, s.EventPattern]:
         """The negations that forbid every match, by id, with the part of the match that does it."""
         return dict(found for rule in self.outline.rules for found in self._blocked(rule))
 
@@ -77,11 +57,11 @@ class Occurrence:
         """The nodes that have no match, whatever is below them."""
         return frozenset(self.blocked) | {id(node) for node, problem in self.conditions if problem.code == NEVER_HOLDS}
 
-    def _blocked(self, rule: Rule) -> Iterator[tuple[int, EventPattern]]:
+    def _blocked(self, rule: s.Rule) -> Iterator[tuple[int, s.EventPattern]]:
         nodes = postorder(rule.pattern)
         if len(nodes) <= LARGEST:
             for node in nodes:
-                if isinstance(node, Negation):
+                if isinstance(node, s.Negation):
                     part = blocking_part(node, self.outline.bound[id(node.pattern)].perhaps, self.table)
                     if part is not None:
                         yield id(node), part
@@ -100,9 +80,9 @@ class Occurrence:
         return self.outline.derived - declared - raised - frozenset(self.outline.learned)
 
     @cached_property
-    def makers(self) -> Mapping[Indicator, Sequence[Rule]]:
+    def makers(self) -> Mapping[Indicator, Sequence[s.Rule]]:
         """The rules that make each event that comes from rules alone."""
-        found: dict[Indicator, list[Rule]] = {}
+        found: dict[Indicator, list[s.Rule]] = {}
         for rule in self.outline.rules:
             key = kind_of(rule.head)
             if key in self.closed:
@@ -112,7 +92,7 @@ class Occurrence:
     @cached_property
     def made(self) -> Mapping[int, Extent | None]:
         """The extents of what every rule makes, by the id of the rule."""
-        readers: dict[Indicator, dict[int, Rule]] = {}
+        readers: dict[Indicator, dict[int, s.Rule]] = {}
         for rule in self.outline.rules:
             for event in events_in(rule.pattern):
                 readers.setdefault(kind_of(event), {})[id(rule)] = rule
@@ -135,37 +115,37 @@ class Occurrence:
                     waiting.append(reader)
         return made
 
-    def _made_by(self, rule: Rule, made: Mapping[int, Extent | None]) -> Extent | None:
+    def _made_by(self, rule: s.Rule, made: Mapping[int, Extent | None]) -> Extent | None:
         found = self.extents(rule, made)[id(rule.pattern)]
         window = self.window_of(rule)
         if found is not None and window is not None:
             found = found.limited(window)
         return found if found is None or rule.alarm is None else INSTANT
 
-    def window_of(self, rule: Rule) -> int | None:
+    def window_of(self, rule: s.Rule) -> int | None:
         """Return the smallest window that stands around a whole rule."""
         _, window = self.outline.rule_settings(rule)
         general = self.outline.settings.garbage_window
         return min((w for w in (window, general) if w is not None), default=None)
 
-    def extents(self, rule: Rule, made: Mapping[int, Extent | None] | None = None) -> Extents:
+    def extents(self, rule: s.Rule, made: Mapping[int, Extent | None] | None = None) -> Extents:
         """Return the extents of all nodes of a rule's pattern, by their ids."""
         known = self.made if made is None else made
         policy, _ = self.outline.rule_settings(rule)
 
-        def combine(node: Pattern, parts: tuple[Extent | None, ...]) -> Extent | None:
-            if isinstance(node, EventPattern):
+        def combine(node: s.Pattern, parts: tuple[Extent | None, ...]) -> Extent | None:
+            if isinstance(node, s.EventPattern):
                 return self.read(node, known)
             if id(node) in self.dead:
                 return None
             found = _combine(node, parts, self.table)
-            if found is not None and policy.select == "together" and isinstance(node, Binary | Repeat):
+            if found is not None and policy.select == "together" and isinstance(node, s.Binary | s.Repeat):
                 return Extent((found.length[0], inf), found.start, found.end)
             return found
 
         return fold(rule.pattern, combine)
 
-    def read(self, event: EventPattern, made: Mapping[int, Extent | None] | None = None) -> Extent | None:
+    def read(self, event: s.EventPattern, made: Mapping[int, Extent | None] | None = None) -> Extent | None:
         """Return the extent of the events that a pattern reads."""
         known = self.made if made is None else made
         makers = self.makers.get(kind_of(event))
@@ -173,65 +153,71 @@ class Occurrence:
             return ANYWHERE
         return either(known[id(rule)] for rule in self.matching(event, makers))
 
-    def matching(self, event: EventPattern, makers: Sequence[Rule]) -> Sequence[Rule]:
+    def matching(self, event: s.EventPattern, makers: Sequence[s.Rule]) -> Sequence[s.Rule]:
         """Return those of the rules whose heads a pattern may match."""
-        if len(makers) > MOST_HEADS or all(isinstance(arg, Var) for arg in event.args):
+        if len(makers) > MOST_HEADS or all(isinstance(arg, s.Var) for arg in event.args):
             return makers
         return [rule for rule in makers if all(map(may_match, event.args, rule.head.args))]
 
 
-def kind_of(event: EventPattern) -> Indicator:
+def kind_of(event: s.EventPattern) -> Indicator:
     """Return name and arity of an event."""
     return event.name, len(event.args)
 
 
-def may_match(a: Term, b: Term) -> bool:
+def may_match(a: s.Term, b: s.Term) -> bool:
     """Tell whether two terms may have a common value, by what stands outermost."""
     match a, b:
-        case (Var(), _) | (_, Var()):
+        case (s.Var(), _) | (_, s.Var()):
             return True
-        case Const(value=x), Const(value=y):
+        case s.Const(value=x), s.Const(value=y):
             return type(x) is type(y) and bool(x == y)
-        case Compound(name=x), Compound(name=y):
+        case s.Compound(name=x), s.Compound(name=y):
             return x == y and len(a.args) == len(b.args)
-        case (Compound(), Const(value=str() | int() | float())) | (Const(value=str() | int() | float()), Compound()):
+        case (s.Compound(), s.Const(value=str() | int() | float())) | (
+            s.Const(value=str() | int() | float()),
+            s.Compound(),
+        ):
             return False
-        case (ListTerm(), Const(value=str() | int() | float())) | (Const(value=str() | int() | float()), ListTerm()):
+        case (s.ListTerm(), s.Const(value=str() | int() | float())) | (
+            s.Const(value=str() | int() | float()),
+            s.ListTerm(),
+        ):
             return False
         case _:
             return True
 
 
-def _combine(node: Pattern, parts: tuple[Extent | None, ...], table: Mapping[str, Relation]) -> Extent | None:
+def _combine(node: s.Pattern, parts: tuple[Extent | None, ...], table: Mapping[str, Relation]) -> Extent | None:
     """Return the extent of a node from those directly under it."""
     first = parts[0] if parts else None
     match node:
-        case EventPattern() | SubRule():
+        case s.EventPattern() | s.SubRule():
             return ANYWHERE
-        case TimePoint(time=time):
+        case s.TimePoint(time=time):
             return at(time)
-        case Or():
+        case s.Or():
             return either(parts)
-        case AnyOf(count=count):
+        case s.AnyOf(count=count):
             return _some_of(parts, count)
-        case Binary(operator="seq", right=Aggregate(kind=kind)):
+        case s.Binary(operator="seq", right=s.Aggregate(kind=kind)):
             if first is None or (parts[1] is None and not (kind in FOLDS and FOLDS[kind].at_opener)):
                 return None
             return Extent((first.length[0], inf), first.start, (first.end[0], inf))
-        case Binary(operator=operator):
+        case s.Binary(operator=operator):
             a, b = parts
             return None if a is None or b is None else relate(table[operator], a, b)
     if first is None:
         return None
-    if isinstance(node, Modifier):
-        return first.limited(node.duration) if isinstance(node, Within) else first
+    if isinstance(node, s.Modifier):
+        return first.limited(node.duration) if isinstance(node, s.Within) else first
     match node:
-        case NotWithin(duration=duration):
+        case s.NotWithin(duration=duration):
             return first.lengthened(duration)
-        case Repeat(least=least, most=most):
-            count = least.value if isinstance(least, Const) and isinstance(least.value, int) else 1
-            return first.repeated(count, once=least == most == Const(1))
-        case Aggregate():
+        case s.Repeat(least=least, most=most):
+            count = least.value if isinstance(least, s.Const) and isinstance(least.value, int) else 1
+            return first.repeated(count, once=least == most == s.Const(1))
+        case s.Aggregate():
             return first.repeated(1, once=False)
         case _:
             assert_never(node)

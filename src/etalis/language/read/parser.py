@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TypeVar
 
 from etalis.errors import Problem, ProgramError, Source, Span
+from etalis.language import syntax as s
 from etalis.language.ground_terms import variables
 from etalis.language.operators import ARGUMENT, CLAUSE, GoalOperators, is_arrow
 from etalis.language.read.clauses import indicators, to_clause, to_directive
@@ -20,24 +21,12 @@ from etalis.language.read.messages import wrong_operator
 from etalis.language.read.pattern import BODY, PatternParser
 from etalis.language.read.reader import MAX_DEPTH, TermReader, check_depth, describe, missing_stop, too_deep
 from etalis.language.read.tokens import ClauseError, Token, Tokenizer, refusal
-from etalis.language.syntax import (
-    Compound,
-    Const,
-    Do,
-    EventPattern,
-    Export,
-    Import,
-    Item,
-    Rule,
-    Term,
-    Tree,
-)
 
 MAX_PROBLEMS = 100
 T = TypeVar("T")
 
 
-def parse(text: str, name: str = "<program>") -> Tree:
+def parse(text: str, name: str = "<program>") -> s.Tree:
     """Read a program, or raise all its syntax errors.
 
     >>> parse("hit(X) <- a(X) seq b(X).").items[0].head.name
@@ -49,10 +38,10 @@ def parse(text: str, name: str = "<program>") -> Tree:
     return program
 
 
-def parse_collect(text: str, name: str = "<program>") -> tuple[Tree, list[Problem]]:
+def parse_collect(text: str, name: str = "<program>") -> tuple[s.Tree, list[Problem]]:
     """Read what can be read of a program; return it with the syntax errors of the rest."""
     source = Source(name, text)
-    items: list[Item] = []
+    items: list[s.Item] = []
     problems: list[Problem] = []
     for item, found, end in read_clauses(source):
         items += [] if item is None else [item]
@@ -60,10 +49,10 @@ def parse_collect(text: str, name: str = "<program>") -> tuple[Tree, list[Proble
         if len(problems) >= MAX_PROBLEMS:
             problems.append(Problem("E119", f"more than {MAX_PROBLEMS} errors; the rest of the text is not read", end))
             break
-    return Tree(tuple(items), Span(source, 0, len(text))), problems
+    return s.Tree(tuple(items), Span(source, 0, len(text))), problems
 
 
-def read_clauses(source: Source) -> Iterator[tuple[Item | None, list[Problem], Span]]:
+def read_clauses(source: Source) -> Iterator[tuple[s.Item | None, list[Problem], Span]]:
     """Yield every clause of a text, or what is wrong with it, and where it ends."""
     parser = _ClauseParser(source)
     for tokens in Tokenizer(source).clauses():
@@ -76,7 +65,7 @@ def read_clauses(source: Source) -> Iterator[tuple[Item | None, list[Problem], S
         yield item, found, Span(source, tokens[-1][2], tokens[-1][3])
 
 
-def parse_term(text: str, name: str = "<term>") -> Term:
+def parse_term(text: str, name: str = "<term>") -> s.Term:
     """Read one term, with or without a full stop behind it.
 
     >>> parse_term("f(X, 1 + 2)").name
@@ -85,7 +74,7 @@ def parse_term(text: str, name: str = "<term>") -> Term:
     return _parse_one(text, name, lambda parser: parser.reader.term(CLAUSE))
 
 
-def parse_event(text: str, name: str = "<event>") -> EventPattern:
+def parse_event(text: str, name: str = "<event>") -> s.EventPattern:
     """Read one ground event.
 
     >>> parse_event("a(1, f(x))").args[0]
@@ -100,7 +89,7 @@ def parse_event(text: str, name: str = "<event>") -> EventPattern:
     return event
 
 
-def parse_rule(text: str, name: str = "<rule>") -> Rule:
+def parse_rule(text: str, name: str = "<rule>") -> s.Rule:
     """Read one event rule.
 
     >>> parse_rule("r1 rule: hit <- a seq b").label
@@ -145,7 +134,7 @@ class _ClauseParser:
         self.reader = TermReader(source, GoalOperators())
         self.patterns = PatternParser(self.reader)
 
-    def clause(self, tokens: list[Token]) -> Item:
+    def clause(self, tokens: list[Token]) -> s.Item:
         """Read one clause."""
         if tokens[-1][0] == "eof":
             self.reader.open(tokens)
@@ -166,7 +155,7 @@ class _ClauseParser:
             check_depth(result)
         return result
 
-    def _item(self) -> Item:
+    def _item(self) -> s.Item:
         reader = self.reader
         first = reader.tokens[0]
         if first[0] == "name" and (first[1] == ":-" or first[1] == "?-"):
@@ -177,7 +166,7 @@ class _ClauseParser:
         if first[0] == "end":
             raise reader.refusal("E108", "a clause is missing before the full stop", first)
         term = reader.term(CLAUSE)
-        is_action = isinstance(term, Compound) and term.name == "do" and len(term.args) == 2
+        is_action = isinstance(term, s.Compound) and term.name == "do" and len(term.args) == 2
         if is_action and reader.tokens[0][1] != "do":
             return self._action_rule()
         return to_clause(term, self._span(), reader)
@@ -198,13 +187,13 @@ class _ClauseParser:
             before = token
         return False
 
-    def rule(self) -> Rule:
+    def rule(self) -> s.Rule:
         """Read an event rule."""
         reader = self.reader
         found = self.patterns.rule_or_operand()
         if reader.tokens[reader.at][0] not in ("end", "eof"):
             raise wrong_operator(reader, None)
-        if not isinstance(found, Rule):
+        if not isinstance(found, s.Rule):
             raise refusal(
                 "E116",
                 "a pattern without a head",
@@ -213,28 +202,28 @@ class _ClauseParser:
             )
         return found
 
-    def _action_rule(self) -> Rule:
+    def _action_rule(self) -> s.Rule:
         """Read `Pattern do Action.`: the event trigger_action(Action) stands for the head it lacks."""
         self.reader.at = 0
         self.reader.anonymous = 0
         found = self.patterns.pattern(BODY)
-        if not isinstance(found, Do) or self.reader.tokens[self.reader.at][0] != "end":
+        if not isinstance(found, s.Do) or self.reader.tokens[self.reader.at][0] != "end":
             raise wrong_operator(self.reader, None)
-        return make_rule(None, EventPattern("trigger_action", (found.action,), found.span), found, self.reader)
+        return make_rule(None, s.EventPattern("trigger_action", (found.action,), found.span), found, self.reader)
 
-    def _directive(self) -> Item:
+    def _directive(self) -> s.Item:
         reader = self.reader
         word = reader.tokens[1][1]
         if word == "import" or word == "export":
             reader.at = 2
             names = indicators(reader.term(1000))
-            return Export(names, self._span()) if word == "export" else self._import(names)
+            return s.Export(names, self._span()) if word == "export" else self._import(names)
         goal = reader.term(BODY)
         if reader.tokens[reader.at][0] != "end":
             raise reader.wrong_next(None)
         return to_directive(goal, self._span(), reader.operators)
 
-    def _import(self, names: tuple[tuple[str, int], ...]) -> Item:
+    def _import(self, names: tuple[tuple[str, int], ...]) -> s.Item:
         reader = self.reader
         token = reader.tokens[reader.at]
         hint = "write :- import a/1, b/2 from 'file.event'."
@@ -242,9 +231,9 @@ class _ClauseParser:
             raise reader.refusal("E116", f"expected `from` and a file, found {describe(token)}", token, hint)
         reader.at += 1
         file = reader.term(ARGUMENT)
-        if not isinstance(file, Const) or not isinstance(file.value, str):
+        if not isinstance(file, s.Const) or not isinstance(file.value, str):
             raise reader.refusal("E116", "the name of a file belongs behind `from`", token, hint)
-        return Import(names, file.value, self._span())
+        return s.Import(names, file.value, self._span())
 
     def _span(self) -> Span:
         """Return the span of the clause without its full stop."""

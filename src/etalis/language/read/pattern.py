@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from etalis.errors import Span
+from etalis.language import syntax as s
 from etalis.language.operators import ARGUMENT, PatternOperator, find_operator, is_arrow
 from etalis.language.read import quantity
 from etalis.language.read.bracketed import ReadPattern, read_aggregate, read_any_of, read_isolated, read_not
@@ -22,23 +23,6 @@ from etalis.language.read.messages import wrong_operand, wrong_operator
 from etalis.language.read.reader import TermReader
 from etalis.language.read.tokens import Token, refusal
 from etalis.language.read.units import joins_durations, parts_joined
-from etalis.language.syntax import (
-    Binary,
-    Condition,
-    Const,
-    Do,
-    EventPattern,
-    Last,
-    Negation,
-    NotWithin,
-    Or,
-    Pattern,
-    Repeat,
-    Rule,
-    SubRule,
-    TimePoint,
-    Within,
-)
 
 BODY = 1199
 
@@ -55,15 +39,15 @@ class _Query:
 class _Absent:
     """`not C within d` as an operand."""
 
-    pattern: Pattern
+    pattern: s.Pattern
     duration: int
     span: Span
 
 
-Operand: TypeAlias = Pattern | _Query | _Absent
+Operand: TypeAlias = s.Pattern | _Query | _Absent
 
 _QUERIES = frozenset({"prolog", "query", "db"})
-_FORMS: Mapping[str, Callable[[TermReader, ReadPattern], Pattern | None]] = MappingProxyType(
+_FORMS: Mapping[str, Callable[[TermReader, ReadPattern], s.Pattern | None]] = MappingProxyType(
     {"iso": read_isolated, "any": read_any_of, "aggregate": read_aggregate, "not": read_not}
 )
 _FORM_WORDS = _QUERIES | frozenset(_FORMS)
@@ -79,11 +63,11 @@ class PatternParser:
     def __init__(self, reader: TermReader) -> None:
         self.reader = reader
 
-    def pattern(self, limit: int) -> Pattern:
+    def pattern(self, limit: int) -> s.Pattern:
         """Read a pattern that binds at most as loosely as `limit`."""
         return self._whole(self._operation(limit))
 
-    def _whole(self, operand: Operand) -> Pattern:
+    def _whole(self, operand: Operand) -> s.Pattern:
         """Refuse an operand that is no pattern of its own."""
         match operand:
             case _Query(span=span):
@@ -110,7 +94,7 @@ class PatternParser:
         reader.depth -= 1
         return left
 
-    def _combine(self, row: PatternOperator, left: Operand) -> Pattern:
+    def _combine(self, row: PatternOperator, left: Operand) -> s.Pattern:
         """Read the right side of an operator and make the node."""
         if row.kind == "relation":
             return self._relation(row, left)
@@ -119,37 +103,37 @@ class PatternParser:
         match row.kind:
             case "or":
                 b = self.pattern(row.right)
-                return Or(a, b, reader.between(a.span, b.span))
+                return s.Or(a, b, reader.between(a.span, b.span))
             case "negation":
                 b = self.pattern(row.right)
-                return Negation(row.name, a, b, reader.between(a.span, b.span))
+                return s.Negation(row.name, a, b, reader.between(a.span, b.span))
             case "condition":
                 goal = reader.term(row.right)
                 kind = "check" if row.name == "timestamp" else row.name
-                return Condition(kind, a, goal, reader.between(a.span, goal.span))
+                return s.Condition(kind, a, goal, reader.between(a.span, goal.span))
             case "do":
                 action = reader.term(row.right)
-                return Do(a, action, reader.between(a.span, action.span))
+                return s.Do(a, action, reader.between(a.span, action.span))
             case _:
                 return self._counted(row, a)
 
-    def _counted(self, row: PatternOperator, a: Pattern) -> Pattern:
+    def _counted(self, row: PatternOperator, a: s.Pattern) -> s.Pattern:
         """Make the node of an operator whose right side is a number, or nothing."""
         reader = self.reader
         if row.kind == "star_times":
-            return Repeat(a, Const(1), None, self._span_from(a))
+            return s.Repeat(a, s.Const(1), None, self._span_from(a))
         if row.kind == "within":
-            return Within(a, quantity.duration(reader), self._span_from(a))
+            return s.Within(a, quantity.duration(reader), self._span_from(a))
         if row.kind == "last":
-            return Last(a, quantity.count(reader), self._span_from(a))
+            return s.Last(a, quantity.count(reader), self._span_from(a))
         least, most = quantity.bounds(reader)
-        return Repeat(a, least, most, self._span_from(a))
+        return s.Repeat(a, least, most, self._span_from(a))
 
-    def _span_from(self, a: Pattern) -> Span:
+    def _span_from(self, a: s.Pattern) -> Span:
         """Return the span from the start of a pattern to the last token read."""
         return self.reader.between(a.span, self.reader.span_of(self.reader.tokens[self.reader.at - 1]))
 
-    def _relation(self, row: PatternOperator, left: Operand) -> Pattern:
+    def _relation(self, row: PatternOperator, left: Operand) -> s.Pattern:
         right = self._operation(row.right)
         if row.name == "seq":
             if isinstance(right, _Query):
@@ -158,17 +142,17 @@ class PatternParser:
                 return self._queried(self._whole(right), left)
             if isinstance(right, _Absent):
                 a = self._whole(left)
-                return NotWithin(a, right.pattern, right.duration, self.reader.between(a.span, right.span))
+                return s.NotWithin(a, right.pattern, right.duration, self.reader.between(a.span, right.span))
         a, b = self._whole(left), self._whole(right)
-        return Binary(row.name, a, b, self.reader.between(a.span, b.span))
+        return s.Binary(row.name, a, b, self.reader.between(a.span, b.span))
 
-    def _queried(self, pattern: Pattern, query: _Query) -> Pattern:
+    def _queried(self, pattern: s.Pattern, query: _Query) -> s.Pattern:
         reader = self.reader
         back, reader.at = reader.at, query.at  # the goal may stand before the pattern in the text, but not in the tree
         goal = reader.term(ARGUMENT)
         reader.close(query.at - 1)
         reader.at = back
-        return Condition("where", pattern, goal, pattern.span)
+        return s.Condition("where", pattern, goal, pattern.span)
 
     def _operand(self, limit: int) -> Operand:
         """Read one event, time point, bracket or special form."""
@@ -176,7 +160,7 @@ class PatternParser:
         token = reader.tokens[reader.at]
         kind, value, _, _ = token
         if kind == "number" or kind == "rational":
-            operand: Operand = TimePoint(quantity.time_point(reader), self._span_from_token(token))
+            operand: Operand = s.TimePoint(quantity.time_point(reader), self._span_from_token(token))
         elif kind == "punct" and value == "(":
             operand = self._bracketed()
         elif kind in ("name", "quoted", "string", "var"):
@@ -187,14 +171,14 @@ class PatternParser:
             operand = self._dotted(self._whole(operand))
         return operand
 
-    def _dotted(self, pattern: Pattern) -> Pattern:
+    def _dotted(self, pattern: s.Pattern) -> s.Pattern:
         """Read the `.q` of `(P).q`."""
         reader = self.reader
         reader.at += 1
         token = reader.tokens[reader.at]
         if token[0] not in ("number", "rational"):
             raise reader.refusal("E115", "a number of seconds belongs behind the dot", token, "write (a seq b).10")
-        return Within(pattern, quantity.time_point(reader), self._span_from(pattern))
+        return s.Within(pattern, quantity.time_point(reader), self._span_from(pattern))
 
     def _bracketed(self) -> Operand:
         reader = self.reader
@@ -207,13 +191,13 @@ class PatternParser:
         if token[1] != ")" or token[0] != "punct":
             raise wrong_operator(reader, opening)
         reader.at += 1
-        return SubRule(found, found.span) if isinstance(found, Rule) else found
+        return s.SubRule(found, found.span) if isinstance(found, s.Rule) else found
 
-    def rule_or_operand(self) -> Rule | Operand:
+    def rule_or_operand(self) -> s.Rule | Operand:
         """Read `Pattern`, `Head <- Pattern` or `label rule: Head <- Pattern`."""
         reader = self.reader
         first = self._operation(BODY)
-        label: Pattern | None = None
+        label: s.Pattern | None = None
         length = label_mark(reader)
         if length:
             label = self._whole(first)
@@ -246,7 +230,7 @@ class PatternParser:
         span = Span(reader.source, start, reader.tokens[reader.at - 1][3])
         if len(args) == 2 and word in _ONLY_INFIX:
             raise refusal("E114", f"`{word}` is written between its two sides", span, f"write a {word} b")
-        return EventPattern(value, args, span, names)
+        return s.EventPattern(value, args, span, names)
 
     def _bare(self, token: Token, after: Token, limit: int) -> Operand:
         """Read a word without arguments."""
@@ -257,12 +241,12 @@ class PatternParser:
             return self._absent(token, limit)
         if kind == "name" and value == "-" and after[0] in ("number", "rational"):
             reader.at += 1
-            return TimePoint(-quantity.time_point(reader), self._span_from_token(token))
+            return s.TimePoint(-quantity.time_point(reader), self._span_from_token(token))
         is_sign = kind == "name" and not value[0].isalnum()
         if kind == "var" or is_sign or find_operator(token) is not None:
             raise wrong_operand(reader, token)
         reader.at += 1
-        return EventPattern(value, (), Span(reader.source, start, end))
+        return s.EventPattern(value, (), Span(reader.source, start, end))
 
     def _form(self, word: str, token: Token, limit: int) -> Operand:
         """Read `not(..)`, `prolog(..)`, `aggregate(..)`, `iso(..)` or `any(..)`."""
@@ -285,7 +269,7 @@ class PatternParser:
         if limit < 1060:
             raise self.reader.refusal("E114", "`not` needs brackets around it and its `within`", token, hint)
         found = self.pattern(1060)
-        if not isinstance(found, Within):
+        if not isinstance(found, s.Within):
             message = "`not` needs a `within` that says how long nothing may occur"
             raise self.reader.refusal("E114", message, token, hint)
         return _Absent(found.pattern, found.duration, self._span_from_token(token))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never
 
+from etalis.language import syntax as s
 from etalis.language.check.goals import (
     BUILTINS,
     CHANGES_CLAUSES,
@@ -16,29 +17,6 @@ from etalis.language.check.goals import (
     TIMES,
     indicator,
 )
-from etalis.language.syntax import (
-    Clause,
-    Compound,
-    Condition,
-    Const,
-    Declare,
-    Do,
-    EventDeclaration,
-    EventPattern,
-    Export,
-    Import,
-    Initially,
-    Item,
-    KnowledgeDeclaration,
-    LabelProperty,
-    Pattern,
-    Rule,
-    SetFlag,
-    SubRule,
-    Term,
-    Trigger,
-    Var,
-)
 from etalis.language.traversal import rewrite, rewrite_term
 
 Rename = Callable[[str, int | None], str]  # of an event with named attributes, the arity is not known yet
@@ -46,32 +24,32 @@ Rename = Callable[[str, int | None], str]  # of an event with named attributes, 
 _FIXED = CONTROL | SIDE_EFFECTS | BUILTINS | TIMES
 
 
-def rename_items(items: Iterable[Item], new: Rename, label: str) -> list[Item]:
+def rename_items(items: Iterable[s.Item], new: Rename, label: str) -> list[s.Item]:
     """Return clauses with `new(name, arity)` for the name of each event and predicate, and a prefix on each label."""
     return [_renamed(item, new, label) for item in items]
 
 
-def _renamed(item: Item, new: Rename, label: str) -> Item:
+def _renamed(item: s.Item, new: Rename, label: str) -> s.Item:
     match item:
-        case Rule():
+        case s.Rule():
             return _rule(item, new, label)
-        case LabelProperty():
+        case s.LabelProperty():
             return replace(item, label=label + item.label)
-        case Clause(head=head, body=body):
+        case s.Clause(head=head, body=body):
             return replace(item, head=_goal(head, new), body=None if body is None else _goal(body, new))
-        case Trigger(pattern=pattern, names=names, body=body):
-            is_named = isinstance(pattern, Compound) and bool(names)
+        case s.Trigger(pattern=pattern, names=names, body=body):
+            is_named = isinstance(pattern, s.Compound) and bool(names)
             renamed = _named_trigger(pattern, new) if is_named else _trigger(pattern, new)
             return replace(item, pattern=renamed, body=None if body is None else _goal(body, new))
-        case EventDeclaration(name=name, attributes=attributes):
+        case s.EventDeclaration(name=name, attributes=attributes):
             return replace(item, name=new(name, len(attributes)))
-        case Declare(names=names) | Export(names=names):
+        case s.Declare(names=names) | s.Export(names=names):
             return replace(item, names=tuple((new(name, arity), arity) for name, arity in names))
-        case KnowledgeDeclaration(facts=facts):
+        case s.KnowledgeDeclaration(facts=facts):
             return replace(item, facts=tuple(_fact_kind(*fact, new) for fact in facts))
-        case Initially(goal=goal):
+        case s.Initially(goal=goal):
             return replace(item, goal=_goal(goal, new))
-        case SetFlag() | Import():
+        case s.SetFlag() | s.Import():
             return item
         case _:
             assert_never(item)
@@ -81,7 +59,7 @@ def _fact_kind(name: str, arity: int, remover: str | None, new: Rename) -> tuple
     return new(name, arity), arity, None if remover is None else new(remover, arity)
 
 
-def _rule(rule: Rule, new: Rename, label: str) -> Rule:
+def _rule(rule: s.Rule, new: Rename, label: str) -> s.Rule:
     return replace(
         rule,
         head=_event(rule.head, new),
@@ -91,42 +69,44 @@ def _rule(rule: Rule, new: Rename, label: str) -> Rule:
     )
 
 
-def _event(pattern: EventPattern, new: Rename) -> EventPattern:
+def _event(pattern: s.EventPattern, new: Rename) -> s.EventPattern:
     return replace(pattern, name=new(pattern.name, None if pattern.names else len(pattern.args)))
 
 
-def _pattern(node: Pattern, new: Rename, label: str) -> Pattern:
+def _pattern(node: s.Pattern, new: Rename, label: str) -> s.Pattern:
     match node:
-        case EventPattern():
+        case s.EventPattern():
             return _event(node, new)
-        case SubRule(rule=rule):
+        case s.SubRule(rule=rule):
             return replace(node, rule=_rule(rule, new, label))
-        case Condition(goal=goal):
+        case s.Condition(goal=goal):
             return replace(node, goal=_goal(goal, new))
-        case Do(action=action):
+        case s.Do(action=action):
             return replace(node, action=_goal(action, new))
         case _:
             return node
 
 
-def _named_trigger(pattern: Term, new: Rename) -> Term:
-    assert isinstance(pattern, Compound)
+def _named_trigger(pattern: s.Term, new: Rename) -> s.Term:
+    assert isinstance(pattern, s.Compound)
     return replace(pattern, name=new(pattern.name, None))
 
 
-def _trigger(pattern: Term, new: Rename) -> Term:
+def _trigger(pattern: s.Term, new: Rename) -> s.Term:
     match pattern:
-        case Compound(name="/", args=(Const(value=str() as name) as first, Const(value=int() as arity) as second)):
+        case s.Compound(
+            name="/", args=(s.Const(value=str() as name) as first, s.Const(value=int() as arity) as second)
+        ):
             return replace(pattern, args=(replace(first, value=new(name, arity)), second))
-        case Compound(name="/", args=(Const(value=str() as name) as first, Var() as second)):
+        case s.Compound(name="/", args=(s.Const(value=str() as name) as first, s.Var() as second)):
             return replace(pattern, args=(replace(first, value=new(name, None)), second))
-        case Const(value="all_events" | "all_defined_events") | Compound(name="/"):
+        case s.Const(value="all_events" | "all_defined_events") | s.Compound(name="/"):
             return pattern
         case _:
             return _call(pattern, new)
 
 
-def _goal(goal: Term, new: Rename) -> Term:
+def _goal(goal: s.Term, new: Rename) -> s.Term:
     """Rename the predicates that a goal calls, those whose clauses it changes, and the events it raises."""
     called: set[int] = set()
     raised: set[int] = set()
@@ -137,12 +117,12 @@ def _goal(goal: Term, new: Rename) -> Term:
         if key is None:
             continue
         called.add(id(node))
-        if isinstance(node, Compound):
+        if isinstance(node, s.Compound):
             positions = GOAL_ARGUMENTS.get(key) or ((0,) if key in CHANGES_CLAUSES else ())
             waiting.extend(node.args[i] for i in positions)
             raised.update([id(node.args[0])] if key in RAISES else [])
 
-    def rename(old: Term, now: Term) -> Term:
+    def rename(old: s.Term, now: s.Term) -> s.Term:
         if id(old) in raised:
             return _name(now, new)
         return _call(now, new) if id(old) in called else now
@@ -150,16 +130,16 @@ def _goal(goal: Term, new: Rename) -> Term:
     return rewrite_term(goal, rename)
 
 
-def _call(term: Term, new: Rename) -> Term:
+def _call(term: s.Term, new: Rename) -> s.Term:
     key = indicator(term)
     return term if key is None or key in _FIXED else _name(term, new)
 
 
-def _name(term: Term, new: Rename) -> Term:
+def _name(term: s.Term, new: Rename) -> s.Term:
     match term:
-        case Compound(name=name, args=args):
+        case s.Compound(name=name, args=args):
             return replace(term, name=new(name, len(args)))
-        case Const(value=str() as name):
+        case s.Const(value=str() as name):
             return replace(term, value=new(name, 0))
         case _:
             return term
