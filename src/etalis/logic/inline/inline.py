@@ -15,32 +15,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
+from etalis.logic.inline import python_source as py
 from etalis.logic.inline.lookup import Finder
-from etalis.logic.inline.python_source import (
-    HELPERS,
-    Apply,
-    Ask,
-    Bind,
-    Both,
-    Branch,
-    Constant,
-    ConstantNames,
-    Either,
-    Infix,
-    Local,
-    Names,
-    Negated,
-    Node,
-    Number,
-    Sum,
-    Truth,
-    helper,
-    write,
-)
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.terms.unify import Term, Variable, deref, to_value
-
-__all__ = ["HELPERS", "InlineTest", "inline"]
 
 Types: TypeAlias = Mapping[str, str]
 
@@ -62,13 +40,13 @@ class InlineTest:
     It is exact as long as each object in `stands` has its property.
     """
 
-    node: Node
+    node: py.Node
     bindings: tuple[tuple[str, str], ...]
     stands: tuple[tuple[Any, str], ...] = ()
 
-    def source(self, names: Names, constant: ConstantNames) -> str:
+    def source(self, names: py.Names, constant: py.ConstantNames) -> str:
         """Write the boolean expression: `names` gives a Python name to every variable, those it binds included."""
-        return write(self.node, names, constant)
+        return py.write(self.node, names, constant)
 
 
 class _DeclinedError(Exception):
@@ -118,14 +96,14 @@ class _Inliner:
         self.nodes = 0
         self.assigned: set[str] = set()
 
-    def goals(self, goals: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> Node:
+    def goals(self, goals: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> py.Node:
         """Translate goals in sequence; what follows an alternative is written into each branch."""
         self.nodes += 1
         if self.nodes > _MAX_NODES:
             raise _DeclinedError
         if not goals:
             exits.append(types)
-            return Truth(True)
+            return py.Truth(True)
         goal, rest = deref(goals[0]), goals[1:]
         if isinstance(goal, str):
             return self._atom(goal, rest, types, exits)
@@ -143,27 +121,27 @@ class _Inliner:
                 if isinstance(condition, tuple) and condition and condition[0] == "*->":
                     raise _DeclinedError
                 left = self.goals((first, *rest), dict(types), exits)
-                return Either(left, self.goals((second, *rest), dict(types), exits))
+                return py.Either(left, self.goals((second, *rest), dict(types), exits))
             case ("\\+" | "not", inner):
-                return self._and(Negated(self._closed(inner, types)), rest, types, exits)
+                return self._and(py.Negated(self._closed(inner, types)), rest, types, exits)
             case _:
                 return self._simple(goal, rest, types, exits)
 
-    def _atom(self, name: str, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> Node:
+    def _atom(self, name: str, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> py.Node:
         if name == "true":
             return self.goals(rest, types, exits)
         if name in ("fail", "false"):
-            return Truth(False)
+            return py.Truth(False)
         raise _DeclinedError
 
     def _branch(
         self, goal: Term, otherwise: Term, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]
-    ) -> Node:
+    ) -> py.Node:
         test = self._closed(goal[1], types)
         then = self.goals((goal[2], *rest), dict(types), exits)
-        return Branch(test, then, self.goals((otherwise, *rest), dict(types), exits))
+        return py.Branch(test, then, self.goals((otherwise, *rest), dict(types), exits))
 
-    def _closed(self, goal: Term, types: dict[str, str]) -> Node:
+    def _closed(self, goal: Term, types: dict[str, str]) -> py.Node:
         """Translate a goal that must bind nothing."""
         exits: list[dict[str, str]] = []
         node = self.goals((goal,), dict(types), exits)
@@ -171,16 +149,20 @@ class _Inliner:
             raise _DeclinedError
         return node
 
-    def _and(self, node: Node, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> Node:
+    def _and(
+        self, node: py.Node, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]
+    ) -> py.Node:
         following = self.goals(rest, types, exits)
-        return node if following == Truth(True) else Both(node, following)
+        return node if following == py.Truth(True) else py.Both(node, following)
 
-    def _simple(self, goal: Term, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]) -> Node:
+    def _simple(
+        self, goal: Term, rest: tuple[Term, ...], types: dict[str, str], exits: list[dict[str, str]]
+    ) -> py.Node:
         """A look-up, a comparison, an equality or `is`."""
         found = self.find(goal[0], len(goal) - 1)
         if found is not None:
             self.stands.update(dict.fromkeys(found.stands))
-            asked = Ask(found.holds, tuple(self._value(arg, types)[0] for arg in goal[1:]))
+            asked = py.Ask(found.holds, tuple(self._value(arg, types)[0] for arg in goal[1:]))
             return self._and(asked, rest, types, exits)
         if len(goal) != 3:
             raise _DeclinedError
@@ -197,7 +179,7 @@ class _Inliner:
                 value, kind = self._value(b, types)
                 return self._assign(a, value, kind, rest, types, exits)
         sides = self._value(left, types)[0], self._value(right, types)[0]
-        return self._and(Infix(_EQUALITIES[name], *sides), rest, types, exits)
+        return self._and(py.Infix(_EQUALITIES[name], *sides), rest, types, exits)
 
     def _is_unbound(self, term: Term, types: dict[str, str]) -> bool:
         return isinstance(term, Variable) and self.names.get(term) not in types
@@ -205,44 +187,44 @@ class _Inliner:
     def _assign(
         self,
         target: Term,
-        value: Node,
+        value: py.Node,
         kind: str,
         rest: tuple[Term, ...],
         types: dict[str, str],
         exits: list[dict[str, str]],
-    ) -> Node:
+    ) -> py.Node:
         """Bind an unbound variable to a value, or compare a bound one with it."""
         if not self._is_unbound(target, types):
-            return self._and(Infix("==", self._value(target, types)[0], value), rest, types, exits)
+            return self._and(py.Infix("==", self._value(target, types)[0], value), rest, types, exits)
         if target not in self.names:
             raise _DeclinedError
         name = self.names[target]
         self.assigned.add(name)
-        return self._and(Bind(name, value), rest, {**types, name: kind}, exits)
+        return self._and(py.Bind(name, value), rest, {**types, name: kind}, exits)
 
-    def _value(self, term: Term, types: dict[str, str]) -> tuple[Node, str]:
+    def _value(self, term: Term, types: dict[str, str]) -> tuple[py.Node, str]:
         """A bound variable or a constant, as it is."""
         term = deref(term)
         if isinstance(term, Variable):
             if self._is_unbound(term, types):
                 raise _DeclinedError
             name = self.names[term]
-            return Local(name), types[name]
+            return py.Local(name), types[name]
         value = to_value(term)
         if value is None:
             raise _DeclinedError
-        return Constant(value), "int" if isinstance(value, int) else "float" if isinstance(value, float) else "term"
+        return py.Constant(value), "int" if isinstance(value, int) else "float" if isinstance(value, float) else "term"
 
-    def _comparison(self, name: str, left: Term, right: Term, types: dict[str, str]) -> Node:
+    def _comparison(self, name: str, left: Term, right: Term, types: dict[str, str]) -> py.Node:
         (x, x_kind), (y, y_kind) = self.number(left, types), self.number(right, types)
         if name in _COMPARE:
-            return Infix(_COMPARE[name], x, y)
+            return py.Infix(_COMPARE[name], x, y)
         if x_kind == y_kind and x_kind in ("int", "float"):
-            return Infix("==" if name == "=:=" else "!=", x, y)
-        equal = Apply("logic_equal", (x, y))
-        return equal if name == "=:=" else Negated(equal)
+            return py.Infix("==" if name == "=:=" else "!=", x, y)
+        equal = py.Apply("logic_equal", (x, y))
+        return equal if name == "=:=" else py.Negated(equal)
 
-    def number(self, term: Term, types: dict[str, str]) -> tuple[Node, str]:
+    def number(self, term: Term, types: dict[str, str]) -> tuple[py.Node, str]:
         """An expression that gives a number, and its type: int, float or number."""
         self.nodes += 1
         if self.nodes > _MAX_NODES:
@@ -250,12 +232,12 @@ class _Inliner:
         term = deref(term)
         if isinstance(term, Variable):
             node, kind = self._value(term, types)
-            assert isinstance(node, Local)
-            return (node, kind) if kind in _NUMERIC else (Number(node.name), "number")
+            assert isinstance(node, py.Local)
+            return (node, kind) if kind in _NUMERIC else (py.Number(node.name), "number")
         if isinstance(term, str) and term in CONSTANTS:
-            return Constant(CONSTANTS[term]), "float"
+            return py.Constant(CONSTANTS[term]), "float"
         if isinstance(term, int | float):
-            return Constant(term), "int" if isinstance(term, int) else "float"
+            return py.Constant(term), "int" if isinstance(term, int) else "float"
         if not (isinstance(term, tuple) and len(term) in (2, 3)):
             raise _DeclinedError
         if term[0] not in (BINARY if len(term) == 3 else UNARY) or term[0] in MAKES_RATIONALS:
@@ -263,21 +245,23 @@ class _Inliner:
         operands = [self.number(part, types) for part in term[1:]]
         return self._apply(term[0], [node for node, _ in operands], [kind for _, kind in operands])
 
-    def _apply(self, name: str, nodes: list[Node], kinds: list[str]) -> tuple[Node, str]:
+    def _apply(self, name: str, nodes: list[py.Node], kinds: list[str]) -> tuple[py.Node, str]:
         integers = all(kind == "int" for kind in kinds)
         if integers and len(nodes) == 2 and name in _PLAIN_ON_INTEGERS:
-            return Infix(_PLAIN_ON_INTEGERS[name], nodes[0], nodes[1]), "int"
+            return py.Infix(_PLAIN_ON_INTEGERS[name], nodes[0], nodes[1]), "int"
         if name in _GIVES_INTEGER or (integers and name in _KEEPS_INTEGER):
             kind = "int"
         else:
             kind = "float" if "float" in kinds and name in ("+", "-", "*", "/") else "number"
         if len(nodes) == 2 and name in ("+", "-") and _may_be_integers(nodes, kinds):
-            return Sum(name, nodes[0], nodes[1]), kind
-        return Apply(helper(name, len(nodes)), tuple(nodes)), kind
+            return py.Sum(name, nodes[0], nodes[1]), kind
+        return py.Apply(py.helper(name, len(nodes)), tuple(nodes)), kind
 
 
-def _may_be_integers(nodes: list[Node], kinds: list[str]) -> bool:
+def _may_be_integers(nodes: list[py.Node], kinds: list[str]) -> bool:
     """Tell whether operands are variables of no declared type or integers that cost nothing to write twice."""
-    guarded = any(isinstance(node, Number) for node in nodes)
-    plain = (isinstance(node, Local | Constant) and kind == "int" for node, kind in zip(nodes, kinds, strict=True))
-    return guarded and all(isinstance(node, Number) or ok for node, ok in zip(nodes, plain, strict=True))
+    guarded = any(isinstance(node, py.Number) for node in nodes)
+    plain = (
+        isinstance(node, py.Local | py.Constant) and kind == "int" for node, kind in zip(nodes, kinds, strict=True)
+    )
+    return guarded and all(isinstance(node, py.Number) or ok for node, ok in zip(nodes, plain, strict=True))

@@ -14,8 +14,9 @@ from etalis.data.values import Struct, Value, format_value, real
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
-from etalis.logic.inline.inline import HELPERS, inline
+from etalis.logic.inline.inline import inline
 from etalis.logic.inline.lookup import Finder, look_ups
+from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
