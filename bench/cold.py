@@ -30,7 +30,7 @@ def watch() -> dict[str, float]:
 
     imported = time.perf_counter() - began
     workloads = [Setting(name, 3_000, "memory", 1).workload() for name in NAMES]
-    programs = [program_of(w) for w in workloads]
+    programs = [program_of(w, over_columns=True) for w in workloads]
     tables = [w.columns() for w in workloads]
     spent = []
     for _ in range(2):

@@ -76,16 +76,18 @@ def table_work(way: str, workload: Workload, source: str, threads: int) -> Work:
             return spark_work(workload, threads)
 
 
-def program_of(workload: Workload) -> etalis.Program:
+def program_of(workload: Workload, *, over_columns: bool = False) -> etalis.Program:
+    """Return the program of a workload; its events are declared where a table has more columns than they have."""
     options: dict[str, Any] = {"revision_flag": "on"} if workload.name == "W11" else {}
-    program = etalis.compile(workload.text, event_consumption_policy=workload.policy, **options)
+    declared = ":- event(stockIcr(id: int)).\n" if over_columns and workload.name == "W8" else ""
+    program = etalis.compile(declared + workload.text, event_consumption_policy=workload.policy, **options)
     if workload.links:
         program.load_facts("linked", [(i, i + 1) for i in range(workload.links)])
     return program
 
 
 def columns_work(workload: Workload, given: Any, threads: int) -> Work:
-    program = program_of(workload)
+    program = program_of(workload, over_columns=True)
     options = {"threads": threads} if "threads" in inspect.signature(etalis.Program.detect).parameters else {}
     return lambda: program.detect(given, time="ts", event="type", **options)
 
