@@ -12,8 +12,8 @@ from etalis.data.values import Struct, real
 from etalis.language.lower import new_database, to_logic
 from etalis.language.read.parser import parse_term
 from etalis.logic.errors import LogicError
-from etalis.logic.inline.inline import inline
-from etalis.logic.inline.python_source import HELPERS, InlineTest
+from etalis.logic.inline.inline import InlineTest, inline
+from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import Variable
