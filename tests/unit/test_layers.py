@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "cases": LANGUAGE,
     "timeline": GROUND,
     "spark": TABLES | CASES,
-    "detect": TABLES | {"spark"},
+    "detect": TABLES,
     "api": TABLES | {"lazy", "detect", "spark"},
     "pipeline": TABLES | {"spark"},
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
