@@ -35,7 +35,7 @@ RELATIONS = """Relation("overlaps", (("a1", "<", "b1"), ("b1", "<", "a2"), ("a2"
             Relation("covers", (("a1", "<", "b1"), ("b2", "<", "a2")), "a", weakens=True),
             Relation("then", (("a2", "<=", "b1"),), sequential=True),"""
 KNOWN = {(row.select, row.consume, row.keep) for row in POLICIES.values()}
-POLICY = {
+POLICY = {"oldest": ("earliest", False, "always")} | {
     f"{select}_{keep}_{'consuming' if consume else 'keeping'}": (select, consume, keep)
     for select, consume, keep in product(
         ("all", "earliest", "latest", "together"), (False, True), ("always", "unmatched")
@@ -69,8 +69,8 @@ HAND_WRITTEN: list[tuple[str, str | None, list[Row], list[str], str | None]] = [
     ("r(X, Y) <- a(X) covers b(Y).", "unrestricted", OVERLAPPING, ["r(7, 5) [8, 12]"], None),
     ("r(X, Y) <- a(X) then b(Y).", "unrestricted", OVERLAPPING,
      ["r(2, 4) [1, 14]", "r(2, 5) [1, 10]", "r(7, 4) [8, 14]"], None),
-    ("r(X, Y) <- a(X) seq b(Y).", "earliest_always_keeping", MANY[:4], ["r(1, 1) [1, 4]", "r(1, 2) [1, 3]"],
-     "the policy earliest_always_keeping has no kernel"),
+    ("r(X, Y) <- a(X) seq b(Y).", "oldest", MANY[:4], ["r(1, 1) [1, 4]", "r(1, 2) [1, 3]"],
+     "the policy oldest has no kernel"),
 ]  # fmt: skip
 COMPARED = tuple(product(PATTERNS, POLICY))
 
@@ -121,7 +121,7 @@ def test_new_policies_are_those_of_the_meaning(found: list[dict[str, Any]]) -> N
 
 
 def test_kernels_are_known_to_all_that_ask_for_them() -> None:
-    assert {row.kernel for row in FOLDS.values()} <= KERNELS.keys()
+    assert {row.kernel for row in FOLDS.values()} - {None} <= KERNELS.keys()
     assert EXCHANGES.keys() == KERNELS.keys()
 
 
