@@ -62,25 +62,21 @@ class Builder:
         vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part)}
         return {**known, **dict.fromkeys(vague, "term")}
 
-    def source(self, node: p.Source, known: Mapping[str, str], _: str) -> ColumnOperator:
-        """Return the operator of a leaf."""
+    def _build_source(self, node: p.Source, known: Mapping[str, str], _: str) -> ColumnOperator:
         return SourceOperator(node, {v: known[v] for v in node.exports})
 
-    def tick(self, node: p.Tick, _: Mapping[str, str], __: str) -> ColumnOperator:
-        """Return the operator of a time point."""
+    def _build_tick(self, node: p.Tick, _: Mapping[str, str], __: str) -> ColumnOperator:
         return TickOperator(node)
 
-    def union(self, node: p.Union, known: Mapping[str, str], rule: str) -> ColumnOperator:
-        """Return the operator of alternatives."""
+    def _build_union(self, node: p.Union, known: Mapping[str, str], rule: str) -> ColumnOperator:
         return UnionOperator(node, self._inputs(rule, *node.branches), known, is_vague=self.is_vague)
 
-    def filter(self, node: p.Filter, known: Mapping[str, str], rule: str) -> ColumnOperator:
-        """Return the operator of tests on one pattern."""
+    def _build_filter(self, node: p.Filter, known: Mapping[str, str], rule: str) -> ColumnOperator:
         return FilterOperator(
             OutputTests(node.tests, TestSequence(self._tests(node, known, rule))), self.build(node.child, rule)
         )
 
-    def join(self, node: p.Join, known: Mapping[str, str], rule: str) -> ColumnOperator:
+    def _build_join(self, node: p.Join, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of pairs; one for both where a repetition is on the left."""
         if not isinstance(node.left, p.Repetition) or not is_followed(node):
             return self._join(node, known, rule)
@@ -89,22 +85,20 @@ class Builder:
         sides = (self.build(node.left, rule), self.build(node.right, rule))
         return FollowedRepetition(node, sides, known, TestSequence(self._tests(node, known, rule)))
 
-    def fold(self, node: p.Fold, known: Mapping[str, str], rule: str) -> ColumnOperator:
-        """Return the operator of an aggregate."""
+    def _build_fold(self, node: p.Fold, known: Mapping[str, str], rule: str) -> ColumnOperator:
         inputs, tests = self._inputs(rule, *p.children(node)), TestSequence(self._tests(node, known, rule))
         opened = {} if node.opener is None else self._known(node.opener)
         return build_fold(
             node, inputs, {**known, **self._known(node.element)}, opened, tests, self.conditions.fail(rule)
         )
 
-    def deadline(self, node: p.Deadline, known: Mapping[str, str], rule: str) -> ColumnOperator:
-        """Return the operator of an absence until a time."""
+    def _build_deadline(self, node: p.Deadline, known: Mapping[str, str], rule: str) -> ColumnOperator:
         inputs = self._inputs(rule, node.left, node.absent)
         waiter = DeadlineOperator(node, inputs[0], inputs[1], known, TestSequence(self._tests(node, known, rule)))
         self.timers.append(waiter)
         return waiter
 
-    def repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> ColumnOperator:
+    def _build_repetition(self, node: p.Repetition, known: Mapping[str, str], rule: str) -> ColumnOperator:
         """Return the operator of a repetition that nothing follows, or under a policy that consumes nothing."""
         if not is_chained(node):
             return self._repeater(node, None, known, rule)
@@ -198,14 +192,14 @@ class Builder:
 
 
 OPERATORS: dict[type[p.Node], Callable[[Builder, Any, Mapping[str, str], str], ColumnOperator]] = {
-    p.Source: Builder.source,
-    p.Tick: Builder.tick,
-    p.Join: Builder.join,
-    p.Union: Builder.union,
-    p.Filter: Builder.filter,
-    p.Repetition: Builder.repetition,
-    p.Fold: Builder.fold,
-    p.Deadline: Builder.deadline,
+    p.Source: Builder._build_source,
+    p.Tick: Builder._build_tick,
+    p.Join: Builder._build_join,
+    p.Union: Builder._build_union,
+    p.Filter: Builder._build_filter,
+    p.Repetition: Builder._build_repetition,
+    p.Fold: Builder._build_fold,
+    p.Deadline: Builder._build_deadline,
 }
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from etalis.columnar.build import Builder, SharedOperator
 from etalis.columnar.data.columns import Column, Flags, Integers, at_either, concat, fit, key_rows, ranks
 from etalis.columnar.data.instances import Instances
-from etalis.columnar.eligibility import has_vague, in_order, made_kind, read_kinds
+from etalis.columnar.eligibility import has_vague, in_order
 from etalis.columnar.kernels.buffers import KeyIndex, merge
 from etalis.columnar.operators.base import Batch, EventRows, Turns
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
@@ -62,12 +62,12 @@ class ColumnComponent:
         ordered = in_order(heads)
         assert ordered is not None
         self.numbers = tuple(numbers)
-        made = {made_kind(head) for head in heads}
+        made = {head.kind for head in heads}
         self.steps: list[tuple[Kind, list[_Maker | AlarmMaker], LatestEvents]] = []
         for group in ordered:
             makers: list[_Maker | AlarmMaker] = []
             for i in group:
-                read = [kind for kind in read_kinds(heads[i].body) if kind in made]
+                read = [kind for kind in p.read_kinds(heads[i].body) if kind in made]
                 is_vague = has_vague(heads[i], types)
                 own = len(read) > 1 or is_vague
                 builder = Builder(types, shared.conditions, shared, is_vague=is_vague) if own else shared
@@ -81,13 +81,13 @@ class ColumnComponent:
                     known = types.variables(heads[i].body)
                     makers.append(alarms := AlarmMaker(alarm, maker, known, shared.conditions, heads[i].label))
                     shared.timers.append(alarms)
-            kind = made_kind(heads[group[0]])
+            kind = heads[group[0]].kind
             self.steps.append((kind, makers, LatestEvents(types[kind])))
-        self.read = {kind for head in heads for kind in read_kinds(head.body)}
+        self.read = {kind for head in heads for kind in p.read_kinds(head.body)}
         every = [maker for _, makers, _ in self.steps for maker in makers]
         self.told = [maker for maker in every if isinstance(maker, AlarmMaker) and maker.delay is None]
         tellers = [heads[i] for i, number in enumerate(numbers) if any(t.number == number for t in self.told)]
-        self.telling = {made_kind(h) for teller in tellers for h in find_makers(read_kinds(teller.body), heads)}
+        self.telling = {h.kind for teller in tellers for h in find_makers(p.read_kinds(teller.body), heads)}
         self.shared = shared
         self.early: dict[Kind, DerivedEvents] = {}
 
@@ -144,7 +144,7 @@ class _Maker:
     ) -> None:  # fmt: skip
         self.args = head.event.args
         self.fits = fits
-        self.types = types[made_kind(head)] if is_vague else ("term",) * len(self.args)
+        self.types = types[head.kind] if is_vague else ("term",) * len(self.args)
         self.unsure = {v for arg in self.args for v in variables(arg)} - types.sure(head.body)
         self.number = number
         self.operator = operator

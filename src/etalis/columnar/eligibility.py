@@ -56,10 +56,10 @@ def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> l
             kind = leader[kind]
         return kind
 
-    made = [made_kind(head) for head in heads]
+    made = [head.kind for head in heads]
     makers = set(made)
     for head, kind in zip(heads, made, strict=True):
-        for read in read_kinds(head.body):
+        for read in p.read_kinds(head.body):
             if read in makers:
                 leader[find(read)] = find(kind)
     parts: dict[Kind, list[int]] = {}
@@ -68,22 +68,12 @@ def find_components(heads: Sequence[p.Head], types: Typing, is_short: bool) -> l
     return [_component(numbers, heads, types, is_short) for numbers in parts.values()]
 
 
-def made_kind(head: p.Head) -> Kind:
-    """Return the kind of event that a rule makes."""
-    return head.event.name, len(head.event.args)
-
-
 def has_no_duration(node: p.Node, made: Collection[Kind]) -> bool:
     """Tell whether a pattern matches single events that no rule makes: those have the duration of what comes in."""
     return all(
         isinstance(part, p.Filter | p.Union) or (isinstance(part, p.Source) and (part.name, len(part.args)) not in made)
         for part in p.walk(node)
     )
-
-
-def read_kinds(node: p.Node) -> tuple[Kind, ...]:
-    """Return the kinds of event that a pattern reads."""
-    return tuple(dict.fromkeys((n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)))
 
 
 def _component(numbers: Sequence[int], heads: Sequence[p.Head], types: Typing, is_short: bool) -> RuleGroup:
@@ -116,11 +106,11 @@ def _timing(head: p.Head, heads: Sequence[p.Head], is_long: bool, depth: Mapping
         yield "a time or a delay is too far away for columns"
     if len({node.duration for node in waiting}) < len(waiting):
         yield "several absences have equal deadlines"
-    absent = {kind for node in waiting for kind in read_kinds(node.absent)}
+    absent = {kind for node in waiting for kind in p.read_kinds(node.absent)}
     if any(maker.alarm is not None and maker.alarm.kind == "at" for maker in find_makers(absent, heads)):
         yield "what must be absent until a deadline may be an alarm that rings at once"
     timed = waiting or any(isinstance(node, p.Tick) for node in p.walk(head.body))
-    if timed and sum(kind in depth for kind in read_kinds(head.body)) > 1:
+    if timed and sum(kind in depth for kind in p.read_kinds(head.body)) > 1:
         yield "a time point or deadline meets several derived events"
 
 
@@ -128,9 +118,9 @@ def in_order(heads: Sequence[p.Head]) -> list[list[int]] | None:
     """Return rules by the kinds they make, makers before readers; None if some of them are recursive."""
     makers: dict[Kind, list[int]] = {}
     for number, head in enumerate(heads):
-        makers.setdefault(made_kind(head), []).append(number)
+        makers.setdefault(head.kind, []).append(number)
     needs = {
-        kind: {read for i in numbers for read in read_kinds(heads[i].body) if read in makers}
+        kind: {read for i in numbers for read in p.read_kinds(heads[i].body) if read in makers}
         for kind, numbers in makers.items()
     }
     numbers = number_components(needs)
@@ -164,10 +154,10 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
     if head.alarm is not None:
         yield "it is recursive, and recursion has no kernel for alarms"
     yield from _terms(head.event.args, "it is recursive, and its head")
-    if not FLAT.issuperset(types[made_kind(head)]):
+    if not FLAT.issuperset(types[head.kind]):
         yield "it is recursive, and an attribute of its head has no flat type"
     known = types.variables(head.body)
-    for arg, place in zip(head.event.args, types[made_kind(head)], strict=True):
+    for arg, place in zip(head.event.args, types[head.kind], strict=True):
         if isinstance(arg, Var) and known.get(arg.name) != place:
             yield f"it is recursive, and {arg.name} has another type than its head declares"
     for node in p.walk(head.body):
@@ -322,16 +312,10 @@ def _matching(policy: Policy) -> tuple[str, bool, str]:
     return policy.select, policy.consume, policy.keep
 
 
-_MATCHINGS = frozenset(
-    {
-        ("all", False, "always"),
-        ("all", True, "unmatched"),
-        ("earliest", True, "unmatched"),
-        ("latest", True, "unmatched"),
-        ("latest", False, "newest"),
-        ("together", True, "unmatched"),
-    }
-)  # what kernels know of policies
+_MATCHINGS = {
+    ("all", False, "always"), ("all", True, "unmatched"), ("earliest", True, "unmatched"),
+    ("latest", True, "unmatched"), ("latest", False, "newest"), ("together", True, "unmatched"),
+}  # fmt: skip  # what kernels know of policies
 
 
 def _coarse(name: str, node: p.Node, types: Typing) -> str:

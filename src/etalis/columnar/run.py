@@ -16,7 +16,7 @@ from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, Received, li
 from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.data.columns import at
 from etalis.columnar.derivation_limit import Derivations
-from etalis.columnar.eligibility import has_no_duration, in_order, made_kind
+from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
@@ -67,7 +67,7 @@ class ColumnRun:
         heads = choice.heads
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
         if only_points and engine is None:
-            made = {made_kind(head) for head in heads}
+            made = {head.kind for head in heads}
             for join in self._joins:
                 join.comes_at_once = has_no_duration(join.node.right, made)
         self.schedule = Schedule([heads[i] for part in choice.columnar for i in part], shared.timers)

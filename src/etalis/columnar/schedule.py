@@ -107,7 +107,7 @@ def alarm_delay(alarm: Alarm) -> int | None:
 
 def is_told(head: p.Head, heads: Sequence[p.Head]) -> bool:
     """Tell whether rows alone tell the time that a rule sets its alarm for: nothing that it reads happens by itself."""
-    below = find_makers(_read(head.body), heads)
+    below = find_makers(p.read_kinds(head.body), heads)
     nodes = [node for each in (head, *below) for node in p.walk(each.body)]
     return all(each.alarm is None for each in below) and not any(isinstance(n, p.Tick | p.Deadline) for n in nodes)
 
@@ -117,9 +117,9 @@ def find_makers(kinds: Collection[Kind], heads: Sequence[p.Head]) -> list[p.Head
     found: dict[int, p.Head] = {}
     wanted = list(kinds)
     for kind in wanted:
-        makers = [h for h in heads if (h.event.name, len(h.event.args)) == kind and id(h) not in found]
+        makers = [h for h in heads if h.kind == kind and id(h) not in found]
         found.update({id(head): head for head in makers})
-        wanted += [more for head in makers for more in _read(head.body)]
+        wanted += [more for head in makers for more in p.read_kinds(head.body)]
     return list(found.values())
 
 
@@ -262,7 +262,7 @@ def depths(heads: Sequence[p.Head]) -> dict[Kind, int]:
     for _ in heads:
         before = dict(found)
         for head in heads:
-            kind = (head.event.name, len(head.event.args))
+            kind = head.kind
             depth = _depth(head.body, found) + (head.alarm is not None)
             found[kind] = max(depth, found.get(kind, 0))
         if found == before:
@@ -283,13 +283,9 @@ def _feeding(heads: Sequence[p.Head]) -> set[Kind]:
     for head in heads:
         starts = [head.body] if head.alarm is not None else []
         starts += [node.left for node in p.walk(head.body) if isinstance(node, p.Deadline)]
-        wanted |= {kind for start in starts for kind in _read(start)}
+        wanted |= {kind for start in starts for kind in p.read_kinds(start)}
     while True:
-        more = {k for head in heads if (head.event.name, len(head.event.args)) in wanted for k in _read(head.body)}
+        more = {k for head in heads if head.kind in wanted for k in p.read_kinds(head.body)}
         if more <= wanted:
             return wanted
         wanted |= more
-
-
-def _read(node: p.Node) -> set[Kind]:
-    return {(n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)}

@@ -18,6 +18,8 @@ from etalis.language.syntax import Alarm, EventPattern, Term
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
+Kind: TypeAlias = tuple[str, int]  # the name of an event and how many attributes it has
+
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -171,6 +173,11 @@ class Head:
     alarm: Alarm | None
     actions: tuple[Action, ...]
 
+    @property
+    def kind(self) -> Kind:
+        """The kind of event that its matches become."""
+        return self.event.name, len(self.event.args)
+
 
 def children(node: Node) -> tuple[Node, ...]:
     """Return the positive inputs of a node, left to right."""
@@ -223,7 +230,12 @@ def reads(test: Test) -> tuple[str, ...]:
             return ()
 
 
-def single_kinds(node: Node) -> frozenset[tuple[str, int]]:
+def read_kinds(node: Node) -> tuple[Kind, ...]:
+    """Return the kinds of event that a node reads, each once."""
+    return tuple(dict.fromkeys((n.name, len(n.args)) for n in walk(node) if isinstance(n, Source)))
+
+
+def single_kinds(node: Node) -> frozenset[Kind]:
     """Return the kinds of event that a node matches as single events; none for a composite."""
     match node:
         case Source(name=name, args=args):

@@ -120,7 +120,7 @@ def _parts(head: p.Head) -> Iterator[_Part]:
             if isinstance(node, p.Source):
                 kind = (node.name, len(node.args))
                 sources[kind] = (*sources.get(kind, ()), node)
-        yield _Part(head, body, (head.event.name, len(head.event.args)), sources)
+        yield _Part(head, body, head.kind, sources)
 
 
 def _alternatives(node: p.Node) -> Iterator[p.Node]:

@@ -76,28 +76,20 @@ def one_stage(heads: Sequence[p.Head], stages: Stages) -> Stages:
     return Stages(_describe(heads, [list(range(len(heads)))]), stages.obstacles, stages.has_time_points)
 
 
-def _made(head: p.Head) -> Kind:
-    return head.event.name, len(head.event.args)
-
-
-def _read(head: p.Head) -> dict[Kind, None]:
-    return dict.fromkeys((n.name, len(n.args)) for n in p.walk(head.body) if isinstance(n, p.Source))
-
-
 def _units(heads: Sequence[p.Head]) -> list[_Unit]:
     """Return the units, each after those that make what it reads."""
-    derived = {_made(head) for head in heads}
+    derived = {head.kind for head in heads}
     needs: dict[Kind, dict[Kind, None]] = {}
     for head in heads:
-        needs.setdefault(_made(head), {}).update({kind: None for kind in _read(head) if kind in derived})
+        needs.setdefault(head.kind, {}).update({kind: None for kind in p.read_kinds(head.body) if kind in derived})
     numbers = number_components(needs)
     rules: dict[int, list[int]] = {}
     for i, head in enumerate(heads):
-        rules.setdefault(numbers[_made(head)], []).append(i)
+        rules.setdefault(numbers[head.kind], []).append(i)
     units = []
     for _, mine in sorted(rules.items()):
-        made = frozenset(_made(heads[i]) for i in mine)
-        units.append(_Unit(tuple(mine), made, frozenset(kind for i in mine for kind in _read(heads[i]))))
+        made = frozenset(heads[i].kind for i in mine)
+        units.append(_Unit(tuple(mine), made, frozenset(kind for i in mine for kind in p.read_kinds(heads[i].body))))
     return units
 
 
@@ -159,8 +151,8 @@ def _describe(heads: Sequence[p.Head], sets: Sequence[Sequence[int]]) -> tuple[S
     found = []
     for number, rules in enumerate(sets):
         mine = [heads[i] for i in rules]
-        made = dict.fromkeys(map(_made, mine))
-        later = {kind for rest in sets[number + 1 :] for i in rest for kind in _read(heads[i])}
-        read = dict.fromkeys(kind for head in mine for kind in _read(head))
+        made = dict.fromkeys(head.kind for head in mine)
+        later = {kind for rest in sets[number + 1 :] for i in rest for kind in p.read_kinds(heads[i].body)}
+        read = dict.fromkeys(kind for head in mine for kind in p.read_kinds(head.body))
         found.append(Stage(tuple(rules), find_groups(mine), tuple(read), tuple(kind for kind in made if kind in later)))
     return tuple(found)

@@ -76,8 +76,8 @@ def infer_types(
     better where it is received and not made. Without `answers`, nothing is known of what facts bind.
     """
     known = Answers() if answers is None else answers
-    made = dict.fromkeys(map(_made, heads))
-    read = dict.fromkeys(kind for head in heads for kind in _kinds(head.body))
+    made = dict.fromkeys(head.kind for head in heads)
+    read = dict.fromkeys(kind for head in heads for kind in p.read_kinds(head.body))
     found: dict[Kind, tuple[Type, ...]] = {kind: (None,) * kind[1] for kind in made}
     found.update({kind: (TERM,) * kind[1] for kind in read if kind not in made})
     found.update(received)
@@ -89,26 +89,18 @@ def infer_types(
     return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
 
 
-def _made(head: p.Head) -> Kind:
-    return head.event.name, len(head.event.args)
-
-
-def _kinds(node: p.Node) -> list[Kind]:
-    return [(n.name, len(n.args)) for n in p.walk(node) if isinstance(n, p.Source)]
-
-
 def _flow(heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], declared: Types, answers: Answers) -> None:
     """Let types flow through the rules until nothing changes; they only grow towards `term`."""
     readers: dict[Kind, list[p.Head]] = {}
     for head in heads:
-        for kind in dict.fromkeys(_kinds(head.body)):
+        for kind in p.read_kinds(head.body):
             readers.setdefault(kind, []).append(head)
     waiting = dict.fromkeys(range(len(heads)))
     numbers = {id(head): i for i, head in enumerate(heads)}
     while waiting:
         head = heads[next(iter(waiting))]
         del waiting[numbers[id(head)]]
-        kind = _made(head)
+        kind = head.kind
         is_open = [t == ANY for t in declared.get(kind, (ANY,) * kind[1])]
         if not any(is_open) and is_open:
             continue

@@ -129,14 +129,14 @@ class RuleSet:
         if self.compiled:
             self.note_waiting()
         self.wiring = Wiring([planned for planned, _ in self.rules])
-        self.heads.makers = Counter((r.head.event.name, len(r.head.event.args)) for r, _ in self.rules)
+        self.heads.makers = Counter(r.head.kind for r, _ in self.rules)
         compiler = self.compiler = Compiler(
             self.wiring, self.state, self.memory, self.conditions, self.heads, self.evidence
         )
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
         self.log = compiler.log()
-        heads = [(r.head.event.name, len(r.head.event.args)) for r, _ in self.rules]
+        heads = [r.head.kind for r, _ in self.rules]
         self.listened = {*self.processors, *heads, *self.learned}
         for kind, changes in self.learned.items():
             self.processors[kind] = self._learn_first(kind, changes, self.processors.get(kind, _nothing))

@@ -18,21 +18,13 @@ Kind: TypeAlias = tuple[str, int]
 
 def isolate(heads: Sequence[p.Head], received: Collection[Kind]) -> tuple[p.Head, ...]:
     """Return rules in which isolation is the absence of all that they know, where that comes to the same."""
-    known = {_made(head) for head in heads} | {kind for head in heads for kind in _read(head)}
-    kinds = (known & set(received)) | {_made(head) for head in heads if _comes_by_itself(head)}
+    known = {head.kind for head in heads} | {kind for head in heads for kind in p.read_kinds(head.body)}
+    kinds = (known & set(received)) | {head.kind for head in heads if _comes_by_itself(head)}
     sources = tuple(p.Source(n, tuple(Var(f"_#{i}") for i in range(arity)), ()) for n, arity in sorted(kinds))
     if not sources:
         return tuple(heads)
     other = sources[0] if len(sources) == 1 else p.Union(sources, ())
     return tuple(replace(head, body=_isolated(head.body, other)) if _is_simple(head) else head for head in heads)
-
-
-def _made(head: p.Head) -> Kind:
-    return head.event.name, len(head.event.args)
-
-
-def _read(head: p.Head) -> set[Kind]:
-    return {(node.name, len(node.args)) for node in p.walk(head.body) if isinstance(node, p.Source)}
 
 
 def _comes_by_itself(head: p.Head) -> bool:

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from etalis.columnar.component import DerivedEvents
-from etalis.columnar.eligibility import made_kind, read_kinds
 from etalis.columnar.operators.base import Batch
 from etalis.columnar.recursion import opcodes as t
 from etalis.columnar.recursion.encoding import TYPES, Texts
@@ -44,8 +43,8 @@ class Recursion:
         self.numbers = tuple(numbers)
         self.types = types
         self.limit = limit
-        self.made = {made_kind(head) for head in heads}
-        kinds = self.made.union(*(read_kinds(head.body) for head in heads))
+        self.made = {head.kind for head in heads}
+        kinds = self.made.union(*(p.read_kinds(head.body) for head in heads))
         self.kinds = sorted(kinds, key=lambda kind: (kind[1], kind[0]))
         self.texts = Texts()
         lowering = Lowering(types, self.kinds, self.texts)

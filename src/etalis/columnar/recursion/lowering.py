@@ -67,7 +67,7 @@ class Lowering:
     def add_rule(self, head: p.Head, number: int) -> None:
         """Write a rule."""
         self.rule = head.label
-        kind = (head.event.name, len(head.event.args))
+        kind = head.kind
         body, slots = self._add(head.body, 1)
         words: list[int] = []
         for arg, place in zip(head.event.args, self.types[kind], strict=True):

@@ -93,7 +93,7 @@ class _Describer:
             details.insert(
                 0, f"occurs {when} s after the pattern" if head.alarm.kind == "after" else f"occurs at {when}"
             )
-        made = head.event.name, len(head.event.args)
+        made = head.kind
         return DescribedRule(head.label, event_text(head.event), made, tuple(details), self.step(head.body, head.label))
 
     def step(self, node: p.Node, rule: str) -> PlanStep:

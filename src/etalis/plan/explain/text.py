@@ -38,7 +38,7 @@ def explain_rules(
     """Gather what there is to tell of the plans of a program's rules."""
     declared = declarations(tree)
     types = {kind: tuple(type_ for _, type_ in d.attributes) for kind, d in declared.items()}
-    made = dict.fromkeys((head.event.name, len(head.event.args)) for head in heads)
+    made = dict.fromkeys(head.kind for head in heads)
     return Explanation(
         heads=heads,
         rules=describe(heads, sharing=sharing),

@@ -45,7 +45,7 @@ class FastPath:
         self.goes_on = False  # behind a row that cannot be read
         self.settle: Callable[[], Any] = tuple  # takes what events caused
         self.leaves: dict[Kind, list[Wired]] = {}
-        heads = {(r.head.event.name, len(r.head.event.args)) for r, _ in rules.rules}
+        heads = {r.head.kind for r, _ in rules.rules}
         for leaf in compiler.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
@@ -174,7 +174,7 @@ def _plain_heads(entry: Wired) -> bool:
     """Tell whether all heads of an entry are made at once, with equal attributes."""
     heads = [(r.target.head, r.renames) for r in entry.readers]
     plain = all(head.alarm is None and not head.actions for head, _ in heads)
-    kinds = {(head.event.name, len(head.event.args)) for head, _ in heads}
+    kinds = {head.kind for head, _ in heads}
     return plain and (len(heads) == 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
 
 

@@ -28,7 +28,7 @@ def report_counts(
     heads = program.plans()
     made: dict[Kind, list[p.Head]] = {}
     for head in heads:
-        made.setdefault((head.event.name, len(head.event.args)), []).append(head)
+        made.setdefault(head.kind, []).append(head)
     read = list(dict.fromkeys((s.name, len(s.args)) for head in heads for s in sources(head.body)))
     known = tuple(show(kind) for kind in read if kind not in made)
     found = tuple(_unread(name, count, known) for name, count in unread.items() if count)
@@ -50,7 +50,7 @@ def _silent(
     """Yield the rules that made nothing that was reported."""
     spans = {head.label: rule.span for head, rule in zip(heads, program.rules, strict=True)}
     for head in heads:
-        kind = head.event.name, len(head.event.args)
+        kind = head.kind
         if matches.get(head.label) or program.is_reported(*kind) is not True:
             continue
         missing = [] if came is None else [k for k in _needed(head.body) if k not in made and not _has(k, came)]

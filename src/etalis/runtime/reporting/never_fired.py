@@ -72,7 +72,7 @@ class Search:
         self.around = around
         self.makers: dict[Kind, list[str]] = {}
         for planned, _ in rules.rules:
-            made = planned.head.event.name, len(planned.head.event.args)
+            made = planned.head.kind
             self.makers.setdefault(made, []).append(planned.head.label)
         self.roots: dict[int, Wired] = {}
         for entry in rules.wiring.entries:

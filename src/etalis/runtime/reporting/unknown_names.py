@@ -78,7 +78,7 @@ def _is_mentioned(name: str, arity: int, goals: Iterable[Term]) -> bool:
 
 def check_reported(program: CompiledProgram, rules: RuleSet, name: str) -> None:
     """Refuse a callback for events that no rule makes, or that are made and not reported."""
-    made = {(planned.head.event.name, len(planned.head.event.args)) for planned, _ in rules.rules}
+    made = {planned.head.kind for planned, _ in rules.rules}
     mine = [kind for kind in made if kind[0] == name]
     if any(program.is_reported(*kind) is not False for kind in mine) or rules.acts:
         return

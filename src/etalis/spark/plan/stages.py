@@ -44,7 +44,7 @@ def find_obstacles(program: CompiledProgram) -> list[Reason]:
 
 def made_types(heads: Sequence[p.Head], received: Types, declared: Types) -> Types:
     """Return types that are certain, also of events that rules make: their declarations are the author's word only."""
-    made = {(head.event.name, len(head.event.args)) for head in heads}
+    made = {head.kind for head in heads}
     return infer_types(heads, received, {kind: types for kind, types in declared.items() if kind not in made})
 
 

@@ -32,7 +32,7 @@ class Results:
         self.numbers = {EVENT: _numbered(name for (name, _), _ in output.kinds), RULE: _numbered(self.labels)}
         self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
         self.rules = np.array([self.numbers[RULE][label] for label in self.labels], np.int32)
-        self.makers = Counter((head.event.name, len(head.event.args)) for head in heads)
+        self.makers = Counter(head.kind for head in heads)
         self.codes: dict[tuple[int, ...], Any] = {}
         coded = pa.dictionary(pa.int32(), pa.string())
         plain = encode((), self.output).schema
