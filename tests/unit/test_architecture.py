@@ -40,7 +40,7 @@ def traced(action: Callable[[], object]) -> list[str]:
 
     def profile(frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_globals.get("__name__", "") if event == "call" else ""
-        if name.split(".")[0] == "etalis" and frame.f_code.co_name != "<module>":
+        if name.split(".")[0] == "etalis" and "<" not in (frame.f_code.co_name[0], frame.f_code.co_filename[0]):
             found.setdefault(name)
 
     sys.setprofile(profile)
@@ -110,7 +110,7 @@ def spark_stream() -> Walk:
 
 
 WALKS: dict[str, Callable[[], Walk]] = {
-    "Text to plan": compile_and_plan, "One event": push_two, "One table": detect, "One Spark row": spark_batch,
+    "Text to code": compile_and_plan, "One event": push_two, "One table": detect, "One Spark row": spark_batch,
     "One row of a stream": spark_stream,
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-ROOM = 18  # modules in one folder
+ROOM = 16  # modules in one folder
 
 GROUND = {"errors", "data", "logic", "temporal"}
 LANGUAGE = GROUND | {"language"}

@@ -90,7 +90,7 @@ class State:
         self.reached = BEGINNING
         self.seconds = BEFORE
         self.floor = BEGINNING
-        self.inside = CellType(0)  # the thread that is in the engine (gate.py)
+        self.inside = CellType(0)  # the thread that is in the engine (thread_guard.py)
         self.number = 0
         self.current = 0
         self.parts: tuple[int, ...] = ()

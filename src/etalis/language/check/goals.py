@@ -82,7 +82,24 @@ BINDS_NOTHING = COMPARISONS | frozenset(
     {("\\=", 2), ("==", 2), ("\\==", 2), ("@<", 2), ("@>", 2), ("@=<", 2), ("@>=", 2), ("var", 1), ("nonvar", 1)}
     | {
         (test, 1)
-        for test in ("atom", "atomic", "number", "integer", "float", "compound", "callable", "ground", "is_list")
+        for test in (
+            "atom",
+            "atomic",
+            "number",
+            "integer",
+            "float",
+            "rational",
+            "string",
+            "compound",
+            "callable",
+            "ground",
+            "is_list",
+            "is_set",
+            "is_datetime",
+            "is_datime",
+            "acyclic_term",
+            "cyclic_term",
+        )
     }
 )
 

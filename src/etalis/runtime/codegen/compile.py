@@ -1,6 +1,6 @@
 """From the wired plan to Python functions: one per kind of event, straight-line code over dictionary stores.
 
-One emission path for every operator: probe the other side's store (`probe`), join, relation, window, absence,
+One emission path for every operator: probe the other side's store (`join`), join, relation, window, absence,
 condition, policy, consume, hull, hand on. A reader that only stores or reports is written in line; one that probes
 becomes a function of its own when reached from another probe.
 """
