@@ -59,7 +59,7 @@ def fail(engine: Engine, stream: list[Event], types: Any) -> None:
     run = run_on(engine, types)
     run.load()
     if run.components:
-        with patch.object(run, "settling", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
+        with patch.object(run, "advance_columns", side_effect=KeyboardInterrupt), pytest.raises(KeyboardInterrupt):
             list(run.process(gather(stream, types)))
         assert run.atomic.rows == 0
     run.save()
@@ -118,7 +118,7 @@ def check(text: str, stream: list[Event], policy: str, data: st.DataObject, flag
             if way == "failed":
                 fail(other, stream[low:high], types)
             found += pushed(other, stream[low:high]) if way == "push" else taken(other, stream[low:high], types)
-            run = None if other.core.over_columns is None else other.over_columns[2]
+            run = None if other.core.over_columns is None else other.core.over_columns[2]
             mixed = mixed or (run is not None and run.is_mixed)
             over = over or (run is not None and bool(run.components))
         assert (other.now, other.watermark, other.dead_letters) == (one.now, one.watermark, one.dead_letters)
