@@ -1,7 +1,7 @@
 """A streaming DataFrame of events to a streaming DataFrame of complex events.
 
-To Spark the plan is stateless: project, shuffle by shard, run the shard. State is the shards' own (`state_store`), and so
-is the watermark: a second branch over the same source sends the latest time of every partition to all shards, so that
+To Spark the plan is stateless: project, shuffle by shard, run the shard. State and watermark are the shards' own
+(`state_store`): a second branch over the same source sends the latest time of every partition to all shards, so that
 each knows within the batch how far all sources have come. So nothing waits for a later batch.
 """
 
