@@ -13,6 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
 ROOM = 16  # modules in one folder
+TWICE = {"Change", "Source"}  # of a case and of knowledge; of a text and of a plan
 
 GROUND = {"errors", "data", "logic", "temporal"}
 LANGUAGE = GROUND | {"language"}
@@ -105,6 +106,15 @@ def test_a_room_has_few_modules() -> None:
     folders = {path.parent for _, path in modules()}
     sizes = {folder: len([p for p in folder.glob("*.py") if p.name != "__init__.py"]) for folder in folders}
     assert {str(f.relative_to(SOURCE)): n for f, n in sizes.items() if n > ROOM} == {}
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    found: dict[str, list[str]] = {}
+    for module, path in modules():
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module)
+    assert {name: several for name, several in found.items() if len(several) > 1 and name not in TWICE} == {}
 
 
 def test_every_room_says_what_it_is_for() -> None:

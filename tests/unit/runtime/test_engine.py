@@ -288,3 +288,11 @@ def test_deadlines_of_equal_keys_are_all_kept() -> None:
     run.push("ask", 1, at=3)
     run.push("ask", 1, at=3)
     assert [e.start for e in run.close()] == [3]
+
+
+def test_the_shown_code_is_what_runs() -> None:
+    """With callbacks events take the general path, so there is no generated `push` to show."""
+    engine = etalis.compile("d <- a seq b.").engine()
+    assert engine.code().count("# push\n") == 1
+    engine.on("d", lambda match: None)
+    assert "# push\n" not in engine.code()

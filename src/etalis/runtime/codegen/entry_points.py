@@ -26,6 +26,7 @@ class GeneralPath(NamedTuple):
 def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     """Write the `push` and the `run` of an engine by the stages that it needs; None where they would not be exact."""
     path, disorder, horizon, push, take_row = FastPath(core.rules), core.disorder, core.horizon, *general[:2]
+    core.rules.sources[:] = [source for source in core.rules.sources if source[0] not in ("push", "run")]
     if not path.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
         return None
     if horizon is not None and horizon.whole_seconds is None:  # every event is held against a clock
