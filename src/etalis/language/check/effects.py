@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from etalis.errors import Problem
-from etalis.language.check.goals import (
-    ASSERTS,
-    CHANGES_CLAUSES,
-    ENGINE_GOALS,
-    GOAL_ARGUMENTS,
-    RAISES,
-    SIDE_EFFECTS,
-    Call,
-    Indicator,
-    calls,
-    indicator,
-    strip_wrappers,
-)
+from etalis.language.check import goals as g
 from etalis.language.check.names import triggered
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, written
@@ -26,9 +14,9 @@ from etalis.language.syntax import Compound, Const, Term, Tree, Trigger, Var
 from etalis.language.traversal import subterms
 from etalis.logic.builtins.time import CURRENT
 
-_NAMES = frozenset(name for name, _ in SIDE_EFFECTS)
-_CHANGING = frozenset(name for name, _ in CHANGES_CLAUSES) | {"abolish", "reset_db"}
-_ACTING = frozenset(name for name, _ in ENGINE_GOALS)
+_NAMES = frozenset(name for name, _ in g.SIDE_EFFECTS)
+_CHANGING = frozenset(name for name, _ in g.CHANGES_CLAUSES) | {"abolish", "reset_db"}
+_ACTING = frozenset(name for name, _ in g.ENGINE_GOALS)
 
 
 def find_effects(program: Tree) -> tuple[str, ...]:
@@ -63,16 +51,16 @@ def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
     hint = "call facts and clauses that do not change; what changes belongs in a rule: seen(X) <- made(X) where ..."
     changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
     changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
-    reached, waiting = set[Indicator](), list(calls(body))
+    reached, waiting = set[g.Indicator](), list(g.calls(body))
     effects = list(_effects(body))
     while waiting:
         key = waiting.pop().indicator
         if key in changed or key[0] in CURRENT:
             effects.append(kind(*key))
         if key in outline.calls and key not in reached:
-            mine = [c for c in outline.clauses if indicator(strip_wrappers(c.head)) == key]
+            mine = [c for c in outline.clauses if g.indicator(g.strip_wrappers(c.head)) == key]
             clauses = [clause.body for clause in mine if clause.body is not None]
-            waiting += [call for clause in clauses for call in calls(clause)]
+            waiting += [call for clause in clauses for call in g.calls(clause)]
             effects += [what for clause in clauses for what in _effects(clause)]
         reached.add(key)
     for what in dict.fromkeys(effects):
@@ -80,13 +68,13 @@ def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
         yield Problem("E241", message, body.span, hint)
 
 
-def _changed(goal: Term) -> Iterator[Indicator]:
+def _changed(goal: Term) -> Iterator[g.Indicator]:
     """Yield the predicates whose clauses a goal adds or removes."""
-    for call in calls(goal):
-        if call.indicator in CHANGES_CLAUSES:
+    for call in g.calls(goal):
+        if call.indicator in g.CHANGES_CLAUSES:
             clause = call.args[0]
             match = clause.args[0] if isinstance(clause, Compound) and clause.name == ":-" and clause.args else clause
-            key = indicator(match)
+            key = g.indicator(match)
             if key is not None:
                 yield key
 
@@ -101,13 +89,13 @@ def refuse_effects(program: Tree, settings: Settings) -> Iterator[Problem]:
 
 
 def _effects(goal: Term) -> Iterator[str]:
-    for call in calls(goal):
-        if call.indicator in SIDE_EFFECTS:
+    for call in g.calls(goal):
+        if call.indicator in g.SIDE_EFFECTS:
             yield kind(*call.indicator)
         if _has_variable(call) or _is_open(call.name, call.args):
             yield f"{kind(*call.indicator)} of a goal that is not written down"
     for term in subterms(goal):
-        if isinstance(term, Compound) and indicator(term) in SIDE_EFFECTS:
+        if isinstance(term, Compound) and g.indicator(term) in g.SIDE_EFFECTS:
             yield kind(term.name, len(term.args))
 
 
@@ -139,17 +127,17 @@ def find_unplanned(program: Tree) -> str | None:
     return None
 
 
-def raised_events(outline: Outline) -> frozenset[Indicator] | None:
+def raised_events(outline: Outline) -> frozenset[g.Indicator] | None:
     """Return the kinds of events that goals raise; None if they may be any, or if goals insert rules."""
-    raised: set[Indicator] = set()
+    raised: set[g.Indicator] = set()
     for goal, _ in outline.goals:
-        if any(_has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call) for call in calls(goal)):
+        if any(_has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call) for call in g.calls(goal)):
             return None
         for term in subterms(goal):
-            key = indicator(term)
-            if key is None or key not in ENGINE_GOALS:
+            key = g.indicator(term)
+            if key is None or key not in g.ENGINE_GOALS:
                 continue
-            event = indicator(term.args[0]) if key in RAISES and isinstance(term, Compound) else None
+            event = g.indicator(term.args[0]) if key in g.RAISES and isinstance(term, Compound) else None
             if event is not None:
                 raised.add(event)
             elif key[0] not in ("spy_event", "nospy_event", "reset_db"):
@@ -165,29 +153,29 @@ def _may_call(program: Tree, names: frozenset[str]) -> bool:
     return any(_name(term) in names for term in terms) or any(
         _has_variable(call) or _is_open(call.name, call.args) or _adds_unknown(call)
         for goal in goals
-        for call in calls(goal)
+        for call in g.calls(goal)
     )
 
 
 def _name(term: Term) -> str | None:
-    found = indicator(term)
+    found = g.indicator(term)
     return None if found is None else found[0]
 
 
-def _has_variable(call: Call) -> bool:
+def _has_variable(call: g.Call) -> bool:
     """Tell whether a call has a variable where it needs a goal."""
-    return any(isinstance(call.args[i], Var) for i in GOAL_ARGUMENTS.get(call.indicator, ()))
+    return any(isinstance(call.args[i], Var) for i in g.GOAL_ARGUMENTS.get(call.indicator, ()))
 
 
-def _adds_unknown(call: Call) -> bool:
+def _adds_unknown(call: g.Call) -> bool:
     """Tell whether a call adds a clause that is not written down."""
-    if call.indicator not in ASSERTS:
+    if call.indicator not in g.ASSERTS:
         return False
     match call.args[0]:
         case Var():
             return True
         case Compound(name=":-", args=(_, body)):
-            return isinstance(body, Var) or any(map(_has_variable, calls(body)))
+            return isinstance(body, Var) or any(map(_has_variable, g.calls(body)))
         case _:
             return False
 

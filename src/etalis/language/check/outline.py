@@ -8,17 +8,8 @@ from functools import cached_property
 
 from etalis.errors import Problem, ProgramError, Span
 from etalis.language import syntax as s
+from etalis.language.check import goals as g
 from etalis.language.check.bound_variables import bindings
-from etalis.language.check.goals import (
-    RAISES,
-    BoundVariables,
-    Call,
-    Indicator,
-    asserted,
-    calls,
-    indicator,
-    strip_wrappers,
-)
 from etalis.language.flags import Settings, property_problems, rule_settings, settings
 from etalis.language.rules import CHECK_PROPERTY, declarations, events_in, knowledge_changes, labelled_rules
 from etalis.language.traversal import postorder
@@ -30,7 +21,7 @@ class Outline:
     """A program with what is derived from it on demand; `given` are predicates that the host adds."""
 
     program: s.Tree
-    given: frozenset[Indicator] = frozenset()
+    given: frozenset[g.Indicator] = frozenset()
 
     @cached_property
     def rules(self) -> tuple[s.Rule, ...]:
@@ -38,11 +29,11 @@ class Outline:
         return labelled_rules(self.program)
 
     @cached_property
-    def declared(self) -> dict[Indicator, s.EventDeclaration]:
+    def declared(self) -> dict[g.Indicator, s.EventDeclaration]:
         return dict(declarations(self.program))
 
     @cached_property
-    def derived(self) -> frozenset[Indicator]:
+    def derived(self) -> frozenset[g.Indicator]:
         """The events that are the head of a rule."""
         return frozenset((rule.head.name, len(rule.head.args)) for rule in self.rules)
 
@@ -52,24 +43,24 @@ class Outline:
         return tuple(pattern for rule in self.rules for pattern in events_in(rule.pattern))
 
     @cached_property
-    def known(self) -> frozenset[Indicator]:
+    def known(self) -> frozenset[g.Indicator]:
         """Every kind of event that the program names outside of triggers."""
         declared = frozenset((*self.declared, *self.learned))
         return self.derived | declared | {(p.name, len(p.args)) for p in self.used}
 
     @cached_property
-    def learned(self) -> Mapping[Indicator, tuple[tuple[str, bool], ...]]:
+    def learned(self) -> Mapping[g.Indicator, tuple[tuple[str, bool], ...]]:
         """The events that change facts, with the facts they change."""
         return knowledge_changes(self.program)
 
     @cached_property
-    def raised(self) -> dict[Indicator, Span | None]:
+    def raised(self) -> dict[g.Indicator, Span | None]:
         """The events that goals raise, each with the first place."""
-        raising = [call.args[0] for call, _ in self.called if call.indicator in RAISES]
-        return {key: event.span for event in reversed(raising) if (key := indicator(event)) is not None}
+        raising = [call.args[0] for call, _ in self.called if call.indicator in g.RAISES]
+        return {key: event.span for event in reversed(raising) if (key := g.indicator(event)) is not None}
 
     @cached_property
-    def made(self) -> frozenset[Indicator]:
+    def made(self) -> frozenset[g.Indicator]:
         """The events that come about as the program says: derived, declared, raised, or changing facts."""
         declared = frozenset(key for key, item in self.declared.items() if not item.implied)
         return self.derived | declared | frozenset((*self.raised, *self.learned))
@@ -83,7 +74,7 @@ class Outline:
             return Settings()
 
     @cached_property
-    def bound(self) -> dict[int, BoundVariables]:
+    def bound(self) -> dict[int, g.BoundVariables]:
         """What every node of every pattern binds, by the id of the node."""
         return {key: found for rule in self.rules for key, found in bindings(rule.pattern).items()}
 
@@ -104,11 +95,11 @@ class Outline:
         return tuple(item for item in self.program.items if isinstance(item, s.Clause))
 
     @cached_property
-    def predicates(self) -> frozenset[Indicator]:
+    def predicates(self) -> frozenset[g.Indicator]:
         """The predicates that the program defines, declares or adds clauses to, and those it is given."""
-        heads = {indicator(strip_wrappers(clause.head)) for clause in self.clauses}
+        heads = {g.indicator(g.strip_wrappers(clause.head)) for clause in self.clauses}
         listed = {name for item in self.program.items if isinstance(item, s.Declare) for name in item.names}
-        added = {key for goal, _ in self.goals for key in asserted(goal)}
+        added = {key for goal, _ in self.goals for key in g.asserted(goal)}
         stored = {("stored_event", 1)} if self.settings.store_fired_events else frozenset()
         facts = {(name, arity) for (_, arity), changes in self.learned.items() for name, _ in changes}
         return frozenset(key for key in heads if key is not None) | listed | facts | added | stored | self.given
@@ -134,21 +125,21 @@ class Outline:
                 yield item.goal, "directive"
 
     @cached_property
-    def called(self) -> tuple[tuple[Call, str], ...]:
+    def called(self) -> tuple[tuple[g.Call, str], ...]:
         """Every call in a goal, with the role of the goal."""
-        return tuple((call, role) for goal, role in self.goals for call in calls(goal))
+        return tuple((call, role) for goal, role in self.goals for call in g.calls(goal))
 
     @cached_property
-    def asked(self) -> frozenset[Indicator]:
+    def asked(self) -> frozenset[g.Indicator]:
         """The predicates that goals call."""
         return frozenset(call.indicator for call, _ in self.called)
 
     @cached_property
-    def calls(self) -> dict[Indicator, frozenset[Indicator]]:
+    def calls(self) -> dict[g.Indicator, frozenset[g.Indicator]]:
         """What the clauses of each predicate call."""
-        found: dict[Indicator, frozenset[Indicator]] = {}
+        found: dict[g.Indicator, frozenset[g.Indicator]] = {}
         for clause in self.clauses:
-            key = indicator(strip_wrappers(clause.head))
+            key = g.indicator(g.strip_wrappers(clause.head))
             if key is not None and clause.body is not None:
-                found[key] = found.get(key, frozenset()) | {call.indicator for call in calls(clause.body)}
+                found[key] = found.get(key, frozenset()) | {call.indicator for call in g.calls(clause.body)}
         return found

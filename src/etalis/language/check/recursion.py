@@ -17,17 +17,8 @@ from typing import assert_never
 
 from etalis.errors import Problem
 from etalis.language import syntax as s
+from etalis.language.check import goals as g
 from etalis.language.check.bound_variables import bindings
-from etalis.language.check.goals import (
-    BINDS_NOTHING,
-    CONTROL,
-    Call,
-    Indicator,
-    calls,
-    conjuncts,
-    indicator,
-    strip_wrappers,
-)
 from etalis.language.check.outline import Outline
 from etalis.language.check.wording import kind, listing, written
 from etalis.language.rules import events_in
@@ -41,11 +32,11 @@ from etalis.temporal.relation import Relation, relations
 class Flow:
     """How an event in a pattern reaches the head: at once, delayed, and by consuming which other events."""
 
-    source: Indicator
+    source: g.Indicator
     at_once: bool = True
     again: bool = True
     delayed: bool = False
-    partners: frozenset[Indicator] = frozenset()
+    partners: frozenset[g.Indicator] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +44,7 @@ class Edge:
     """A flow of a rule with the event it leads to."""
 
     flow: Flow
-    target: Indicator
+    target: g.Indicator
     rule: s.Rule
 
 
@@ -72,10 +63,10 @@ def check_recursion(outline: Outline) -> Iterator[Problem]:
             yield _periodic(delayed.rule, cycle)
 
 
-def growing_events(rules: Iterable[s.Rule]) -> frozenset[Indicator]:
+def growing_events(rules: Iterable[s.Rule]) -> frozenset[g.Indicator]:
     """Return the events on a cycle of rules of which one may make terms: their attributes may grow without end."""
-    after: dict[Indicator, set[Indicator]] = {}
-    makers: set[Indicator] = set()
+    after: dict[g.Indicator, set[g.Indicator]] = {}
+    makers: set[g.Indicator] = set()
     for rule in rules:
         head = rule.head.name, len(rule.head.args)
         after.setdefault(head, set()).update((e.name, len(e.args)) for e in events_in(rule.pattern))
@@ -195,7 +186,7 @@ def _cycles(edges: list[Edge]) -> Iterator[list[Edge]]:
 
 def _components(edges: list[Edge]) -> list[list[Edge]]:
     """Return the edges inside each strongly connected component, in order of the edges."""
-    after: dict[Indicator, list[Indicator]] = {}
+    after: dict[g.Indicator, list[g.Indicator]] = {}
     for edge in edges:
         after.setdefault(edge.flow.source, []).append(edge.target)
     component = number_components(after)
@@ -233,9 +224,9 @@ def _without_conditions(node: s.Pattern) -> s.Pattern:
 
 def _computes(node: s.Condition, wanted: frozenset[str], outline: Outline) -> str | None:
     """Return the goal that gives one of the wanted variables a value that need not be in the program or the stream."""
-    goals = conjuncts(node.goal)
-    for call in calls(node.goal):
-        if not names(variables(*call.args)) & wanted or call.indicator in CONTROL | BINDS_NOTHING:
+    goals = g.conjuncts(node.goal)
+    for call in g.calls(node.goal):
+        if not names(variables(*call.args)) & wanted or call.indicator in g.CONTROL | g.BINDS_NOTHING:
             continue
         copies = call.indicator == ("=", 2) and next(variables(call.args[1]), None) is None
         if not copies and not _is_finite(call.indicator, outline) and not _is_limited(call, goals):
@@ -246,16 +237,16 @@ def _computes(node: s.Condition, wanted: frozenset[str], outline: Outline) -> st
 def _is_counted(rule: s.Rule) -> bool:
     """Tell whether a condition of a rule counts to a limit."""
     conditions = (node.goal for node in postorder(rule.pattern) if isinstance(node, s.Condition))
-    return any(_is_limited(call, conjuncts(goal)) for goal in conditions for call in calls(goal))
+    return any(_is_limited(call, g.conjuncts(goal)) for goal in conditions for call in g.calls(goal))
 
 
 _RISING, _FALLING = ("<", "=<"), (">", ">=")
 
 
-def _is_limited(call: Call, goals: list[s.Term]) -> bool:
+def _is_limited(call: g.Call, goals: list[s.Term]) -> bool:
     """Tell whether a count `N is M + 1` (or `- 1`) has a limit: a comparison of N or M with a number beside it."""
     match call:
-        case Call(
+        case g.Call(
             name="is", args=(s.Var() as n, s.Compound(name="+" | "-" as sign, args=(s.Var() as m, s.Const(value=step))))
         ):
             if not isinstance(step, int) or step <= 0:
@@ -278,11 +269,11 @@ def _is_limited(call: Call, goals: list[s.Term]) -> bool:
     return False
 
 
-def _is_finite(key: Indicator, outline: Outline) -> bool:
+def _is_finite(key: g.Indicator, outline: Outline) -> bool:
     """Tell whether a predicate is a table of facts."""
     return key in outline.predicates and key not in outline.calls and not _has_open_fact(key, outline)
 
 
-def _has_open_fact(key: Indicator, outline: Outline) -> bool:
-    heads = (strip_wrappers(clause.head) for clause in outline.clauses)
-    return any(indicator(head) == key and next(variables(head), None) is not None for head in heads)
+def _has_open_fact(key: g.Indicator, outline: Outline) -> bool:
+    heads = (g.strip_wrappers(clause.head) for clause in outline.clauses)
+    return any(g.indicator(head) == key and next(variables(head), None) is not None for head in heads)

@@ -7,21 +7,12 @@ from dataclasses import replace
 from typing import assert_never
 
 from etalis.language import syntax as s
-from etalis.language.check.goals import (
-    BUILTINS,
-    CHANGES_CLAUSES,
-    CONTROL,
-    GOAL_ARGUMENTS,
-    RAISES,
-    SIDE_EFFECTS,
-    TIMES,
-    indicator,
-)
+from etalis.language.check import goals as g
 from etalis.language.traversal import rewrite, rewrite_term
 
 Rename = Callable[[str, int | None], str]  # of an event with named attributes, the arity is not known yet
 
-_FIXED = CONTROL | SIDE_EFFECTS | BUILTINS | TIMES
+_FIXED = g.CONTROL | g.SIDE_EFFECTS | g.BUILTINS | g.TIMES
 
 
 def rename_items(items: Iterable[s.Item], new: Rename, label: str) -> list[s.Item]:
@@ -113,14 +104,14 @@ def _goal(goal: s.Term, new: Rename) -> s.Term:
     waiting = [goal]
     while waiting:
         node = waiting.pop()
-        key = indicator(node)
+        key = g.indicator(node)
         if key is None:
             continue
         called.add(id(node))
         if isinstance(node, s.Compound):
-            positions = GOAL_ARGUMENTS.get(key) or ((0,) if key in CHANGES_CLAUSES else ())
+            positions = g.GOAL_ARGUMENTS.get(key) or ((0,) if key in g.CHANGES_CLAUSES else ())
             waiting.extend(node.args[i] for i in positions)
-            raised.update([id(node.args[0])] if key in RAISES else [])
+            raised.update([id(node.args[0])] if key in g.RAISES else [])
 
     def rename(old: s.Term, now: s.Term) -> s.Term:
         if id(old) in raised:
@@ -131,7 +122,7 @@ def _goal(goal: s.Term, new: Rename) -> s.Term:
 
 
 def _call(term: s.Term, new: Rename) -> s.Term:
-    key = indicator(term)
+    key = g.indicator(term)
     return term if key is None or key in _FIXED else _name(term, new)
 
 
