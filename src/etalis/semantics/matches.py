@@ -174,7 +174,7 @@ class ModelDeadline:
 
 
 @dataclass(slots=True)
-class Course:
+class RunState:
     """Where a run stands, for goals that act on it: the time reached, and the steps that follow the current input."""
 
     output: Callable[[str], object]

@@ -27,9 +27,9 @@ from etalis.logic.solver import Solver
 from etalis.semantics import model as semantics_model
 from etalis.semantics.matches import (
     Bindings,
-    Course,
     Instance,
     ModelDeadline,
+    RunState,
     Scope,
     Solve,
     World,
@@ -65,13 +65,13 @@ def run(
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
     errors = [] if errors is None else errors
-    course = Course(output or (lambda _text: None))
-    solver = Solver(load_clauses(program), output=course.output, clock=course.clock)
-    install_goals(solver.database, course, program)
+    run_state = RunState(output or (lambda _text: None))
+    solver = Solver(load_clauses(program), output=run_state.output, clock=run_state.clock)
+    install_goals(solver.database, run_state, program)
     solve, learn = knowledge(program, solver, errors, goal_limits(found)), _learner(program, solver)
     waiting = sorted(changes, key=lambda change: change[0])
     world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
-    history = _History(world, course, found.max_derivations, lambda until: _change(solver, waiting, until))
+    history = _History(world, run_state, found.max_derivations, lambda until: _change(solver, waiting, until))
     history.rules = Rules(program, found, world, lambda rule, x, scope: _conclude(rule, x, scope, history))
     history.rules.begin()
     history.complete([])
@@ -193,7 +193,7 @@ class _History:
     """What has happened and what the current round has caused; one step after the other."""
 
     world: World
-    course: Course
+    run_state: RunState
     max_derivations: int
     change: Callable[[int], None]
     rules: Rules = field(init=False)
@@ -209,7 +209,7 @@ class _History:
         for now in self._moments(inputs):
             if now > until:
                 return
-            self.course.now = now
+            self.run_state.now = now
             self.change(now)
             for receive in [receive for time, receive in self.world.points if time == now]:
                 receive(whole(now, now, {}, frozenset()))
@@ -249,17 +249,17 @@ class _History:
     def complete(self, events: list[Event]) -> None:
         """Process events and all that they cause, then the steps that their goals asked for."""
         self._rounds(events)
-        while self.course.steps:
-            self._take(self.course.steps.pop(0))
+        while self.run_state.steps:
+            self._take(self.run_state.steps.pop(0))
 
     def _take(self, step: Step) -> None:
         """Take one step; an event that ends later waits until time reaches its end (definition 18.4)."""
         if isinstance(step, Spy):
-            self.course.spied ^= {step.kind} if (step.kind in self.course.spied) != step.on else set()
+            self.run_state.spied ^= {step.kind} if (step.kind in self.run_state.spied) != step.on else set()
         elif not isinstance(step, Occur):
             self.coming = [] if isinstance(step, Reset) else self.coming
             self.rules.perform(step)
-        elif self.course.now is not None and step.end > self.course.now:
+        elif self.run_state.now is not None and step.end > self.run_state.now:
             self.coming.append(step)
         else:
             self._occur(step)
@@ -275,7 +275,7 @@ class _History:
         """Process the events of a round, then what they caused, until nothing new is caused."""
         while events or self.caused:
             for event in events:
-                self.course.watch(event)
+                self.run_state.watch(event)
                 self.world.learn(event)
                 self.world.history.append(event)
                 for leaf in self.world.leaves:
