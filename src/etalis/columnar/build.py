@@ -177,7 +177,7 @@ class Builder:
         for place, test in enumerate(p.tests(node)):
             before = stages[place]
             match test:
-                case p.GoalTest(inputs=inputs, outputs=outputs):
+                case p.GoalTest(inputs=inputs, outputs=outputs) | p.Prefilter(inputs=inputs, outputs=outputs):
                     vague = set(inputs) - before | set(outputs) - stages[place + 1] if self.is_vague else set()
                     seen = {**known, **dict.fromkeys(vague, "term")}
                     found.append(Judge(test, seen, self.conditions, rule, frozenset(vague)))

@@ -190,7 +190,7 @@ def _recursive_obstacles(head: p.Head, types: Typing) -> Iterator[str]:
         if isinstance(node, p.Join) and node.policy.keep == "newest" and meet(node.left, node.right):
             yield "it is recursive, and one event comes to both sides of an operator that keeps the newest only"
         known = types.variables(node)
-        asked = [v for test in p.tests(node) if isinstance(test, p.GoalTest) for v in test.inputs]
+        asked = [v for test in p.tests(node) if isinstance(test, p.GoalTest | p.Prefilter) for v in test.inputs]
         asked += [v for test in p.tests(node) if isinstance(test, p.Absent) for v in test.joined]
         named = [v for v in node.exports if v[0] != "$"]
         coarse = [v for v in dict.fromkeys((*named, *asked)) if known.get(v) not in FLAT]
@@ -367,7 +367,7 @@ def _test(test: p.Test) -> Iterator[str]:
             yield "a window is too long for columns"
         case p.Absent(window=window) if window is not None and window >= LONGEST:
             yield "a window is too long for columns"
-        case p.Window() | p.GoalTest() | p.Absent() | p.Alone():
+        case p.Window() | p.GoalTest() | p.Prefilter() | p.Absent() | p.Alone():
             pass
         case _:
             assert_never(test)

@@ -30,12 +30,38 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class GoalTest:
-    """A condition over background knowledge; kind is `where`, `check` or `event_multiply`."""
+    """A condition over background knowledge; kind is `where`, `check` or `event_multiply`.
+
+    `settled`: the numbers of those conjuncts of `goal` that prefilters below have shown wherever they do not raise.
+    """
 
     kind: str
     goal: Term
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    settled: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilter:
+    """Conjuncts of a condition above, over what one part binds: a match that refutes them is no candidate there.
+
+    They are pure, and bind nothing outside. A match for which they raise stays, and nothing is reported: the condition
+    itself, which stands above as it was written, judges it.
+    """
+
+    goal: Term
+    inputs: tuple[str, ...]
+
+    @property
+    def kind(self) -> str:
+        """Its kind as a condition."""
+        return "where"
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The variables that it binds for others: none."""
+        return ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +89,8 @@ class Action:
     inputs: tuple[str, ...]
 
 
-Test: TypeAlias = Window | GoalTest | Absent | Alone | Action
+Condition: TypeAlias = GoalTest | Prefilter
+Test: TypeAlias = Window | GoalTest | Prefilter | Absent | Alone | Action
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +251,7 @@ def groups(node: Node) -> tuple[str, ...] | None:
 def reads(test: Test) -> tuple[str, ...]:
     """Return the variables of a match that a test reads."""
     match test:
-        case GoalTest(inputs=names) | Action(inputs=names) | Absent(joined=names):
+        case GoalTest(inputs=names) | Prefilter(inputs=names) | Action(inputs=names) | Absent(joined=names):
             return names
         case Window() | Alone():
             return ()

@@ -69,8 +69,10 @@ class NodeShape:
         match test:
             case p.Window(duration=duration):
                 return ("window", duration)
-            case p.GoalTest(kind=kind, goal=goal):
-                return (kind, self.term(goal))
+            case p.GoalTest(kind=kind, goal=goal, settled=settled):
+                return (kind, self.term(goal), *((settled,) if settled else ()))
+            case p.Prefilter(goal=goal):
+                return ("prefilter", self.term(goal))
             case p.Absent(kind=kind, node=node, joined=joined, window=window):
                 return ("absent", kind, self.node(node), self.names(joined), window)
             case p.Alone(kind=kind):

@@ -29,14 +29,14 @@ class Judge:
     """
 
     def __init__(
-        self, test: p.GoalTest, types: Mapping[str, str], conditions: Conditions, rule: str,
+        self, test: p.Condition, types: Mapping[str, str], conditions: Conditions, rule: str,
         vague: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.test = test
         self.outputs = (*test.outputs, *(v for v in test.inputs if v in vague))
         self.types = types
         self.conditions = conditions
-        self.ask: Callable[..., Any] = conditions.prepare(test, self.outputs, rule)
+        self.ask: Callable[..., Any] = conditions.ask(test, self.outputs, rule)
         self.node, self.steps = None, None if vague else find_steps(test, types, conditions.solver.database)
         match test.kind, self.steps:
             case "where", (Comparison(node=node),):

@@ -140,7 +140,7 @@ def follow(steps: Sequence[Step], columns: Columns, count: int, needed: Sequence
     return rows, {**columns, **times}
 
 
-def find_steps(test: p.GoalTest, types: Mapping[str, str], database: Database) -> tuple[Step, ...] | None:
+def find_steps(test: p.Condition, types: Mapping[str, str], database: Database) -> tuple[Step, ...] | None:
     """Return a condition as steps; None if it is none."""
     known = {name: types[name] for name in test.inputs}
     steps: list[Step] = []

@@ -30,7 +30,7 @@ class _NoCodeError(Exception):
     """The machine has no code for this."""
 
 
-def encode(test: p.GoalTest, types: Mapping[str, str], slots: Mapping[str, int], texts: Texts) -> list[int] | None:
+def encode(test: p.Condition, types: Mapping[str, str], slots: Mapping[str, int], texts: Texts) -> list[int] | None:
     """Return the code of a condition over an instance's slots, None if it has none; jumps count from where they stand.
 
     `types` has those of its variables, of what it binds too.

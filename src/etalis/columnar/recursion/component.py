@@ -52,7 +52,7 @@ class Recursion:
             lowering.add_rule(head, number)
         self.questions = lowering.questions
         self.ask: dict[int, Callable[..., Any]] = {
-            number: conditions.prepare(q.goal, q.goal.outputs, q.rule) for number, q in self.questions.items()
+            number: conditions.ask(q.goal, q.goal.outputs, q.rule) for number, q in self.questions.items()
         }
         self.conditions = conditions
         self.answers: dict[tuple[int, ...], Mapping[int, int] | None] = {}

@@ -30,7 +30,7 @@ _WHERE = {"gap": t.GAP, "inside": t.INSIDE, "before": t.BEFORE}
 class Question:
     """A condition that may be asked for: the goal, its rule, and where an instance has what it asks and binds."""
 
-    goal: p.GoalTest
+    goal: p.Condition
     rule: str
     slots: Mapping[str, int]
     types: Mapping[str, str]
@@ -206,7 +206,7 @@ class Lowering:
         match test:
             case p.Window(duration=duration):
                 row[t.T_KIND], row[t.T_WINDOW] = t.WINDOW, duration
-            case p.GoalTest():
+            case p.GoalTest() | p.Prefilter():
                 code = encode(test, known, slots, self.texts)
                 row[t.T_KIND] = t.ASK if code is None else t.CODE
                 row[t.T_AT] = self._put(code or [])
@@ -234,7 +234,7 @@ def _layout(node: p.Node) -> tuple[str, ...]:
     names = list(node.exports)
     for test in p.tests(node):
         match test:
-            case p.GoalTest(inputs=inputs, outputs=outputs):
+            case p.GoalTest(inputs=inputs, outputs=outputs) | p.Prefilter(inputs=inputs, outputs=outputs):
                 names += [*inputs, *outputs]
             case p.Absent(kind=kind, joined=joined):
                 names += [*joined, *(("$first", "$last") if kind == "gap" else ())]

@@ -70,6 +70,8 @@ def test_text(test: p.Test) -> str:
             return f"within {window_text(duration)}"
         case p.GoalTest(kind=kind, goal=goal):
             return f"{kind} {term_text(goal)}"
+        case p.Prefilter(goal=goal):
+            return f"prefilter {term_text(goal)}"
         case p.Absent(kind=kind, joined=joined, window=window):
             where = _ABSENT[kind] + ("" if window is None else f", at most {seconds(window)} s back")
             word = "fnot" if kind == "before" else "cnot"

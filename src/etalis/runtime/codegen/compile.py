@@ -370,6 +370,8 @@ class Compiler:
                         rest = self.judged(code, entry, tests[number:], inside, firm, t1, t2, low, high, window)
                         self.restrict_solutions(code, passing, row, rest, names, inside)
                         break
+                case p.Prefilter():
+                    self.conditions.write_prefilter(code, test, names, passing)
                 case p.Absent():
                     place = next(i for i, t in enumerate(absent) if t is test)
                     passing.expressions.append(

@@ -82,6 +82,35 @@ class Conditions:
         else:
             passing.expressions.append(f"{call} is not None")
 
+    def write_prefilter(self, code: Code, test: p.Prefilter, names: Names, passing: Passing) -> None:
+        """Add a prefilter to a match's tests; all that it reads is bound."""
+        found = inline(to_logic(test.goal), dict.fromkeys(test.inputs, "term"))
+        assert found is not None, "a prefilter is pure"
+        goal = p.GoalTest("where", test.goal, test.inputs, tuple(v for v, _ in found.bindings))
+        keep, row = self.prepare_prefilter(goal), code.fresh("r")
+        arguments = ", ".join(names[v] for v in test.inputs)
+        written = self._in_line(code, goal, dict(names), keep, row, arguments)
+        passing.expressions.append(written or f"{code.constant(keep)}({arguments}) is not None")
+
+    def ask(self, test: p.Condition, outputs: tuple[str, ...], rule: str) -> Callable[..., Any]:
+        """Return the function of a condition or of a prefilter: its outputs, or None."""
+        return self.prepare_prefilter(test) if isinstance(test, p.Prefilter) else self.prepare(test, outputs, rule)
+
+    def prepare_prefilter(self, test: p.Condition) -> Callable[..., Any]:
+        """Return the function (inputs...) of a prefilter: None where it is refuted; what raises stays, unreported."""
+        solve = self._expression(to_logic(test.goal), test.inputs, test.outputs, ()) or self.solver.prepare(
+            to_logic(test.goal), test.inputs, test.outputs, ()
+        )
+        unknown = (True,) * len(test.outputs)
+
+        def keep(*values: Any) -> Any:
+            try:
+                return solve(*values)
+            except EtalisError:
+                return unknown
+
+        return keep
+
     def _in_line(
         self, code: Code, test: p.GoalTest, names: Names, slow: Callable[..., Any], row: str, arguments: str
     ) -> str | None:
