@@ -7,7 +7,7 @@ of the type, or null; a declared type is what its author says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -87,6 +87,31 @@ def infer_types(
             found[kind] = tuple(o if t == ANY else t for o, t in zip(open_types, types, strict=True))
     _flow(heads, found, declared, known)
     return Typing({kind: tuple(t or nothing for t in types) for kind, types in found.items()}, known, nothing)
+
+
+class _Everything(Collection[Kind]):
+    """Predicates of which nothing is known: any may be defined or changed while events are processed."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[Kind]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def types_event_at_a_time(heads: Sequence[p.Head], elsewhere: Collection[Kind], declared: Types) -> Typing:
+    """Return the types of what an engine with these rules sees: pushed values are converted, those of heads are not.
+
+    Any kind may be pushed, so one that is not declared has `term` throughout, and one that is made and declared the
+    declared types where all heads keep to them. What is made `elsewhere` comes as it is.
+    """
+    received = {
+        kind: tuple(TERM if t == ANY else t for t in types) for kind, types in declared.items() if kind not in elsewhere
+    }
+    return infer_types([h for h in heads if h.kind in received], received, {}, Answers(changing=_Everything()))
 
 
 def _flow(heads: Sequence[p.Head], found: dict[Kind, tuple[Type, ...]], declared: Types, answers: Answers) -> None:

@@ -31,6 +31,7 @@ from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
+from etalis.plan.types import Typing, types_event_at_a_time
 from etalis.runtime.codegen.compile import Compiler
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
@@ -131,7 +132,7 @@ class RuleSet:
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.makers = Counter(r.head.kind for r, _ in self.rules)
         compiler = self.compiler = Compiler(
-            self.wiring, self.state, self.memory, self.conditions, self.heads, self.evidence
+            self.wiring, self.state, self.memory, self.conditions, self.heads, self.evidence, self._infer_types
         )
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)
@@ -155,6 +156,13 @@ class RuleSet:
             planned.head.alarm is not None for planned, _ in self.rules
         )
         self.compiled = True
+
+    def _infer_types(self) -> Typing:
+        heads = [planned.head for planned, _ in self.rules]
+        others = {(rule.head.name, len(rule.head.args)) for rule in event_rules(self.program.tree)}
+        elsewhere = others.union(self.heads.made).difference(head.kind for head in heads)
+        declared = {(name, len(s)): tuple(t for _, t in s) for name, s in self.program.signatures.items()}
+        return types_event_at_a_time(heads, elsewhere, declared)
 
     def _learn_first(
         self, kind: tuple[str, int], changes: tuple[tuple[str, bool], ...], process: Callable[[Raw], None]

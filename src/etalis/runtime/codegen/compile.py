@@ -8,13 +8,14 @@ becomes a function of its own when reached from another probe.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
 from etalis.plan.sharing import meet
+from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.join import Probe
@@ -37,7 +38,7 @@ class Compiler:
 
     def __init__(
         self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads,
-        evidence: Evidence,
+        evidence: Evidence, infer: Callable[[], Typing],
     ) -> None:  # fmt: skip
         self.wiring = wiring
         self.state = state
@@ -45,6 +46,9 @@ class Compiler:
         self.conditions = conditions
         self.heads = heads
         self.evidence = evidence
+        self.infer = infer
+        self._typing: Typing | None = None
+        self._types: dict[int, Mapping[str, str]] = {}
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.sources: list[tuple[str, str, list[Any]]] = []  # what it does, text and constants of every function
         self.special = Special(self)
@@ -55,6 +59,17 @@ class Compiler:
         if key not in self.memory:
             self.memory[key] = make()
         return self.memory[key]
+
+    def types(self, entry: Wired) -> Mapping[str, str]:
+        """Return the types of the variables of an entry's matches, after all its tests.
+
+        A value is of its type, null, or None where it is not bound; `term` is any value.
+        """
+        if id(entry) not in self._types:
+            if self._typing is None:
+                self._typing = self.infer()
+            self._types[id(entry)] = self._typing.variables(entry.node)
+        return self._types[id(entry)]
 
     def log(self) -> EventLog | None:
         """Return the log of all events, if the program isolates anything."""
