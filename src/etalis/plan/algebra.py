@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from etalis.language.syntax import Alarm, EventPattern, Term
+from etalis.language.syntax import Alarm, Compound, EventPattern, Term
 from etalis.temporal.policy import Policy
 from etalis.temporal.relation import Relation
 
@@ -112,8 +112,26 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPair:
+    """What the two sides of a join must have in common, over the variables of each, for its conditions to hold.
+
+    `kind`: of equal `value` (`=`, `==`), equal as `number`, only where all are `integer`, or together in a `fact`. An
+    instance whose `numbers` are not all plain numbers may raise an error in a condition before; it meets everything.
+    """
+
+    kind: str
+    left: Term
+    right: Term
+    numbers: tuple[str, ...] = ()
+    fact: Compound | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Join:
-    """Pairs under a relation, selected and consumed by a policy. `optional`: a left side alone matches too."""
+    """Pairs under a relation, selected and consumed by a policy. `optional`: a left side alone matches too.
+
+    `keys_on` narrows what must be looked at: a back end may index what waits by it, the tests judge all the same.
+    """
 
     relation: Relation
     policy: Policy
@@ -122,6 +140,7 @@ class Join:
     tests: tuple[Test, ...]
     exports: tuple[str, ...]
     optional: bool = False
+    keys_on: tuple[KeyPair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

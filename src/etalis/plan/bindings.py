@@ -80,6 +80,10 @@ class NodeShape:
             case p.Action(goal=goal):
                 return ("action", self.term(goal))
 
+    def pair(self, pair: p.KeyPair) -> Hashable:
+        terms = self.term(pair.left), self.term(pair.right), self.term(pair.fact)
+        return (pair.kind, *terms, self.names(pair.numbers))
+
     def node(self, node: p.Node) -> Hashable:
         """Return a key that is equal for nodes that differ in the names of variables only."""
         kind = type(node).__name__
@@ -94,8 +98,8 @@ class NodeShape:
                 return (name, *map(self.term, args))
             case p.Tick(time=time, place=place):
                 return (time, place)
-            case p.Join(relation=relation, policy=policy, optional=optional):
-                return (relation, policy, optional)
+            case p.Join(relation=relation, policy=policy, optional=optional, keys_on=pairs):
+                return (relation, policy, optional, *map(self.pair, pairs))
             case p.Union() | p.Filter():
                 return ()
             case p.Repetition(left=left, least=least, most=most, shared=shared, policy=policy):

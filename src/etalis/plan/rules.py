@@ -9,6 +9,7 @@ from etalis.language.rules import with_checks
 from etalis.language.syntax import Rule
 from etalis.plan import algebra as p
 from etalis.plan.binarize import binarize
+from etalis.plan.rewrite import rewrite
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
 
@@ -26,4 +27,4 @@ def plan_rule(rule: Rule, number: int, settings: Settings, *, parts: bool = Fals
     table = relations(settings.relations)
     label = rule.label or str(number)
     smallest = min(bounds, default=None)
-    return binarize(rule, policy=POLICIES[policy], window=smallest, relations=table, label=label, parts=parts)
+    return rewrite(binarize(rule, policy=POLICIES[policy], window=smallest, relations=table, label=label, parts=parts))

@@ -221,7 +221,7 @@ class RuleSet:
         sources = [e.node for e in self.wiring.leaves if isinstance(e.node, p.Source)]
         return (
             bare
-            and all(len(self.compiler.keys(join)) == 1 for join in joins)
+            and all(len(self.compiler.shared_key(join)) == len(self.compiler.keys(join)) == 1 for join in joins)
             and all(len(test.joined) == 1 for test in absent)
             and all(
                 isinstance(node.args[positions[kind]], Var)

@@ -8,7 +8,7 @@ what is put back is what it would hold, less what can be part of no later match.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,8 @@ from etalis.columnar.operators.deadline import DeadlineOperator
 from etalis.columnar.operators.join import LIMIT, NO_LIMIT, JoinOperator
 from etalis.columnar.state.base import KeptField, Link
 from etalis.runtime.operators.blockers import Blockers, LooseBlockers
-from etalis.runtime.operators.store import Newest
+from etalis.runtime.operators.gathering import ARRIVAL, next_arrival
+from etalis.runtime.operators.store import Newest, put
 from etalis.runtime.snapshot.stores import Tokens, row_columns, table_content, table_rows
 from etalis.runtime.state import Made, State
 
@@ -44,8 +45,8 @@ class Gap:
 class StoredSide:
     """What waits on one side of a join in an engine: by key, and the queue by which it expires.
 
-    Names are those of the rule, in the engine's order; `types` has those of all of them. Where one event comes to both
-    sides, the engine `holds` the newest with what it replaced.
+    Names are those of the rule, in the engine's order; `types` has those of all that columns hold. Where one event
+    comes to both sides, the engine `holds` the newest with what it replaced.
     """
 
     store: dict[Any, Any]
@@ -54,6 +55,8 @@ class StoredSide:
     values: tuple[str, ...]
     types: Mapping[str, str]
     holds: bool = False
+    make_key: Callable[..., Any] | None = None  # of the values of `inputs`, where the key is computed
+    inputs: tuple[str, ...] = ()
 
     @property
     def content(self) -> dict[Any, Any]:
@@ -63,14 +66,16 @@ class StoredSide:
     def read(self) -> Instances:
         """Return what waits, in the order in which it ended."""
         if not self.store:
-            return nothing({name: self.types[name] for name in (*self.keys, *self.values)})
+            return nothing({name: self.types[name] for name in (*self.keys, *self.values) if name in self.types})
         keys, instances = table_rows(self.content, "instances")
         *columns, start, end = row_columns(instances)
         own = row_columns(keys) if len(self.keys) > 1 else [keys] * len(self.keys)
         named = dict(zip((*self.keys, *self.values), (*own, *columns), strict=True))
         types = self.types
-        found = {v: to_column(some if types[v] == "term" else _bound(some), types[v]) for v, some in named.items()}
-        return by_end(to_integers(start), to_integers(end), found)
+        arrival = to_integers(named.get(ARRIVAL, []))
+        kept = {v: some for v, some in named.items() if v in types}
+        found = {v: to_column(some if types[v] == "term" else _bound(some), types[v]) for v, some in kept.items()}
+        return by_end(to_integers(start), to_integers(end), found, arrival)
 
     def clear(self) -> None:
         """Let nothing wait."""
@@ -83,6 +88,9 @@ class StoredSide:
         self.clear()
         if not len(rows):
             return
+        if self.make_key is not None:
+            self._write_computed(rows, self.make_key)
+            return
         if self.fifo is not None:
             self.fifo.extend(zip(rows.end.tolist(), keys_of(rows, self.keys), strict=True))
         rows = rows.take(_grouped(rows, self.keys))
@@ -93,6 +101,16 @@ class StoredSide:
         note = {"form": "instances", "key": width if width > 1 else 0}
         found = table_content(note, given, Tokens(0))
         self.store.update(((key, Newest(0, instance)) for key, instance in found) if self.holds else found)
+
+    def _write_computed(self, rows: Instances, make_key: Callable[..., Any]) -> None:
+        keys = list(map(make_key, *(rows.column(name).values() for name in self.inputs)))
+        if self.fifo is not None:
+            self.fifo.extend(zip(rows.end.tolist(), keys, strict=True))
+        numbers = [next_arrival() for _ in keys]
+        columns = [numbers if v == ARRIVAL else rows.column(v).values() for v in self.values]
+        instances = list(zip(*columns, rows.start.tolist(), rows.end.tolist(), strict=True))
+        for place in np.lexsort((rows.start, rows.end)).tolist():
+            put(self.store, keys[place], instances[place])
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +164,9 @@ def _bound(values: Sequence[Any]) -> Sequence[Any]:
     return ["null" if value is None else value for value in values] if None in values else values
 
 
-def by_end(start: Any, end: Any, columns: Mapping[str, Column]) -> Instances:
-    """Return instances in the order in which they ended, those of one key as they stood."""
-    order = np.argsort(end, kind="stable")
+def by_end(start: Any, end: Any, columns: Mapping[str, Column], arrival: Any = ()) -> Instances:
+    """Return instances in the order in which they ended, those of one key as they stood; or as they arrived."""
+    order = np.lexsort((arrival, start, end)) if len(arrival) else np.argsort(end, kind="stable")
     return Instances.of(np.zeros(len(end), np.int64), start, end, columns).take(order)
 
 

@@ -167,7 +167,9 @@ def stored_in(entry: Wired, place: int, names: Names, types: Mapping[str, str], 
     memory, compiler = rules.memory, rules.compiler
     keys, values = _called(compiler.keys(entry), names), _called(compiler.columns(entry, place), names)
     store, fifo = memory[entry.key, f"side{place}"], memory.get((entry.key, f"fifo{place}"))
-    return StoredSide(store, fifo, keys, values, types, compiler.meets_itself(entry))
+    inputs = _called(compiler.values_carried(entry, place), names)
+    make_key = compiler.key_function(entry, place)
+    return StoredSide(store, fifo, keys, values, types, compiler.meets_itself(entry), make_key, inputs)
 
 
 def _places(node: p.Node) -> dict[int, int]:

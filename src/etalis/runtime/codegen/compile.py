@@ -19,6 +19,7 @@ from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.join import Probe
+from etalis.runtime.codegen.join_keys import JoinKeys
 from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader, Wiring, may_double, own_names
 from etalis.runtime.codegen.operators import Special
 from etalis.runtime.codegen.passing import Passing
@@ -180,7 +181,7 @@ class Compiler:
         reader = entry.readers[0]
         if reader.kind != "input" or not isinstance(reader.target.node, p.Join):
             return "True"
-        keys = self.keys(reader.target)
+        keys = self.shared_key(reader.target)
         return _renamed(names, reader)[keys[0]] if keys else "True"
 
     def waits_at(self, entry: Wired) -> dict[Any, Any] | None:
@@ -189,8 +190,7 @@ class Compiler:
             if reader.kind == "input" and isinstance(reader.target.node, p.Join):
                 keeps = self.retention(reader.target, reader.place) != NEVER_STORED
                 if keeps and not self.probes(reader.target, reader.place):
-                    found: dict[Any, Any] = self.remember(reader.target, f"side{reader.place}", dict)
-                    return found
+                    return self.side(reader.target, reader.place)
         return None
 
     def read(self, code: Code, reader: WiredReader, child: Wired, names: Names, t1: str, t2: str) -> None:
@@ -282,7 +282,35 @@ class Compiler:
         return retention(join.node.relation, place, window_of(join.node.tests))
 
     def keys(self, join: Wired) -> list[str]:
-        """Return the variables that both sides always bind: the join key."""
+        """Return the names of the parts of a join's key: variables that both sides always bind, then computed keys."""
+        return self.join_keys(join).names
+
+    def join_keys(self, join: Wired) -> JoinKeys:
+        """Return the key of a join."""
+        assert isinstance(join.node, p.Join)
+        return JoinKeys(join.node, self.shared_key(join))
+
+    def key_function(self, join: Wired, place: int) -> Callable[..., Any] | None:
+        """Return what makes the key of the values that an instance brings to one side; None where none is computed."""
+        keys = self.join_keys(join)
+        if not keys.pairs:
+            return None
+        carried = self.values_carried(join, place)
+        code = Code([f"v{i}" for i in range(len(carried))])
+        code(f"return {keys.write(code, place, dict(zip(carried, code.parameters, strict=True)))}")
+        return code.function()
+
+    def values_carried(self, join: Wired, place: int) -> tuple[str, ...]:
+        """Return the variables, without marks, that an instance brings to one side of a join."""
+        return tuple(v for v in self.carried(join, place) if v[0] != "$")
+
+    def side(self, join: Wired, place: int) -> dict[Any, Any]:
+        """Return the store of one side of a join."""
+        found: dict[Any, Any] = self.remember(join, f"side{place}", self.join_keys(join).make_store)
+        return found
+
+    def shared_key(self, join: Wired) -> list[str]:
+        """Return the variables that both sides of a join always bind."""
         left, right = join.inputs
         names = own_names(join)
         both = set(names[0]) & set(names[1])
@@ -291,22 +319,15 @@ class Compiler:
 
     def columns(self, join: Wired, place: int) -> list[str]:
         """Return what a waiting instance of one side holds besides its key."""
-        keys = set(self.keys(join))
-        return [v for v in self.carried(join, place) if v not in keys]
+        keys = self.join_keys(join)
+        return [*(v for v in self.carried(join, place) if v not in keys.shared), *keys.marks]
 
     def join(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
         """Write one side of a join: probe the other side's store, then store."""
         node = entry.node
         assert isinstance(node, p.Join)
-        keys = self.keys(entry)
-        key = tuple_of([names[v] for v in keys]) if keys else "0"
-        if len(keys) == 1:
-            key = names[keys[0]]
-        elif keys:
-            local = code.fresh("q")
-            code(f"{local} = {key}")
-            key = local
-        own = self.remember(entry, f"side{place}", dict)
+        key = self.join_keys(entry).write(code, place, names)
+        own = self.side(entry, place)
         keeps = self.retention(entry, place) != NEVER_STORED
         if self.probes(entry, place):
             code.probes += 1
@@ -318,10 +339,10 @@ class Compiler:
         """Write the code that lets an instance wait."""
         node = entry.node
         assert isinstance(node, p.Join)
-        own = self.remember(entry, f"side{place}", dict)
+        marks = {mark: f"{code.constant(make)}()" for mark, make in self.join_keys(entry).marks.items()}
         columns = self.columns(entry, place)
-        instance = tuple_of([*(names[v] for v in columns), t1, t2])
-        where = code.constant(own)
+        instance = tuple_of([*(marks.get(v) or names[v] for v in columns), t1, t2])
+        where = code.constant(self.side(entry, place))
         newest = node.policy.keep == "newest"
         once = stores.Once.among(columns) if place == 0 and node.relation.sequential else None
         if self.meets_itself(entry):

@@ -14,6 +14,7 @@ from etalis.runtime.codegen.network import Wired, own_names
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators import store as stores
+from etalis.runtime.operators.gathering import leave_gathered, take_gathered
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
@@ -36,7 +37,9 @@ class Probe:
         self.names = names
         self.key = key
         self.x1, self.x2 = t1, t2
-        self.other = compiler.remember(entry, f"side{1 - place}", dict)
+        self.keys = compiler.join_keys(entry)
+        self.other = compiler.side(entry, 1 - place)
+        self.at = key  # of the group that is found there
         self.taken = False
         self.columns = compiler.columns(entry, 1 - place)
         self.locals = [code.fresh("y") for _ in self.columns]
@@ -157,6 +160,12 @@ class Probe:
                 return f"{self.y2} {'>=' if op == '<' else '>'} {self.points[y]}"
         return None
 
+    def find(self, group: str) -> None:
+        """Write that the group of the partners is found."""
+        code, solver = self.code, self.compiler.conditions.solver
+        other = code.constant(self.other)
+        self.at = self.keys.find(code, self.place, self.names, self.key, other, group, solver)
+
     def forget(self) -> None:
         """Let blockers of a key go when its last left side has gone."""
         for blockers in self.compiler.special.watching(self.entry):
@@ -186,8 +195,10 @@ class Probe:
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
         self.taken = node.policy.consume and not any(isinstance(t, p.GoalTest | p.Absent) for t in node.tests)
-        look = f"pop({self.key}, None)" if self.taken else f"get({self.key})"
-        code(f"{y} = {code.constant(self.other)}.{look}")
+        if self.taken:
+            code(f"{y} = {code.constant(self.other)}.pop({self.key}, None)")
+        else:
+            self.find(y)
         with code.block(f"if {y} is not None:"):
             if self.compiler.meets_itself(self.entry):
                 self._try_held(y, condition)
@@ -224,7 +235,7 @@ class Probe:
             return
         with code.block(f"if {condition}:"):
             if self.node.policy.consume:
-                code(f"del {code.constant(self.other)}[{self.key}]")
+                code(f"del {code.constant(self.other)}[{self.at}]")
                 self.forget()
         with code.block("else:"):
             code(f"{y} = None")
@@ -259,7 +270,8 @@ class Probe:
                     code("break")
             with code.block(f"if {condition}:"):
                 if self.node.policy.consume:
-                    code(f"{code.constant(stores.take)}({code.constant(self.other)}, {self.key}, {g}, {j})")
+                    take = code.constant(take_gathered if self.keys.gathers else stores.take)
+                    code(f"{take}({code.constant(self.other)}, {self.at}, {g}, {j})")
                 code("break")
         with code.block("else:"):
             code(f"{y} = None")
@@ -275,7 +287,7 @@ class Probe:
         is_asked = node.policy.keep == "unmatched"
         if is_asked:
             code(f"{hits} = ()")
-        code(f"{g} = {other}.get({self.key})")
+        self.find(g)
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
                 code(f"{g} = ({g},)")
@@ -317,7 +329,10 @@ class Probe:
         code = self.code
         gone = code.fresh("z")
         code(f"{gone} = set(map(id, {hits}))")
-        code(f"{code.constant(stores.leave)}({other}, {self.key}, [z for z in {g} if id(z) not in {gone}])")
+        if self.keys.gathers:
+            code(f"{code.constant(leave_gathered)}({other}, {self.at}, {g}, {gone})")
+        else:
+            code(f"{code.constant(stores.leave)}({other}, {self.at}, [z for z in {g} if id(z) not in {gone}])")
         if self.compiler.special.watching(self.entry):
             with code.block(f"if {self.key} not in {other}:"):
                 self.forget()
@@ -343,7 +358,7 @@ class Probe:
         tests, _, _, _ = self.passing()
         condition = " and ".join(tests.expressions) or "True"
         code(f"{hits} = []")
-        code(f"{g} = {other}.get({self.key})")
+        self.find(g)
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
                 code(f"{g} = ({g},)")

@@ -77,7 +77,7 @@ class Special:
             return None
         if "$first" in node.left.exports or list(test.joined) != self.compiler.keys(entry) or not test.joined:
             return None
-        return self.compiler.remember(entry, "side0", dict)  # type: ignore[no-any-return]
+        return self.compiler.side(entry, 0)
 
     def watching(self, entry: Wired) -> list[Blockers]:
         """Return the blockers to be forgotten with the last left side of a key."""

@@ -178,7 +178,7 @@ class Search:
 
     def _join(self, entry: Wired, node: p.Join) -> Why:
         text = f"{_text(node.left)} {node.relation.name} {_text(node.right)}"
-        keys = self.rules.compiler.keys(entry)
+        keys = self.rules.compiler.shared_key(entry)
         apart = self._apart(entry, node, keys)
         if apart is not None:
             return Why(text, f"all parts of {text} came, but {apart[0]}", apart[1])

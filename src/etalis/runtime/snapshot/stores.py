@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from etalis.runtime.operators.aggregate import Folder, Opener
+from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.partition_state import Table
 from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
 from etalis.runtime.operators.store import LONG, Newest, Token
@@ -142,6 +143,8 @@ FORMS: Mapping[str, Form] = {
 def form_of(part: Any, place: int) -> str:
     """Return the form of the items in one table of a part of the state."""
     match part:
+        case ArrivalStore():
+            return "arrived"
         case dict():
             return "instances"
         case Repeater():
@@ -170,7 +173,15 @@ def table_columns(table: Table, form: str) -> tuple[Note, Columns]:
     groups = table.values()
     if form == "instances" and set(map(type, groups)) == {Newest}:
         return _columns("newest", list(table), [(group.event, *group.items[-1]) for group in groups])
+    if form == "arrived":
+        return _columns(form, *_in_ranks(*table_rows(table, "instances")))
     return _columns(form, *table_rows(table, form))
+
+
+def _in_ranks(keys: list[Any], items: Collection[Flat]) -> tuple[list[Any], list[Flat]]:
+    """Return instances with their ranks among all, counted back from -1, in the place of their arrivals."""
+    ranks = {arrival: rank for rank, arrival in enumerate(sorted(item[-3] for item in items), -len(items))}
+    return keys, [(*item[:-3], ranks[item[-3]], *item[-2:]) for item in items]
 
 
 def table_rows(table: Table, form: str) -> tuple[list[Any], Collection[Flat]]:
@@ -197,6 +208,7 @@ def table_content(note: Note, columns: Sequence[Sequence[Any]], tokens: Tokens) 
     items: Iterable[Flat] = zip(*columns[max(width, 1) :], strict=True)
     if form == "newest":
         return ((key, _newest(*flat)) for key, flat in zip(keys, items, strict=True))
+    form = "instances" if form == "arrived" else form
     if form == "instances" and len(set(keys)) == len(keys):
         return zip(keys, items, strict=True)
     together = FORMS[form].together
