@@ -16,6 +16,7 @@ from etalis.errors import ConditionError, EtalisError
 from etalis.runtime.codegen.entry_points import GeneralPath, write_fast_path
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
+from etalis.runtime.limits.expiry import sweep
 from etalis.runtime.limits.limits import guarded_push, guarded_run
 from etalis.runtime.reporting.engine_report import make_report, refuse_silence
 from etalis.runtime.reporting.report import Report
@@ -140,6 +141,7 @@ class RuntimeEngine:
     @alone
     def waiting(self) -> int:
         """Return how many instances wait in the stores of joins."""
+        sweep(self.core.rules, self.core.state.now)
         return self.core.rules.waiting()
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import weigh
@@ -87,6 +88,14 @@ class RunLoop:
         self.made = 0
         self.settle(out)
         return tuple([new_event(Event, raw) for raw in out])
+
+    def report(self, batch: list[Raw]) -> tuple[Event, ...]:
+        """Return the events of a round that nothing follows from."""
+        if len(batch) == 1:
+            return (new_event(Event, batch[0]),)
+        self.made = 0
+        self.count(len(batch), batch[-1])
+        return tuple(map(new_event, repeat(Event), batch))
 
     def occur(self, name: str, arity: int, raw: Raw) -> bool:
         """Offer one event to the rules; tell whether one reads it."""

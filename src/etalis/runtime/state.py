@@ -188,15 +188,15 @@ class State:
 class Made:
     """The events of one name and arity made at the current stamp: each (atom, interval) is made once.
 
-    Generated code notes the first of a stamp in line; `seen` holds (start, *attributes) and is filled when a second
-    comes.
+    Generated code notes the first of a stamp in line, or the list of all that one search has found; `seen` holds
+    (start, *attributes) and is filled when more come.
     """
 
     __slots__ = ("first", "seen", "seen_at", "stamp")
 
     def __init__(self) -> None:
         self.stamp = BEGINNING
-        self.first: Raw = ()
+        self.first: Raw | list[Raw] = ()
         self.seen: set[Raw] = set()
         self.seen_at = BEGINNING
 
@@ -213,21 +213,41 @@ class Made:
 
     def discard(self, identity: Raw, arity: int) -> None:
         """Forget an event of this stamp: it was not made after all."""
-        if self.seen_at != self.stamp and identity == (self.first[1], *self.first[3 : 3 + arity]):
-            self.stamp = BEGINNING
-        else:
-            self.add(identity, arity)
-            self.seen.discard(identity)
+        seen = self.identities(arity)
+        seen.discard(identity)
+        if not seen:
+            self.reset()
 
     def add(self, identity: Raw, arity: int) -> bool:
         """Note a further event of this stamp; tell whether it is new."""
+        seen = self.seen if self.seen_at == self.stamp else self.identities(arity)
+        if identity in seen:
+            return False
+        seen.add(identity)
+        return True
+
+    def identities(self, arity: int) -> set[Raw]:
+        """Return (start, *attributes) of every event of this stamp."""
         if self.seen_at != self.stamp:
             self.seen_at = self.stamp
-            self.seen = {(self.first[1], *self.first[3 : 3 + arity])}
-        if identity in self.seen:
-            return False
-        self.seen.add(identity)
-        return True
+            several = self.first if type(self.first) is list else [self.first]
+            self.seen = {(raw[1], *raw[3 : 3 + arity]) for raw in several}
+        return self.seen
+
+    def note_several(self, found: list[Raw], arity: int) -> list[Raw]:
+        """Note events of one end; return those that are new, in order."""
+        if self.stamp != found[0][0]:
+            try:
+                found.sort()
+                is_strict = all(map(lt, found, found[1:]))
+            except TypeError:
+                is_strict = False
+            if is_strict:
+                self.stamp, self.first = found[0][0], found
+                return found
+        new = [raw for raw in found if self.note(raw, arity)]
+        sort_round(new)
+        return new
 
 
 Reported = bool | Callable[..., bool]  # of every event of a kind, or of those whose arguments pass a test
@@ -248,6 +268,11 @@ class HeadKind(EventKind):
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
         self.grows = False  # whether attributes may become larger without end
+
+
+def of_kind(found: list[Raw], kind: HeadKind) -> list[Raw]:
+    """Return events as ones of another kind."""
+    return [(*raw[:2], kind, *raw[3:]) for raw in found]
 
 
 def sort_round(batch: list[Raw]) -> None:

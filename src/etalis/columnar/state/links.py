@@ -297,10 +297,7 @@ class BlockerLink(Link):
 
 def read_made(noted: Made, arity: int, now: int) -> list[tuple[Any, ...]]:
     """Return what an engine has made at the present moment, of one kind: start and attributes."""
-    if noted.stamp < now:
-        return []
-    one = (noted.first[1], *noted.first[3 : 3 + arity]) if noted.first else ()
-    return list(noted.seen) if noted.seen_at == noted.stamp else [one]
+    return [] if noted.stamp < now else list(noted.identities(arity))
 
 
 def write_made(noted: Made, now: int, start: Integers, columns: Iterable[Column]) -> None:

@@ -202,6 +202,7 @@ class Compiler:
         match target.node:
             case p.Join():
                 if self.probes(target, reader.place) and code.probes:
+                    code.queues = True
                     exports = [names[v] for v in self.carried(target, reader.place)]
                     code(f"{code.constant(self.outline(target, reader.place))}({', '.join([*exports, t1, t2])})")
                 else:
@@ -211,6 +212,7 @@ class Compiler:
             case p.Union():
                 self.unite(code, target, child, names, t1, t2)
             case p.Repetition() | p.Fold() | p.Deadline():
+                code.queues = True
                 arguments = [names[v] for v in self.special.columns(target, reader.place)]
                 code(f"{code.constant(self.special.method(target, reader.place))}({', '.join([*arguments, t1, t2])})")
             case p.Source() | p.Tick():
@@ -351,18 +353,25 @@ class Compiler:
         elif once is not None:
             put_once = code.constant(stores.put_newest_once if newest else stores.put_once)
             code(f"{put_once}({where}, {key}, {instance}, {code.constant(once)})")
+        elif newest and t1 == t2:  # nothing that waits ends after an instant, or starts after it
+            code(f"{where}[{key}] = {instance}")
         elif newest:
             code(f"{code.constant(stores.put_newest)}({where}, {key}, {instance})")
         else:
-            with code.block(f"if {key} in {where}:"):
-                code(f"{code.constant(stores.put)}({where}, {key}, {instance})")
-            with code.block("else:"):
+            group = code.fresh("g")
+            code(f"{group} = {where}.get({key})")
+            with code.block(f"if {group} is None:"):
                 code(f"{where}[{key}] = {instance}")
+            if t1 == t2:
+                with code.block(f"elif type({group}) is not tuple and len({group}) != {stores.LONG - 1}:"):
+                    code(f"{group}.append({instance})")
+            with code.block("else:"):
+                code(f"{code.constant(stores.put)}({where}, {key}, {instance})")
         keep = self.retention(entry, place)
         if keep is not None:
             fifo = code.constant(self.remember(entry, f"fifo{place}", deque))
             code(f"{fifo}.append(({t2}, {key}))")
-            with code.block(f"if {fifo}[0][0] < {t2} - {code.constant(keep)}:"):
+            with code.block(f"if {fifo}[0][0] < {t2} - {code.constant(keep + keep // stores.SLACK)}:"):
                 code(f"{code.constant(stores.expire)}({where}, {fifo}, {t2} - {code.constant(keep)})")
 
     # tests

@@ -32,7 +32,8 @@ def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any
     if horizon is not None and horizon.whole_seconds is None:  # every event is held against a clock
         return None
     path.ahead = None if horizon is None else horizon.whole_seconds
-    path.goes_on, path.settle = core.dead_letters.are_handed_on, core.run_loop.settle_now
+    path.goes_on = core.dead_letters.are_handed_on
+    path.settle, path.report = core.run_loop.settle_now, core.run_loop.report
     stage: Callable[[EventInput], None]
     if disorder is None or disorder.is_quiet():
         log = None if disorder is None or disorder.revision is None else disorder.revision.log

@@ -15,10 +15,12 @@ from etalis.data.values import to_value
 from etalis.errors import EtalisError
 from etalis.language.attributes import convert_one
 from etalis.plan import algebra as p
+from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.fast_path_input import EventInput, MatchOutput, places
-from etalis.runtime.codegen.network import Wired
+from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.state import Raw, sort_round
 from etalis.temporal.interval import LATEST, MICROSECONDS
 
 Kind = tuple[str, int]
@@ -44,17 +46,15 @@ class FastPath:
         self.ahead: int | None = None  # most seconds that an event may end after the one before
         self.goes_on = False  # behind a row that cannot be read
         self.settle: Callable[[], Any] = tuple  # takes what events caused
+        self.report: Callable[[list[Raw]], Any] = tuple  # takes what they caused where nothing follows from it
         self.leaves: dict[Kind, list[Wired]] = {}
         heads = {r.head.kind for r, _ in rules.rules}
         for leaf in compiler.wiring.leaves:
             if isinstance(leaf.node, p.Source):
                 self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
-        self.feeding = any(kind in heads for kind in (*self.leaves, *rules.learned, *rules.spied))
         slow = {*heads, *rules.learned, *rules.spied}
         self.hot = [kind for kind in self.leaves if kind not in slow and kind[0] not in rules.program.implied]
         self.arities = sorted({arity for _, arity in self.hot})
-        kinds = [rules.heads.kind(planned) for planned, _ in rules.rules]
-        self.all_reported = all(kind.reported is True for kind in kinds)
 
     def is_plain(self) -> bool:
         """Tell whether the fast path is exact for this rule set."""
@@ -126,16 +126,52 @@ class FastPath:
 
     def offer(self, output: MatchOutput, kind: Kind) -> None:
         """Write the leaves of a kind, and that what they cause is handed out: at once, where nothing else follows."""
-        code, leaves = output.code, self.leaves[kind]
-        is_direct = len(leaves) == 1 and not self.feeding and self.all_reported and self._ends_there(leaves[0])
-        code.direct = output.own if is_direct else None
+        code, leaves, top = output.code, self.leaves[kind], len(output.code.lines)
+        is_last = not any(map(self._follows, self.heads_of(leaves)))
+        code.direct = output.own if is_last and len(leaves) == 1 and self._ends_there(leaves[0]) else None
+        code.rounds, code.queues = ([] if is_last else None), False
         for leaf in leaves:
             self.compiler.offer(code, leaf, places(kind[1]), "t", "t")
-        code.direct = None
-        if not is_direct:
-            with code.block(f"if {code.constant(self.state.queue)}:"):
-                code.add(output.all_of(f"{code.constant(self.settle)}()"))
+        for found in code.rounds or ():
+            code.insert(top, f"{found} = ()")
+        self._hand_out(output, code.rounds or [])
+        code.direct = code.rounds = None
         code(output.done)
+
+    def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
+        """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
+        code, queue = output.code, output.code.constant(self.state.queue)
+        if code.queues:
+            for found in rounds:
+                with code.block(f"if {found}:"):
+                    code(f"{queue}.extend({found})")
+            with code.block(f"if {queue}:"):
+                code.add(output.all_of(f"{code.constant(self.settle)}()"))
+        elif rounds:
+            with code.block(f"if {' or '.join(rounds)}:"):
+                if len(rounds) > 1:
+                    several = ", ".join(f"*{found}" for found in rounds)
+                    code.add([f"{rounds[0]} = [{several}]", f"{code.constant(sort_round)}({rounds[0]})"])
+                code.add(output.all_of(f"{code.constant(self.report)}({rounds[0]})"))
+
+    def heads_of(self, leaves: list[Wired]) -> list[PlannedRule]:
+        """Return the rules that an event at some leaves may end a match of."""
+        found: list[PlannedRule] = []
+        waiting, seen = [*leaves], set()
+        while waiting:
+            for reader in waiting.pop().readers:
+                if reader.kind == "head":
+                    found.append(reader.target)
+                elif id(reader.target) not in seen:
+                    seen.add(id(reader.target))
+                    waiting.append(reader.target)
+        return found
+
+    def _follows(self, rule: PlannedRule) -> bool:
+        """Tell whether anything is done with the events of a rule but to report them."""
+        kind, rules = rule.head.kind, self.rules
+        is_read = kind in self.leaves or kind in rules.learned or kind in rules.spied
+        return is_read or rules.heads.kind(rule).reported is not True
 
     def _ends_there(self, leaf: Wired) -> bool:
         """Tell whether an event at this leaf makes one match at most, in line, as the last thing it does."""
@@ -152,7 +188,9 @@ class FastPath:
             match target.node:
                 case p.Join(policy=policy, tests=tests):
                     probes = self.compiler.probes(target, reader.place)
-                    single = policy.select in ("earliest", "latest") and policy.keep == "unmatched"
+                    is_stored = self.compiler.retention(target, reader.place) != NEVER_STORED
+                    leaves_last = policy.keep == "unmatched" or not is_stored
+                    single = policy.select in ("earliest", "latest") and leaves_last
                     if not single or _multiplies(tests) or (probes and probed):
                         return False
                     probed = probed or probes

@@ -16,10 +16,10 @@ from etalis.language.ground_terms import variables
 from etalis.plan.bindings import sure as firm
 from etalis.plan.named_attributes import name_attributes
 from etalis.runtime.codegen.conditions import Conditions
-from etalis.runtime.codegen.network import PlannedRule
+from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
-from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State
+from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Event, Shown, new_event
 
@@ -98,6 +98,15 @@ class Heads:
         test = code.constant(self.conditions.fits(rule.head.label))
         return f"if {test}({', '.join(args[i] for i in made)}):" if made else None
 
+    def may_gather(self, entry: Wired) -> bool:
+        """Tell whether all that matches of an entry do is to become events at once, of kinds that no other rule makes.
+
+        What nothing else happens between, in order or not, can be looked at together.
+        """
+        rules = [reader.target for reader in entry.readers if reader.kind == "head"]
+        plain = all(rule.head.alarm is None and not rule.head.actions and self.is_lone(rule) for rule in rules)
+        return plain and len(rules) == len(entry.readers) and not self.parts
+
     def is_lone(self, rule: PlannedRule) -> bool:
         """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""
         event = rule.head.event
@@ -108,6 +117,11 @@ class Heads:
         made = code.constant(kinds[0].made)
         arity = kinds[0].arity
         flat = "".join(f", {a}" for a in args)
+        if code.loop is not None and code.loop.gathers:
+            found = code.fresh("h")
+            code.loop.found[found] = kinds
+            code(f"{found}.append(({t2}, {t1}, {code.constant(kinds[0])}{flat}))")
+            return
         raw = code.fresh("raw")
         code(f"{raw} = ({t2}, {t1}, {code.constant(kinds[0])}{flat})")
         more = [f"({t2}, {t1}, {code.constant(kind)}{flat})" for kind in kinds[1:]]
@@ -119,11 +133,33 @@ class Heads:
         with code.block(f"elif {made}.add(({t1}, {identity[2:]}), {arity}):"):
             self._hand_out(code, [raw, *more])
 
+    def note_gathered(
+        self, code: Code, found: str, kinds: list[HeadKind], in_order: str, order: list[str], t2: str
+    ) -> None:  # fmt: skip
+        """Write that the events of a list are made, as far as they are new; they differ where they are `in_order`."""
+        made = code.constant(kinds[0].made)
+        with code.block(f"if {found}:"):
+            with code.block(f"if {in_order} and {made}.stamp != {t2}:"):
+                code.add([*order, f"{made}.stamp = {t2}", f"{made}.first = {found}"])
+            with code.block("else:"):
+                code(f"{found} = {made}.note_several({found}, {kinds[0].arity})")
+            lists = [found]
+            for kind in kinds[1:]:
+                lists.append(code.fresh("h"))
+                code(f"{lists[-1]} = {code.constant(of_kind)}({found}, {code.constant(kind)})")
+            if code.rounds is None:
+                code.queues = True
+                code.add(f"{code.constant(self.state.queue)}.extend({name})" for name in lists)
+            else:
+                code.rounds += lists
+
     def _hand_out(self, code: Code, raws: list[str]) -> None:
         if code.direct is not None:
             for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
                 code(line)
-        elif len(raws) > 1:
+            return
+        code.queues = True
+        if len(raws) > 1:
             code(f"{code.constant(self.state.queue)}.extend(({', '.join(raws)}))")
         else:
             code(f"{code.constant(self.state.queue)}.append({raws[0]})")

@@ -6,20 +6,23 @@ order of (end, start, arrival), and nothing that waits ends after what arrives.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import Wired, own_names
 from etalis.runtime.codegen.passing import Passing
-from etalis.runtime.codegen.source import Code, tuple_of
+from etalis.runtime.codegen.source import CandidateLoop, Code, tuple_of, words_of
 from etalis.runtime.operators import store as stores
 from etalis.runtime.operators.gathering import leave_gathered, take_gathered
+from etalis.runtime.state import BEGINNING, NEVER
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
 
 Names = dict[str, str]
+_BOUND = re.compile(r"\((\w+) :=")
 
 
 class Probe:
@@ -46,6 +49,8 @@ class Probe:
         self.y1, self.y2 = code.fresh("s"), code.fresh("e")
         x, y = (self.x1, self.x2), (self.y1, self.y2)
         (self.a1, self.a2), (self.b1, self.b2) = (x, y) if place == 0 else (y, x)
+        self.loop = CandidateLoop([*self.locals, *y])
+        self.window = self._write_window()
 
     @property
     def points(self) -> dict[str, str]:
@@ -64,6 +69,15 @@ class Probe:
                 assert_never(select)
 
     # pieces
+
+    def _write_window(self) -> str | None:
+        """Return the name of the moment before which no pair can begin, where it lasts from the first to the last."""
+        window = window_of(self.node.tests)
+        if window is None or self.node.relation.occurs_on != "hull":
+            return None
+        limit = self.code.fresh("w")
+        self.loop.before.append(f"{limit} = {self.x2} - {self.code.constant(window)}")
+        return limit
 
     def merged(self) -> Names:
         """Return the variables of a pair: the arriving instance's, the waiting one's, the bound one of two."""
@@ -117,7 +131,9 @@ class Probe:
         start, end = self.interval()
         low, high = names.get("$first", start), names.get("$last", end)
         firm = self.entry.sure
+        self.code.loop = self.loop
         tests = self.compiler.tests(self.code, self.entry, names, firm, start, end, low, high, self.length_test())
+        self.code.loop = None
         relation = [
             f"{self.points[x]} {'==' if op == '=' else op} {self.points[y]}"
             for x, op, y in self.node.relation.comparisons
@@ -126,13 +142,11 @@ class Probe:
         return tests, names, start, end
 
     def length_test(self) -> str | None:
-        duration = window_of(self.node.tests)
-        if duration is None or self.node.relation.occurs_on != "hull":
+        if self.window is None:
             return None
-        limit = self.code.constant(duration)
         if self.node.relation.sequential:
-            return f"{self.x2} - {self.a1} <= {limit}"
-        return f"{self.x2} - {self.y1} <= {limit} and {self.x2} - {self.x1} <= {limit}"
+            return f"{self.a1} >= {self.window}"
+        return f"{self.y1} >= {self.window} and {self.x1} >= {self.window}"
 
     def unpack(self, source: str) -> str:
         return f"{tuple_of([*self.locals, self.y1, self.y2])} = {source}"
@@ -147,9 +161,8 @@ class Probe:
             elif op == "=" and f"{mine}2" in (x, y):
                 partner = y if x[0] == mine else x
                 conditions.append(f"{self.y2} < {self.points[partner]}")
-        window = window_of(self.node.tests)
-        if window is not None and self.node.relation.occurs_on == "hull":
-            conditions.append(f"{self.y2} < {self.x2} - {self.code.constant(window)}")
+        if self.window is not None:
+            conditions.append(f"{self.y2} < {self.window}")
         return " or ".join(conditions) or None
 
     def beyond(self) -> str | None:
@@ -200,6 +213,7 @@ class Probe:
         else:
             self.find(y)
         with code.block(f"if {y} is not None:"):
+            code.add(self.loop.before)
             if self.compiler.meets_itself(self.entry):
                 self._try_held(y, condition)
             elif node.policy.keep == "newest":
@@ -291,22 +305,12 @@ class Probe:
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
                 code(f"{g} = ({g},)")
+            code.add(self.loop.before)
             back = self.past()
-            if consume or is_asked or back:
-                code(f"{hits} = []")
-                with code.block(f"for {y} in reversed({g}):"):
-                    code(self.unpack(y))
-                    if back:
-                        with code.block(f"if {back}:"):
-                            code("break")
-                    with code.block(f"if {condition}:"):
-                        code(f"{hits}.append({y})")
-                if consume:
-                    with code.block(f"if {hits}:"):
-                        self._leave(g, hits, other)
-                with code.block(f"for {y} in reversed({hits}):"):
-                    code(self.unpack(y))
-                    self._again(tests, names, start, end)
+            if not (consume or is_asked or tests.actions) and self.compiler.heads.may_gather(self.entry):
+                self._gather(g, tests, names, start, end)
+            elif consume or is_asked or back:
+                self._write_back(g, hits, tests, names, start, end)
             else:
                 with code.block(f"for {y} in {g}:"):
                     code(self.unpack(y))
@@ -341,14 +345,56 @@ class Probe:
             with code.block(f"for {gone} in {hits}:"), code.block(f"if {gone}[{place}] is not None:"):
                 code(f"{gone}[{place}].kill()")
 
-    def _again(self, tests: Passing, names: Names, start: str, end: str) -> None:
-        """Evaluate the conditions of a chosen pair once more for what they bind, then hand on."""
-        rebind = [e for e in tests.expressions if ":=" in e]
-        if rebind:
-            with self.code.block(f"if {' and '.join(rebind)}:"):
-                self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
-        else:
-            self.compiler.multiplied(self.code, self.entry, tests, names, start, end)
+    def _write_back(self, g: str, hits: str, tests: Passing, names: Names, start: str, end: str) -> None:
+        """Find the candidates from the newest back, keep what conditions bind, then hand on, the earliest first."""
+        code, back, consume = self.code, self.past(), self.node.policy.consume
+        y = code.fresh("y")
+        read = words_of(*names.values(), *(solutions for solutions, _ in tests.loops))
+        bound = [v for v in dict.fromkeys(_BOUND.findall(" ".join(tests.expressions))) if v in read]
+        found, candidate = (code.fresh("h"), tuple_of([y, *bound])) if bound else (hits, y)
+        code.add(f"{name} = []" for name in dict.fromkeys([hits, found]))
+        with code.block(f"for {y} in reversed({g}):"):
+            code(self.unpack(y))
+            if back:
+                with code.block(f"if {back}:"):
+                    code("break")
+            with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
+                code.add(f"{name}.append({y if name == hits else candidate})" for name in dict.fromkeys([hits, found]))
+        if consume:
+            with code.block(f"if {hits}:"):
+                self._leave(g, hits, code.constant(self.other))
+        with code.block(f"for {candidate} in reversed({found}):"):
+            code(self.unpack(y))
+            self.compiler.multiplied(code, self.entry, tests, names, start, end)
+
+    def _gather(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
+        """Make the events of all candidates in one pass; then see which are new, and put them in order.
+
+        Where every pair begins with its candidate, whose starts rise or fall all the way as a rule, they differ, and
+        are in order, by their starts alone.
+        """
+        code, back = self.code, self.past()
+        ahead = None if back else self.beyond()
+        code.loop, self.loop.gathers = self.loop, True
+        is_apart = self.node.relation.sequential and start == self.y1
+        far, last = code.constant(BEGINNING if back else NEVER), code.fresh("p")
+        if is_apart:
+            code(f"{last} = {self.x2 if back else code.constant(BEGINNING)}")
+        top = len(code.lines)
+        with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2])} in {f'reversed({g})' if back else g}:"):
+            if back or ahead:
+                with code.block(f"if {back or ahead}:"):
+                    code("break")
+            with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
+                if is_apart:
+                    code(f"{last} = {start} if {start} {'<' if back else '>'} {last} else {far}")
+                self.compiler.multiplied(code, self.entry, tests, names, start, end)
+        code.loop = None
+        for found, kinds in self.loop.found.items():
+            code.insert(top, f"{found} = []")
+            order = ([f"{found}.reverse()"] if back else []) if is_apart else []
+            in_order = f"{last} is not {far}" if is_apart else f"len({found}) == 1"
+            self.compiler.heads.note_gathered(code, found, kinds, in_order, order, end)
 
     def write_together(self, own: dict[Any, Any] | None) -> None:
         """One match with all candidates, on the common hull, with the variables of the latest."""
@@ -362,6 +408,7 @@ class Probe:
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
                 code(f"{g} = ({g},)")
+            code.add(self.loop.before)
             with code.block(f"for {y} in {g}:"):
                 code(self.unpack(y))
                 with code.block(f"if {condition}:"):

@@ -15,7 +15,7 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build, fits
 from etalis.runtime.operators.aggregate import Folder, Opener, Slider
 from etalis.runtime.operators.base import Values, Waiter
-from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers
+from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers, latest_start
 from etalis.runtime.operators.repetition import Limits, Repeater, Runner
 from etalis.runtime.operators.store import Once, Token, waits
 from etalis.temporal.aggregate import FOLDS
@@ -104,14 +104,28 @@ class Special:
         blockers = self.blockers(entry, place)
         key = self.key(blockers, [names[v] for v in test.joined])
         if test.kind == "gap":
-            bounds = f"{low}, {high}"
+            bounds = low, high
         elif test.kind == "inside":
-            bounds = f"{t1}, {t2}"
+            bounds = t1, t2
         elif test.window is None:
-            bounds = f"{code.constant(BEFORE_TIME)}, {t2}"
+            bounds = code.constant(BEFORE_TIME), t2
         else:
-            bounds = f"{t2} - {code.constant(test.window + 1)}, {t2}"
-        return f"not {code.constant(blockers)}.hit({key}, {bounds})"
+            bounds = f"{t2} - {code.constant(test.window + 1)}", t2
+        if isinstance(blockers, Blockers) and code.loop is not None and code.loop.is_firm(key, bounds[1]):
+            latest = self._write_latest(code, code.loop.before, blockers, key, bounds[1])
+            return f"{latest} <= {bounds[0]}"
+        return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
+
+    def _write_latest(self, code: Code, lines: list[str], blockers: Blockers, key: str, high: str) -> str:
+        """Write once for all candidates when the last blocker began that ended before a moment; return its name."""
+        latest = code.fresh("c")
+        lines += [
+            f"{latest} = {code.constant(blockers.groups)}.get({key})",
+            f"if {latest} is None: {latest} = {code.constant(BEFORE_TIME)}",
+            f"elif {latest}[-1][0] < {high}: {latest} = {latest}[-1][1]",
+            f"else: {latest} = {code.constant(latest_start)}({latest}, {high})",
+        ]
+        return latest
 
     # operators
 

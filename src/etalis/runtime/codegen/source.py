@@ -6,13 +6,32 @@ numbered names too. Two rules of one shape give the same text, so that fifty tho
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+_WORDS = re.compile(r"\w+")
 GENERATED = "<etalis plan>"  # the file that generated code says it comes from
+
+
+class CandidateLoop:
+    """A search through what waits: lines that stand before its loop, and heads whose events it gathers in lists.
+
+    `varying` are the names that each candidate binds anew.
+    """
+
+    def __init__(self, varying: Iterable[str]) -> None:
+        self.varying = frozenset(varying)
+        self.before: list[str] = []
+        self.gathers = False
+        self.found: dict[str, list[Any]] = {}  # the list of each kind of event, with all kinds made alike
+
+    def is_firm(self, *expressions: str) -> bool:
+        """Tell whether expressions are the same for all candidates."""
+        return self.varying.isdisjoint(words_of(*expressions))
 
 
 class Code:
@@ -27,6 +46,9 @@ class Code:
         self.fresh_names = 0
         self.probes = 0
         self.direct: Callable[[list[str]], list[str]] | None = None
+        self.loop: CandidateLoop | None = None
+        self.rounds: list[str] | None = None
+        self.queues = False
         self.long_running = False
         self.shared: dict[str, CellType] = {}
 
@@ -58,6 +80,10 @@ class Code:
             self.names[id(thing)] = name
             self.objects.append(thing)
         return name
+
+    def insert(self, place: int, line: str) -> None:
+        """Put a line of the current depth before one that is written."""
+        self.lines.insert(place, "    " * self.depth + line)
 
     def fresh(self, stem: str) -> str:
         """Return a new local name."""
@@ -105,6 +131,11 @@ def make_function(source: str, objects: list[Any]) -> Callable[..., Any]:
 @lru_cache(maxsize=2048)
 def _compiled(source: str) -> CodeType:
     return compile(source, GENERATED, "exec")
+
+
+def words_of(*expressions: str) -> set[str]:
+    """Return the names in expressions."""
+    return set(_WORDS.findall(" ".join(expressions)))
 
 
 def tuple_of(items: Sequence[str]) -> str:

@@ -62,14 +62,17 @@ class Blockers:
     def hit(self, key: Any, low: int, high: int) -> bool:
         """Tell whether something occurred with low < start and end < high."""
         group = self.groups.get(key)
-        if group is None:
-            return False
-        index = bisect_left(group, (high,))
-        return index > 0 and group[index - 1][1] > low
+        return group is not None and latest_start(group, high) > low
 
     def forget(self, key: Any) -> None:
         """Drop a key whose left sides are all gone."""
         self.groups.pop(key, None)
+
+
+def latest_start(group: list[tuple[int, int]], high: int) -> int:
+    """Return when the last of those began that ended before a moment."""
+    index = bisect_left(group, (high,))
+    return group[index - 1][1] if index else BEFORE_TIME
 
 
 class LooseBlockers:

@@ -18,6 +18,7 @@ Group = Any  # Instance | list[Instance] | deque[Instance]
 Store = dict[Any, Group]
 
 LONG = 64
+SLACK = 4  # what has expired goes a part of its time later, many at once
 
 
 class Once(NamedTuple):
@@ -135,7 +136,18 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
             if group[-1] < limit:
                 del store[key]
         elif group[0][-1] < limit:
-            take(store, key, group, 0)
+            _drop_first(store, key, group, limit)
+
+
+def _drop_first(store: Store, key: Any, group: Any, limit: int) -> None:
+    """Drop those of a group of several that ended before a moment."""
+    if type(group) is deque:
+        while group and group[0][-1] < limit:
+            group.popleft()
+    else:
+        del group[: next((i for i, item in enumerate(group) if item[-1] >= limit), len(group))]
+    if len(group) < 2:
+        leave(store, key, list(group))
 
 
 def count_instances(store: Store) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.heads import Ring
 from etalis.runtime.codegen.network import Wired
+from etalis.runtime.limits.expiry import sweep
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.store import count_instances
@@ -42,6 +43,7 @@ class Waiting:
 
 def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
     """Return a row for everything that can hold something, in order of rules."""
+    sweep(rules, rules.state.now)
     entries = {entry.key: entry for entry in rules.wiring.entries}
     found = [
         _row(labels_of(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), held)
@@ -63,6 +65,7 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
 
 def count(rules: RuleSet, disorder: Disorder | None) -> int:
     """Return how many instances an engine holds on to: as many as all rows of `inspect` have."""
+    sweep(rules, rules.state.now)
     found = sum(
         _count(part, rules)
         for key, part in rules.memory.items()

@@ -224,8 +224,7 @@ def _save_events(core: Core, book: Book) -> None:
     made = []
     for (name, arity), note in core.rules.heads.made.items():
         if note.stamp >= state.now:
-            seen = note.seen if note.seen_at == note.stamp else [(note.first[1], *note.first[3 : 3 + arity])]
-            made.append((name, arity, note.stamp, tuple(seen)))
+            made.append((name, arity, note.stamp, tuple(note.identities(arity))))
     book.put_rows(("made",), made)
     reported = [_event(event) for event in core.delivery.history or ()]
     book.put_rows(("reported",), reported)
