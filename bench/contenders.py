@@ -1,7 +1,8 @@
 """Who takes part: for each way of finding the matches of a workload, the work that is timed, and what it found.
 
 Ways over columns start from one Arrow table in memory, or from one Parquet file, and end with a table of all matches in
-memory; ways over rows start from a list of Python tuples. The joins by id are right only because every id comes once.
+memory; ways over rows start from a list of Python tuples and end with a list of all matches. The joins by id are right
+only because every id comes once.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import feeding
 import hand
 import hand_more
 import numpy as np
@@ -162,32 +164,20 @@ def engine_rows(workload: Workload) -> list[Any]:
 
 
 def row_work(way: str, workload: Workload) -> Begin:
-    """Return how a way over rows begins; it counts its matches."""
+    """Return how a way over rows begins; it keeps its matches."""
     if way == "hand, Python":
         rows = list(workload.rows())
         loop = by_hand(workload)
-        return lambda: lambda: len(loop(rows))
+        return lambda: lambda: loop(rows)
     rows = engine_rows(workload)
     program = program_of(workload)
-    if way == "run":
-        return lambda: ratio.run_all(program.engine(), rows)
-    if workload.name not in ("W8", "W9", "W11"):
-        return lambda: ratio.push_all(program.engine(), rows)
-    return lambda: push_each(program.engine(), [(row[0], row[1:-1], row[-1]) for row in rows])
+    feed = feeding.run_rows if way == "run" else feeding.push_rows
 
+    def begin() -> Work:
+        engine = program.engine()
+        return lambda: feed(engine, rows)
 
-def push_each(engine: etalis.Engine, rows: list[tuple[str, tuple[Any, ...], int]]) -> Work:
-    """Return the loop over `push` where the number of attributes varies."""
-    push = engine.push
-
-    def loop() -> int:
-        count = 0
-        for kind, given, at in rows:
-            for _ in push(kind, *given, at=at):
-                count += 1
-        return count
-
-    return loop
+    return begin
 
 
 def by_hand(workload: Workload) -> Callable[[list[Row]], list[Answer]]:
@@ -209,6 +199,8 @@ def count(found: Any) -> int:
     match found:
         case int():
             return found
+        case list():
+            return len(found)
         case dict():
             return len(found["t1"])
         case _:
@@ -241,11 +233,7 @@ def spark_answers(workload: Workload) -> pa.Table:
 def row_answers(way: str, workload: Workload) -> Iterable[Answer]:
     if way == "hand, Python":
         return hand_answers(workload)
-    rows, engine = engine_rows(workload), program_of(workload).engine()
-    if way == "push":
-        found = [match for row in rows for match in engine.push(row[0], *row[1:-1], at=row[-1])]
-    else:
-        found = list(engine.run(rows))
+    found = row_work(way, workload)()()
     signed = workload.name == "W11"
     return [(m.name, *m.args, m.start, m.end, *((m.sign,) if signed else ())) for m in found]
 

@@ -14,7 +14,9 @@ Feed = Callable[[etalis.Engine, list[Any]], list[etalis.Event]]
 
 
 def push_rows(engine: etalis.Engine, rows: list[Any]) -> list[etalis.Event]:
-    """Push rows (name, attributes..., time) one by one."""
+    """Push rows (name, attributes..., time), or dictionaries, one by one."""
+    if isinstance(rows[0], dict):
+        return _push_named(engine, rows)
     widths = {len(row) - 2 for row in rows}
     return PUSHES[widths.pop() if len(widths) == 1 else MIXED](engine, rows)
 
@@ -66,8 +68,8 @@ MIXED = -1
 PUSHES: dict[int, Feed] = {1: _push_one, 2: _push_two, 3: _push_three, MIXED: _push_mixed}
 
 
-def push_user_and_country(engine: etalis.Engine, rows: list[Any]) -> list[etalis.Event]:
-    """Push dictionaries of these two fields, the attributes by name."""
+def _push_named(engine: etalis.Engine, rows: list[Any]) -> list[etalis.Event]:
+    """Push the attributes by name; the dictionaries of our programs have these two."""
     push = engine.push
     found: list[etalis.Event] = []
     for row in rows:

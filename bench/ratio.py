@@ -1,16 +1,19 @@
 """Time of a workload in the engine as a ratio to the loop written by hand (hand.py), in one run, the answer checked.
 
-Hand, `push` and `run` take turns, and the best of each counts: what else the machine does hits all three alike.
+Hand, `push` and `run` take turns, each keeps its matches, and the best of each counts: what else the machine does hits
+all three alike.
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
+from functools import partial
 
 import hand
+from feeding import push_rows, run_rows
 from streams import Row, Workload
 
 import etalis
@@ -40,49 +43,23 @@ def measure(workload: Workload, repetitions: int) -> Ratio:
     check(workload, rows, by_hand(rows))
     seconds: dict[str, list[float]] = {"hand": [], "push": [], "run": []}
     for _ in range(repetitions):
-        seconds["hand"].append(timed(lambda: len(by_hand(rows)), workload.expected))
-        seconds["push"].append(timed(push_all(new_engine(workload), rows), workload.expected))
-        seconds["run"].append(timed(run_all(new_engine(workload), rows), workload.expected))
+        seconds["hand"].append(timed(lambda: by_hand(rows), workload.expected))
+        for way, feed in (("push", push_rows), ("run", run_rows)):
+            seconds[way].append(timed(partial(feed, new_engine(workload), rows), workload.expected))
     best = {way: min(found) for way, found in seconds.items()}
     return Ratio(len(rows), workload.expected, best["hand"], best["push"], best["run"])
 
 
-def timed(work: Callable[[], int], expected: int, clock: Callable[[], float] = time.perf_counter) -> float:
-    """Return the seconds of some work that must count to `expected`."""
+def timed(work: Callable[[], int | Sized], expected: int, clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the seconds of some work that must keep `expected` matches, or count to that."""
     gc.collect()
     started = clock()
-    count = work()
+    found = work()
     seconds = clock() - started
+    count = found if isinstance(found, int) else len(found)
     if count != expected:
         raise WrongAnswerError(f"{count}, not {expected}")
     return seconds
-
-
-def push_all(engine: etalis.Engine, rows: list[Row]) -> Callable[[], int]:
-    """Return the loop over `push`, its results looped over."""
-    push = engine.push
-
-    def loop() -> int:
-        count = 0
-        for kind, key, value, at in rows:
-            for _ in push(kind, key, value, at=at):
-                count += 1
-        return count
-
-    return loop
-
-
-def run_all(engine: etalis.Engine, rows: list[Row]) -> Callable[[], int]:
-    """Return the loop over `run`."""
-    run = engine.run
-
-    def loop() -> int:
-        count = 0
-        for _ in run(rows):
-            count += 1
-        return count
-
-    return loop
 
 
 def new_engine(workload: Workload) -> etalis.Engine:
@@ -92,10 +69,8 @@ def new_engine(workload: Workload) -> etalis.Engine:
 def check(workload: Workload, rows: list[Row], by_hand: list[Answer]) -> None:
     """Compare all matches, attributes and intervals, of both ways in with those of the hand-written loop."""
     wanted = sorted(spelled(workload.name, by_hand))
-    engine = new_engine(workload)
-    pushed = [match for kind, key, value, at in rows for match in engine.push(kind, key, value, at=at)]
-    for way, matches in (("push", pushed), ("run", new_engine(workload).run(rows))):
-        found = sorted((m.name, *m.args, m.start, m.end) for m in matches)
+    for way, feed in (("push", push_rows), ("run", run_rows)):
+        found = sorted((m.name, *m.args, m.start, m.end) for m in feed(new_engine(workload), rows))
         if found != wanted or len(found) != workload.expected:
             difference = next((pair for pair in zip(found, wanted, strict=False) if pair[0] != pair[1]), "the number")
             raise WrongAnswerError(

@@ -1,7 +1,9 @@
 """Contenders take turns, each in a process of its own, so that its memory is its own.
 
 A process waits for words. At `check` it tells all matches of a short stream; at `go` it works once over its input,
-which it has read before, and tells the seconds of the wall and of the processor, and its memory: before, and at most.
+which it has read before, keeps all it finds, and tells the seconds of the wall and of the processor, and its memory:
+before, and at most. What runs is a workload (W1 to W11) or one of `programs`, whose answers are compared before any
+process starts, on the whole stream.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -19,7 +22,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "src"))
 
-from memory import read_status  # noqa: E402 - the package may not be installed
+import programs  # noqa: E402 - the package may not be installed
+from memory import read_status  # noqa: E402
 from ratio import WrongAnswerError  # noqa: E402
 from streams import Workload, folded, prepare  # noqa: E402
 
@@ -29,12 +33,20 @@ LINKS = 100
 
 @dataclass(frozen=True)
 class Setting:
-    """How a workload is run."""
+    """How a workload or a program is run."""
 
     name: str
     events: int
     source: str
     threads: int
+
+    @property
+    def is_program(self) -> bool:
+        return self.name in programs.CASES
+
+    def rows(self) -> list[Any]:
+        """Return the stream of a program."""
+        return programs.CASES[self.name].rows(self.events)
 
     def workload(self) -> Workload:
         return prepare(self.name, self.events, links=LINKS if self.name == "W8" else 0)
@@ -109,29 +121,41 @@ def plain(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def measure(setting: Setting, chosen: list[str], turns: int) -> dict[str, Turn]:
-    """Check answers, then let contenders take turns; return the best seconds of each, and its largest memory."""
-    workload = setting.workload()
-    workload.parquet()  # made before anyone looks for it
+    """Check answers, then let contenders take turns; return the median seconds of each, and its largest memory."""
+    expected = expect(setting, chosen)
     players = [Player(way, setting) for way in chosen]
     try:
-        check(setting, players)
+        if not setting.is_program:
+            check(setting, players)
         rounds: dict[str, list[Turn]] = {way: [] for way in chosen}
         for _ in range(turns):
             for player in players:
                 turn = Turn(**player.ask("go"))
-                if turn.matches != workload.expected:
-                    raise WrongAnswerError(
-                        f"{setting.name}, {player.way}: {turn.matches} matches, not {workload.expected}"
-                    )
+                if turn.matches != expected:
+                    raise WrongAnswerError(f"{setting.name}, {player.way}: {turn.matches} matches, not {expected}")
                 rounds[player.way].append(turn)
     finally:
         for player in players:
             player.end()
-    return {way: best(each) for way, each in rounds.items()}
+    return {way: median(each) for way, each in rounds.items()}
 
 
-def best(turns: list[Turn]) -> Turn:
-    wall, cpu = min(turn.wall for turn in turns), min(turn.cpu for turn in turns)
+def expect(setting: Setting, chosen: list[str]) -> int:
+    """Return how many matches there are; those of a program are compared here."""
+    if not setting.is_program:
+        workload = setting.workload()
+        workload.parquet()  # made before anyone looks for it
+        return workload.expected
+    from programs.contenders import check as check_program
+
+    matches, wrong = check_program(setting.name, setting.rows(), chosen)
+    if wrong:
+        raise WrongAnswerError(wrong)
+    return matches
+
+
+def median(turns: list[Turn]) -> Turn:
+    wall, cpu = (statistics.median(getattr(turn, clock) for turn in turns) for clock in ("wall", "cpu"))
     return Turn(wall, cpu, turns[0].before, max(turn.peak for turn in turns), turns[0].matches)
 
 
@@ -140,7 +164,7 @@ def best(turns: list[Turn]) -> Turn:
 
 def serve(way: str, setting: Setting) -> None:
     """Wait for words."""
-    from contenders import UNIQUE, answers, contender, count
+    from contenders import UNIQUE, answers, count
 
     if setting.threads == 1:
         keep_to_one_core()
@@ -152,7 +176,7 @@ def serve(way: str, setting: Setting) -> None:
             tell([list(row) for row in answers(way, stream, setting.source, setting.threads)])
             continue
         if begin is None:
-            begin = contender(way, setting.workload(), setting.source, setting.threads)
+            begin = contender_of(way, setting)
             if way not in ("push", "run", "hand, Python"):
                 begin()()  # kernels compiled, files in the system's memory
         work = begin()
@@ -163,6 +187,16 @@ def serve(way: str, setting: Setting) -> None:
         wall, cpu = time.perf_counter() - wall, used(way) - cpu
         tell(asdict(Turn(wall, cpu, before, read_status("VmHWM"), count(found))))
         del found, work
+
+
+def contender_of(way: str, setting: Setting) -> Any:
+    if setting.is_program:
+        from programs.contenders import contender as contend
+
+        return contend(way, programs.CASES[setting.name], setting.rows(), setting.threads)
+    from contenders import contender
+
+    return contender(way, setting.workload(), setting.source, setting.threads)
 
 
 def keep_to_one_core() -> None:

@@ -37,6 +37,13 @@ def test_startup() -> None:
     assert [line[:32].rstrip() for line in done.stdout.splitlines()] == ["python", "import etalis"]
 
 
+def test_programs() -> None:
+    """The programs that users write have the answers of their loops."""
+    done = bench("--check", "--more", "--events", "500", "--ways", "push", "run", script="all.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("the same by push, run") == 46
+
+
 def test_unknown_workload() -> None:
     done = bench("W99")
     assert done.returncode == 2
@@ -49,4 +56,14 @@ def test_all_contenders() -> None:
     done = bench("W3", "--events", "60", "--turns", "1", "--source", "parquet", "--ways", *ways, script="all.py")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "W3, 59 events, 25 matches; from Parquet, 2 threads" in done.stdout
+    assert [way for way in ways if f"\n{way} " in done.stdout] == ways
+
+
+@pytest.mark.jit
+def test_contenders_of_a_program() -> None:
+    ways = ["columns", "run", "hand, Python", "DuckDB", "Polars"]
+    options = ["--events", "2000", "--turns", "1", "--source", "memory", "--ways", *ways]
+    done = bench("asof_join", *options, script="all.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "asof_join, 2,000 events, 512 matches; from memory, 1 thread" in done.stdout
     assert [way for way in ways if f"\n{way} " in done.stdout] == ways
