@@ -58,7 +58,9 @@ def _addends(term: s.Term, sign: int) -> Iterator[tuple[int, s.Term]]:
 
 def _sum(addends: list[tuple[int, s.Term]]) -> s.Term:
     total: s.Term | None = None
-    for sign, term in sorted(addends, key=lambda addend: -addend[0]):  # so that none begins with a minus if one has none
+    for sign, term in sorted(
+        addends, key=lambda addend: -addend[0]
+    ):  # so that none begins with a minus if one has none
         if total is None:
             total = term if sign > 0 else s.Compound("-", (_ZERO, term))
         else:
