@@ -19,6 +19,7 @@ from etalis.columnar.operators.base import (
 )
 from etalis.columnar.operators.deadline import DeadlineOperator, TickOperator
 from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.operators.join_keys import ComputedKeys
 from etalis.columnar.repetition.chains import AnchoredRepetition, ChainRepetition, FollowedRepetition
 from etalis.columnar.repetition.counted import CountedRepetition, asks_elements, asks_followers, is_chained, is_followed
 from etalis.columnar.repetition.pair_tests import PairTests
@@ -152,8 +153,9 @@ class Builder:
         firm = join_key(node) if node.policy.keep == "newest" else always
         vague = {v: known[v] for v in shared_names(node) if v not in firm}
         join = JoinOperator(
-            node, inputs, self._known(node, node.left, node.right), sides, gaps, TestSequence(tests), vague
-        )
+            node, inputs, self._known(node, node.left, node.right), sides, gaps, TestSequence(tests), vague,
+            ComputedKeys(node, self.conditions.solver.database) if node.keys_on else None,
+        )  # fmt: skip
         self.joins.append(join)
         return join
 

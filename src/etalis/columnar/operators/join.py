@@ -15,6 +15,7 @@ from etalis.columnar.kernels.buffers import Buffers, code_keys
 from etalis.columnar.kernels.join import ArrivingRows, Pairs
 from etalis.columnar.kernels.matching import NEVER, NEWEST, Matching
 from etalis.columnar.operators.base import AbsenceTest, AgreementTest, Batch, ColumnOperator, TestSequence
+from etalis.columnar.operators.join_keys import ComputedKeys
 from etalis.columnar.operators.pair_search import (
     FollowingSearch,
     JoinSearch,
@@ -40,16 +41,17 @@ class JoinOperator(ColumnOperator):
 
     A condition on one side alone is tested before the join, an absence after the left side as a limit to what the left
     side can match; all other `tests` are on pairs. Variables that both sides have are the key, but for those that are
-    `vague`: either side may leave them unbound.
+    `vague`: either side may leave them unbound; `computed` keys narrow it.
     """
 
     def __init__(
         self, node: p.Join, inputs: tuple[ColumnOperator, ColumnOperator], types: Mapping[str, str],
         sides: tuple[list[Judge], list[Judge]], gaps: Sequence[AbsenceTest], tests: TestSequence,
-        vague: Mapping[str, str] = _NONE,
+        vague: Mapping[str, str] = _NONE, computed: ComputedKeys | None = None,
     ) -> None:  # fmt: skip
         self.node = node
         self.inputs = inputs
+        self.computed = computed
         self.sides = sides
         self.gaps = gaps
         self.agreement = AgreementTest(vague) if vague else None
@@ -91,7 +93,11 @@ class JoinOperator(ColumnOperator):
     def _joined(self, batch: Batch, *fresh: Instances) -> Instances:
         """Join what waits and what is new, and keep what waits then."""
         parts = [part for pair in zip(self.waiting, fresh, strict=True) for part in pair]
-        keys = code_keys([[part.column(v) for v in self.key] for part in parts], list(map(len, parts)))
+        columns = [[part.column(v) for v in self.key] for part in parts]
+        if self.computed is not None:
+            more = self.computed.columns((parts[:2], parts[2:]))
+            columns = [[*shared, *others] for shared, others in zip(columns, more, strict=True)]
+        keys = code_keys(columns, list(map(len, parts)))
         follows = self.matching.retain[1] == NEVER and not self.meets_itself
         sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
         found = self._pairs(sides, search)

@@ -174,7 +174,8 @@ def _pairs(node: p.Join, needed: _Needed) -> Iterator[p.KeyPair]:
                 yield p.KeyPair("value", a, b, numbers)
     elif called in {("=:=", 2), ("is", 2)}:
         if all(_is_arithmetic(x, _PURE) for x in goal.args) and _variables(goal.args) <= left | right:
-            yield from (p.KeyPair(kind, a, b, numbers) for kind, a, b in separate(*goal.args, left, right))
+            x, y = goal.args
+            yield from (p.KeyPair(kind, a, b, numbers) for kind, a, b in separate(x, y, left, right))
     elif called not in BUILTINS and all(isinstance(x, s.Var | s.Const) for x in goal.args):
         mine = [x for x in goal.args if isinstance(x, s.Var) and x.name in left - right]
         theirs = [x for x in goal.args if isinstance(x, s.Var) and x.name in right - left]

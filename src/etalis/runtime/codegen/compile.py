@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
+from etalis.language.syntax import Term
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, window_of
 from etalis.plan.sharing import meet
@@ -19,7 +20,7 @@ from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.heads import Heads
 from etalis.runtime.codegen.join import Probe
-from etalis.runtime.codegen.join_keys import JoinKeys
+from etalis.runtime.codegen.keys.join_keys import JoinKeys
 from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader, Wiring, may_double, own_names
 from etalis.runtime.codegen.operators import Special
 from etalis.runtime.codegen.passing import Passing
@@ -387,17 +388,18 @@ class Compiler:
         low: str,
         high: str,
         window: str | None,
+        proven: tuple[Term, str] | None = None,
     ) -> Passing:
         """Write a node's tests as expressions over a match; what conditions bind is added to `names`.
 
         `low` and `high` bound the gap of a sequence; `window` replaces the plain test of length where the caller has a
-        better one.
+        better one; `proven` is a goal that holds where an expression is true.
         """
-        return self.judged(code, entry, p.tests(entry.node), names, firm, t1, t2, low, high, window)
+        return self.judged(code, entry, p.tests(entry.node), names, firm, t1, t2, low, high, window, proven)
 
     def judged(
         self, code: Code, entry: Wired, tests: Sequence[p.Test], names: Names, firm: frozenset[str], t1: str, t2: str,
-        low: str, high: str, window: str | None,
+        low: str, high: str, window: str | None, proven: tuple[Term, str] | None = None,
     ) -> Passing:  # fmt: skip
         """Write some of a node's tests, in order; those after an `event_multiply` judge each of its solutions."""
         passing = Passing([], [], [])
@@ -409,6 +411,8 @@ class Compiler:
                         passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
                 case p.GoalTest():
                     self.conditions.write(code, test, names, firm, t1, t2, passing, self.rule_of(entry))
+                    if proven is not None and test.goal == proven[0]:
+                        passing.expressions.append(f"({proven[1]} or {passing.expressions.pop()})")
                     if passing.loops and tests[number:]:
                         row = code.fresh("o")
                         inside = {**names, **{v: f"{row}[{i}]" for i, v in enumerate(passing.loops[0][1])}}

@@ -42,7 +42,7 @@ class Probe:
         self.x1, self.x2 = t1, t2
         self.keys = compiler.join_keys(entry)
         self.other = compiler.side(entry, 1 - place)
-        self.at = key  # of the group that is found there
+        self.at = key if self.keys.fact is None else code.fresh("q")  # of the group that is found there
         self.taken = False
         self.columns = compiler.columns(entry, 1 - place)
         self.locals = [code.fresh("y") for _ in self.columns]
@@ -132,7 +132,10 @@ class Probe:
         low, high = names.get("$first", start), names.get("$last", end)
         firm = self.entry.sure
         self.code.loop = self.loop
-        tests = self.compiler.tests(self.code, self.entry, names, firm, start, end, low, high, self.length_test())
+        proven = None if self.keys.proven is None else (self.keys.proven, f"{self.at} is not None")
+        tests = self.compiler.tests(
+            self.code, self.entry, names, firm, start, end, low, high, self.length_test(), proven
+        )  # fmt: skip
         self.code.loop = None
         relation = [
             f"{self.points[x]} {'==' if op == '=' else op} {self.points[y]}"
@@ -175,9 +178,9 @@ class Probe:
 
     def find(self, group: str) -> None:
         """Write that the group of the partners is found."""
-        code, solver = self.code, self.compiler.conditions.solver
+        code, database = self.code, self.compiler.conditions.solver.database
         other = code.constant(self.other)
-        self.at = self.keys.find(code, self.place, self.names, self.key, other, group, solver)
+        self.keys.find(code, self.place, self.names, self.key, self.at, other, group, database)
 
     def forget(self) -> None:
         """Let blockers of a key go when its last left side has gone."""
