@@ -83,10 +83,27 @@ class RunLoop:
                 state.now = max(state.now, time)
 
     def settle_now(self) -> tuple[Event, ...]:
-        """Process what generated code has queued; return what is reported."""
+        """Process what generated code has queued, of rules without numbers and effects; return what is reported.
+
+        A round of one event, as most are, needs no sorting.
+        """
+        queue, most = self.state.queue, self.program.settings.max_derivations
         out: list[Raw] = []
-        self.made = 0
-        self.settle(out)
+        made = 0
+        while queue:
+            if len(queue) > 1 or made == most or queue[0][2].grows:
+                self.made = made
+                self._settle_round(out)
+                made = self.made
+                continue
+            raw = queue.pop()
+            made += 1
+            kind: HeadKind = raw[2]
+            reported, feeds = kind.reported, kind.feeds
+            if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
+                out.append(raw)
+            if feeds is not None:
+                feeds(raw)
         return tuple([new_event(Event, raw) for raw in out])
 
     def report(self, batch: list[Raw]) -> tuple[Event, ...]:
@@ -148,24 +165,27 @@ class RunLoop:
             self._settle_rounds(out)
 
     def _settle_rounds(self, out: list[Raw]) -> None:
+        while self.state.queue:
+            self._settle_round(out)
+
+    def _settle_round(self, out: list[Raw]) -> None:
         queue = self.state.queue
-        while queue:
-            batch = queue[:]
-            queue.clear()
-            if len(batch) > 1:
-                sort_round(batch)
-            self.count(len(batch), batch[-1])
-            for raw in batch:
-                kind: HeadKind = raw[2]
-                if kind.grows:
-                    self._weigh(raw, kind)
-                reported = kind.reported
-                if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
-                    out.append(raw)
-                if kind.feeds is not None:
-                    if self.rules.numbered:
-                        self.number(raw, kind)
-                    kind.feeds(raw)
+        batch = queue[:]
+        queue.clear()
+        if len(batch) > 1:
+            sort_round(batch)
+        self.count(len(batch), batch[-1])
+        for raw in batch:
+            kind: HeadKind = raw[2]
+            if kind.grows:
+                self._weigh(raw, kind)
+            reported = kind.reported
+            if reported is True or (reported is not False and reported(*raw[3 : 3 + kind.arity])):
+                out.append(raw)
+            if kind.feeds is not None:
+                if self.rules.numbered:
+                    self.number(raw, kind)
+                kind.feeds(raw)
 
     def _weigh(self, raw: Raw, kind: HeadKind) -> None:
         """Count an event with large attributes for more than one, so that growing terms reach the limit sooner."""

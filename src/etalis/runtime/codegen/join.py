@@ -296,7 +296,6 @@ class Probe:
     def write_all(self, own: dict[Any, Any] | None) -> None:
         """Every candidate, earliest first; all leave where the policy consumes."""
         code, node = self.code, self.node
-        other = code.constant(self.other)
         g, y, hits = code.fresh("g"), code.fresh("y"), code.fresh("h")
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
