@@ -1,7 +1,7 @@
-"""Figures kept by `all.py --save docs/speed.json` as a chart and as tables: `python bench/chart.py`.
+"""Figures kept by `all.py --save docs/speed.json` as charts and as tables: `python bench/chart.py`.
 
-Writes docs/speed.svg, docs/speed.png where `rsvg-convert` is found, and the tables of docs/speed.md, between its marks.
-A filled dot was measured in the run, a hollow one is a peer from peers.py. The scale is logarithmic.
+Writes docs/speed.svg and docs/programs.svg, their PNG where `rsvg-convert` is found, and the tables of docs/speed.md,
+between its marks. A filled dot was measured in the run, a hollow one is a peer from peers.py. Scales are logarithmic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import contenders
+import program_chart
 from peers import DATE, PEERS
+from program_chart import STYLE, markdown, said_of
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 TITLES = {
@@ -112,17 +114,10 @@ def spell(speed: float) -> str:
     return f"{speed / 1e3:.0f}k"
 
 
-STYLE = """
-text { font-family: 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: #0f172a; font-size: 12px }
-.head { font-size: 17px; font-weight: bold } .sub { fill: #475569 } .title { font-size: 13px; font-weight: bold }
-.label { text-anchor: end } .peer { fill: #64748b } .value { font-size: 11px; fill: #334155 }
-.axis { font-size: 10px; fill: #64748b; text-anchor: middle } .grid { stroke: #e2e8f0 }
-"""
-
-
 def draw(figures: list[dict[str, Any]]) -> str:
     """Return the chart: two columns of panels."""
-    in_memory = [each for each in figures if each["source"] == "memory" and each["workload"] not in ("W9", "W11")]
+    shown = TITLES.keys() - {"W9", "W11"}
+    in_memory = [each for each in figures if each["source"] == "memory" and each["workload"] in shown]
     panels = [(TITLES[each["workload"]], dots(each)) for each in in_memory]
     heights, bodies = [92, 92], []
     for number, (title, given) in enumerate(panels):
@@ -141,14 +136,6 @@ def draw(figures: list[dict[str, Any]]) -> str:
     ])  # fmt: skip
 
 
-def said_of(figures: list[dict[str, Any]]) -> str:
-    sizes = sorted({round(each["events"], -5) for each in figures})
-    dates = sorted({each["date"] for each in figures})
-    size = " to ".join(f"{size / 1e6:g}" for size in {sizes[0]: 0, sizes[-1]: 0})
-    date = " to ".join({dates[0]: 0, dates[-1]: 0})
-    return f"Logarithmic scale. {size} million events in memory, answers checked. {figures[0]['machine']}; {date}."
-
-
 def legend() -> Iterable[str]:
     x = 30.0
     for group, text in LEGEND:
@@ -164,7 +151,7 @@ def legend() -> Iterable[str]:
 
 def speeds_table(figures: list[dict[str, Any]], source: str) -> str:
     """Return millions of events per second of processor time, by workload and contender; of a file by the wall too."""
-    chosen = [each for each in figures if each["source"] == source]
+    chosen = [each for each in figures if each["source"] == source and each["workload"] in TITLES]
     ways = [way for way in ORDER if any(way in each["ways"] for each in chosen)]
     head = ["", "events", *(OURS.get(way, way) for way in ways)]
 
@@ -182,7 +169,7 @@ def speeds_table(figures: list[dict[str, Any]], source: str) -> str:
 
 def memory_table(figures: list[dict[str, Any]]) -> str:
     """Return megabytes that the work added to the process and its input."""
-    chosen = [each for each in figures if each["source"] == "memory"]
+    chosen = [each for each in figures if each["source"] == "memory" and each["workload"] in TITLES]
     ways = [way for way in ORDER if any(way in each["ways"] for each in chosen)]
     head = ["", "events", *(OURS.get(way, way) for way in ways)]
 
@@ -199,11 +186,6 @@ def memory_table(figures: list[dict[str, Any]]) -> str:
 ORDER = ("columns", *contenders.FILES, *contenders.ROWS, *contenders.TABLES[1:])
 
 
-def markdown(rows: list[list[str]]) -> str:
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([lines[0], "|---" * len(rows[0]) + "|", *lines[1:], ""])
-
-
 def peers_table() -> str:
     names = sorted({name for figures in PEERS.values() for name in figures})
     body = [
@@ -214,8 +196,10 @@ def peers_table() -> str:
 
 def main() -> None:
     figures = json.loads((DOCS / "speed.json").read_text())
-    (DOCS / "speed.svg").write_text(draw(figures))
-    tables = {
+    charts = {"speed": draw(figures), "programs": program_chart.draw(figures)}
+    for name, chart in charts.items():
+        (DOCS / f"{name}.svg").write_text(chart)
+    tables = program_chart.tables(figures) | {
         "memory": speeds_table(figures, "memory"), "parquet": speeds_table(figures, "parquet"),
         "megabytes": memory_table(figures), "peers": peers_table(),
     }  # fmt: skip
@@ -224,10 +208,11 @@ def main() -> None:
         marked = re.compile(r"(<!-- figures: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
         page.write_text(marked.sub(lambda found: f"{found[1]}{tables[found[2]]}{found[3]}", page.read_text()))
     if shutil.which("rsvg-convert") is None:
-        print("docs/speed.png is not made anew: rsvg-convert is not installed")
+        print("the PNG are not made anew: rsvg-convert is not installed")
         return
-    command = ["rsvg-convert", "--zoom", "2", "--output", str(DOCS / "speed.png"), str(DOCS / "speed.svg")]
-    subprocess.run(command, check=True)
+    for name in charts:
+        command = ["rsvg-convert", "--zoom", "2", "--output", str(DOCS / f"{name}.png"), str(DOCS / f"{name}.svg")]
+        subprocess.run(command, check=True)
 
 
 if __name__ == "__main__":
