@@ -16,6 +16,7 @@ from etalis.language.syntax import Compound, Const
 from etalis.plan import algebra as p
 from etalis.plan.explain.wording import (
     event_text,
+    key_text,
     names,
     relation_interval,
     relation_test,
@@ -172,7 +173,8 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
     key = join_key(node)
     shared = {v for v in node.left.exports if v in node.right.exports and v[0] != "$"} - set(key)
     details = [f"{relation_test(relation)}; on {relation_interval(relation)}", f"policy {node.policy.name}"]
-    details.append(f"join key: {names(key)}" if key else "no join key: every pair is looked at")
+    keys = ", ".join([*([names(key)] if key else []), *map(key_text, node.keys_on)])
+    details.append(f"join key: {keys}" if keys else "no join key: every pair is looked at")
     if shared:
         details.append(f"where bound, equal: {names(sorted(shared))}")
     if node.optional:

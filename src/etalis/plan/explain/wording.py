@@ -84,6 +84,13 @@ def test_text(test: p.Test) -> str:
             assert_never(test)
 
 
+def key_text(pair: p.KeyPair) -> str:
+    """Write what two sides must have in common."""
+    if pair.fact is not None:
+        return term_text(pair.fact)
+    return f"{term_text(pair.left)} {'=' if pair.kind == 'value' else '=:='} {term_text(pair.right)}"
+
+
 def window_text(length: int) -> str:
     """Write microseconds as the language counts them, in seconds, and with units where these are easier to read.
 

@@ -33,6 +33,8 @@ def separate(x: s.Term, y: s.Term, left: Names, right: Names) -> Iterator[tuple[
             theirs.append((-sign, term))
         else:
             return
+    if all(sign < 0 for sign, _ in theirs):
+        mine, theirs = ([(-sign, term) for sign, term in side] for side in (mine, theirs))
     a, b = _sum(mine), _sum(theirs)
     if _belongs(a, left, right) and _belongs(b, right, left):
         yield "integer", a, b
