@@ -48,8 +48,8 @@ class Predicate:
 
     fixed = False
     __slots__ = (
-        "_index", "_recognised", "_unkeyed", "arity", "clauses", "closure", "database", "dead", "defined", "name",
-        "past", "relation", "special", "tabled", "watchers",
+        "_index", "_recognised", "_unkeyed", "arity", "changes", "clauses", "closure", "database", "dead", "defined",
+        "name", "past", "relation", "special", "tabled", "watchers",
     )  # fmt: skip
 
     def __init__(self, database: PredicateOwner, name: str, arity: int) -> None:
@@ -67,6 +67,7 @@ class Predicate:
         self._index: dict[Any, list[CompiledClause]] | None = None
         self._unkeyed: list[CompiledClause] = []
         self.past: deque[tuple[int, Predicate]] = deque()
+        self.changes = 0  # of clauses that are more than rows of facts
         self._recognised = False
 
     def add(self, args: tuple[Term, ...], body: Term, *, first: bool = False) -> None:
@@ -78,6 +79,7 @@ class Predicate:
                 self.add_row(self.relation, tuple(map(deref, args)))
                 return
             self._leave_relation(self.relation)
+        self.changes += 1
         clause = CompiledClause(args, body, self.database.generation)
         if first:
             self.clauses = [clause, *self.clauses]
@@ -237,6 +239,7 @@ class Predicate:
     def clear(self) -> None:
         """Begin anew as an empty relation."""
         self._keep_version()
+        self.changes += 1
         self.relation, self.clauses, self.dead, self._index = FactRelation(self.arity), [], 0, None
         self._renew()
         self.note_all()
@@ -299,6 +302,7 @@ class Predicate:
         if not isinstance(handle, CompiledClause) or handle.died != FOREVER:
             return False
         handle.died = self.database.generation
+        self.changes += 1
         self.dead += 1
         if self.dead > max(_COMPACT_AT, len(self.clauses) // 2):
             self._keep_version()

@@ -410,7 +410,8 @@ class Compiler:
                     if window is not None or t1 != t2:  # an instant fits into every window
                         passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
                 case p.GoalTest():
-                    self.conditions.write(code, test, names, firm, t1, t2, passing, self.rule_of(entry))
+                    rule, types = self.rule_of(entry), self.types(entry)
+                    self.conditions.write(code, test, names, firm, t1, t2, passing, rule, types)
                     if proven is not None and test.goal == proven[0]:
                         passing.expressions.append(f"({proven[1]} or {passing.expressions.pop()})")
                     if passing.loops and tests[number:]:
@@ -420,7 +421,7 @@ class Compiler:
                         self.restrict_solutions(code, passing, row, rest, names, inside)
                         break
                 case p.Prefilter():
-                    self.conditions.write_prefilter(code, test, names, passing)
+                    self.conditions.write_prefilter(code, test, names, passing, self.types(entry))
                 case p.Absent():
                     place = next(i for i, t in enumerate(absent) if t is test)
                     passing.expressions.append(

@@ -1,12 +1,12 @@
 """Conditions and actions in generated code: goals over the background knowledge, each failure kept to its own match.
 
-A goal that is plain arithmetic, comparison or look-up is written in line; any other becomes a function prepared once.
+What can be computed from values is written in line (`logic/inline`); a function prepared once asks the solver the rest.
 What raises is reported with rule, bindings and text, and fails that match alone (definition 15.8).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import TOO_DEEP, is_too_deep
@@ -14,8 +14,8 @@ from etalis.data.values import Struct, Value, format_value, real
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
+from etalis.logic.inline.compiled_goal import GoalCompilation, Question
 from etalis.logic.inline.inline import inline
-from etalis.logic.inline.lookup import Finder, look_ups
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
@@ -39,7 +39,7 @@ class Conditions:
         as_of: Callable[[], int] | None = None,
     ) -> None:  # fmt: skip
         self.solver = solver
-        self.find: Finder = look_ups(solver) if as_of is None else lambda _name, _arity: None
+        self.compilation = GoalCompilation(solver, reads=as_of is None)
         self.as_of = as_of
         self.breaker = breaker
         self.report = report
@@ -59,38 +59,53 @@ class Conditions:
         t2: str,
         passing: Passing,
         rule: str,
+        types: Mapping[str, str],
     ) -> None:
         """Add a condition to a match's tests; what it binds is added to `names`, also where an input may be unbound."""
         timed = test.kind == "check"
-        arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
         outputs = (*test.outputs, *(v for v in test.inputs if v not in firm))
         slow = self.prepare(test, outputs, rule)
-        row = code.fresh("r")
-        if test.kind == "event_multiply":
-            passing.expressions.append(f"({row} := {code.constant(slow)}({arguments}))")
-            passing.loops.append((row, outputs))
-            return
-        if test.kind == "where" and all(v in firm for v in test.inputs):
-            written = self._in_line(code, test, names, slow, row, arguments)
-            if written is not None:
-                passing.expressions.append(written)
+        if test.kind != "event_multiply" and all(v in firm for v in test.inputs):
+            times = {_START: t1, _END: t2} if timed else {}
+            seconds = _seconds if timed else None
+            goal = to_logic(test.goal)
+            question = Question(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds)
+            off = self.breaker.off, (rule, "condition", print_term(test.goal))
+            if self._compiled(code, question, {**names, **times}, names, slow, off, passing):
                 return
-        call = f"{code.constant(slow)}({arguments})"
-        if outputs:
+        arguments = ", ".join([*(names[v] for v in test.inputs), *((t1, t2) if timed else ())])
+        call, row = f"{code.constant(slow)}({arguments})", code.fresh("r")
+        if test.kind == "event_multiply":
+            passing.expressions.append(f"({row} := {call})")
+            passing.loops.append((row, outputs))
+        elif outputs:
             passing.expressions.append(f"({row} := {call}) is not None")
             names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
         else:
             passing.expressions.append(f"{call} is not None")
 
-    def write_prefilter(self, code: Code, test: p.Prefilter, names: Names, passing: Passing) -> None:
+    def _compiled(
+        self, code: Code, question: Question, given: Names, names: Names, slow: Callable[..., Any], off: Any,
+        passing: Passing,
+    ) -> bool:  # fmt: skip
+        """Add what of a condition can be computed in line; False if that is nothing."""
+        compiled = self.compilation.compile(question)
+        if compiled is None:
+            return False
+        text, found = compiled.write(code, given, slow, Code, off)
+        passing.expressions.append(text)
+        names.update(found)
+        return True
+
+    def write_prefilter(
+        self, code: Code, test: p.Prefilter, names: Names, passing: Passing, types: Mapping[str, str]
+    ) -> None:
         """Add a prefilter to a match's tests; all that it reads is bound."""
-        found = inline(to_logic(test.goal), dict.fromkeys(test.inputs, "term"))
-        assert found is not None, "a prefilter is pure"
-        goal = p.GoalTest("where", test.goal, test.inputs, tuple(v for v, _ in found.bindings))
-        keep, row = self.prepare_prefilter(goal), code.fresh("r")
-        arguments = ", ".join(names[v] for v in test.inputs)
-        written = self._in_line(code, goal, dict(names), keep, row, arguments)
-        passing.expressions.append(written or f"{code.constant(keep)}({arguments}) is not None")
+        keep = self.prepare_prefilter(test)
+        question = Question(to_logic(test.goal), test.inputs, (), types)
+        if not self._compiled(code, question, names, {}, keep, ((), None), passing):
+            arguments = ", ".join(names[v] for v in test.inputs)
+            passing.expressions.append(f"{code.constant(keep)}({arguments}) is not None")
 
     def ask(self, test: p.Condition, outputs: tuple[str, ...], rule: str) -> Callable[..., Any]:
         """Return the function of a condition or of a prefilter: its outputs, or None."""
@@ -110,29 +125,6 @@ class Conditions:
                 return unknown
 
         return keep
-
-    def _in_line(
-        self, code: Code, test: p.GoalTest, names: Names, slow: Callable[..., Any], row: str, arguments: str
-    ) -> str | None:
-        """Write a condition as an expression that cannot raise; values it is not meant for take the slow way."""
-        goal = to_logic(test.goal)
-        for kind, guard in _GUARDS:
-            found = inline(goal, dict.fromkeys(test.inputs, kind), self.find)
-            if found is None or {v for v, _ in found.bindings} != set(test.outputs):
-                return None
-            local = {v: code.fresh("n") for v in test.outputs}
-            text = found.source({**names, **local}, code.constant)
-            if _RAISING in text:
-                continue
-            names.update(local)
-            tests = [guard.format(names[v]) for v in test.inputs] if guard else []
-            guards = " and ".join([*tests, *(f"{code.constant(thing)}{stands}" for thing, stands in found.stands)])
-            if not guards:
-                return text
-            rebind = "".join(f" and ({n} := {row}[{i}]) is not None" for i, n in enumerate(local.values()))
-            otherwise = f"({row} := {code.constant(slow)}({arguments})) is not None{rebind}"
-            return f"({text} if {guards} else {otherwise})"
-        return None
 
     def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
         """Return the statement that runs an action."""
@@ -264,9 +256,7 @@ def to_moment(value: Value) -> int:
     return to_microseconds(value)
 
 
-_RAISING = "logic_"
-_NUMBERS = "(type({0}) is int or isinstance({0}, float))"
-_GUARDS = (("term", ""), ("number", _NUMBERS), ("int", "type({}) is int"))
+_START, _END = "$start", "$end"  # of a match, beside its variables
 _TIMES = (("t1", 1), ("t2", 1))
 
 

@@ -1,0 +1,202 @@
+"""A goal in generated code: as far as possible an expression, the rest a function, the solver where both step aside.
+
+The caller's code gets the expression; what it declines, or what is raised in it, is answered by `slow`, a function of
+the goal's inputs that asks the solver for all of it. Nothing here has effects, so that asking again is harmless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from etalis.errors import EtalisError
+from etalis.logic.inline.facts import Budget
+from etalis.logic.inline.goals import GoalSteps
+from etalis.logic.inline.lookup import look_ups
+from etalis.logic.inline.memo import asking
+from etalis.logic.inline.scope import Compilation, Operand
+from etalis.logic.inline.step_source import split_steps, write_body, write_expression
+from etalis.logic.inline.steps import NAMES, DeclineError, GuardStep, Steps, SubGoal, SuccessStep
+from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.solver import Solver
+
+_LEAST_STEPS = 10_000  # that a goal may take: below, the solver's count of them is what matters
+_KINDS: Mapping[str, tuple[str, bool]] = {
+    "int": ("int", False),
+    "float": ("float", False),
+    "number": ("number", False),
+    "time": ("number", False),
+    "string": ("string", True),
+    "bool": ("string", True),
+}  # the kind of a declared type, and whether that is sure: null is an atom, too
+
+
+class SourceText(Protocol):
+    """Generated code that is being written."""
+
+    def __call__(self, line: str) -> None: ...
+    def constant(self, thing: Any) -> str: ...
+    def fresh(self, stem: str) -> str: ...
+    def function(self) -> Callable[..., Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A goal with its inputs, the types that these are declared with, and its outputs.
+
+    The conjuncts at `settled` hold where they do not raise. `times` are the names of two more inputs, in microseconds;
+    the function `seconds` makes of them what the goal's `t1/1` and `t2/1` give.
+    """
+
+    goal: Goal
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    types: Mapping[str, str]
+    settled: Collection[int] = ()
+    times: Sequence[str] = ()
+    seconds: Callable[[int], Any] | None = None
+
+
+class CompiledGoal:
+    """The steps of a goal, ready to be written into code."""
+
+    def __init__(self, question: Question, shared: Compilation, steps: Steps) -> None:
+        self.question = question
+        self.shared = shared
+        self.steps = steps
+
+    def write(
+        self, code: SourceText, names: Mapping[str, str], slow: Callable[..., Any], new: Callable[[list[str]], Any],
+        off: tuple[Collection[Any], Any],
+    ) -> tuple[str, dict[str, str]]:  # fmt: skip
+        """Return the expression that is true for a solution, and where the outputs then are.
+
+        `names` are those of the inputs and times in the code, `new` begins a function; a goal whose key is among those
+        that are `off` is not asked.
+        """
+        question = self.question
+        given = [*question.inputs, *question.times]
+        local = {f"_v{i}": names[name] for i, name in enumerate(given)}
+        parts, inputs_read = split_steps(self.steps), set(local.values())
+        row, asked = code.fresh("r"), f"{code.constant(slow)}({', '.join(names[name] for name in given)})"
+        failed = f"(({row} := {asked}) is not None)"
+        where = {name: f"{row}[{i}]" for i, name in enumerate(question.outputs)}
+        if parts.rest:
+            inputs = [f"_v{i}" for i in range(len(given))]
+            more = [name for name in parts.parameters if name not in inputs]
+            function = self._function(parts.rest, inputs, more, slow, new, off)
+            found = f"(({row} := {code.constant(function)}({', '.join([*inputs, *more])})) is not None)"
+        else:
+            last = parts.first[-1]
+            values = last.values if isinstance(last, SuccessStep) else ("None",) * len(question.outputs)
+            where, found = self._results(code, values, local, new)
+            again = [f"{n} := {row}[{i}]" for i, n in enumerate(where.values()) if n not in inputs_read]
+            failed = f"({failed} and [{', '.join(again)}])" if again else failed
+        text = write_expression(parts.first, found, failed)
+        return self._named(text, code, local, new), where
+
+    def _results(
+        self, code: SourceText, values: Sequence[str], local: dict[str, str], new: Callable[[list[str]], Any]
+    ) -> tuple[dict[str, str], str]:
+        """Return where outputs are, and the text that puts those there that are not."""
+        where, puts = {}, []
+        for name, value in zip(self.question.outputs, values, strict=True):
+            text = self._named(value, code, local, new)
+            if not text.isidentifier() or text == "None":
+                here = code.fresh("n")
+                puts.append(f"[{here} := {text}]")
+                text = here
+            where[name] = text
+        return where, f"({' and '.join(puts)})" if puts else "True"
+
+    def _function(
+        self, steps: Steps, inputs: list[str], more: list[str], slow: Callable[..., Any],
+        new: Callable[[list[str]], Any], off: tuple[Collection[Any], Any],
+    ) -> Callable[..., Any]:  # fmt: skip
+        code = new([*inputs, *more])
+        decline = f"return {code.constant(slow)}({', '.join(inputs)})"
+        switched_off, key = map(code.constant, off)
+        code(f"if {switched_off} and {key} in {switched_off}:")
+        code("    return None")
+        code("try:")
+        for line in write_body(steps, decline, 1):
+            code(self._named(line, code, {}, new))
+        code(f"except {code.constant(_DECLINED)}:")
+        code(f"    {decline}")
+        function: Callable[..., Any] = code.function()
+        return function
+
+    def _sub_goal(self, goal: SubGoal, new: Callable[[list[str]], Any]) -> Callable[..., Any]:
+        code = new(list(goal.parameters))
+        decline = f"raise {code.constant(DeclineError)}"
+        for line in write_body(goal.steps, decline):
+            code(self._named(line, code, {}, new))
+        function: Callable[..., Any] = code.function()
+        return function
+
+    def _named(self, text: str, code: SourceText, local: dict[str, str], new: Callable[[list[str]], Any]) -> str:
+        """Replace the names of steps by those of the code; without names of its own, variables keep theirs."""
+
+        def name(found: Any) -> str:
+            old: str = found.group()
+            if old[1] == "v":
+                if not local:
+                    return old
+                return local.get(old) or local.setdefault(old, code.fresh("n"))
+            thing = self.shared.objects[int(old[2:])]
+            if isinstance(thing, SubGoal):
+                thing = self._sub_goal(thing, new)
+            return code.constant(thing)
+
+        return NAMES.sub(name, text)
+
+
+_DECLINED = (DeclineError, EtalisError, OverflowError)
+
+
+class GoalCompilation:
+    """Compiles goals over the knowledge of a solver; those that see old knowledge read none of it."""
+
+    def __init__(self, solver: Solver, *, reads: bool = True) -> None:
+        self.solver = solver
+        self.reads = reads
+        self.find = look_ups(solver)
+        self.ask = asking(solver) if reads else _ask_nothing
+        self.present = () if solver.database.versions is None else ((solver, ".view is None"),)
+
+    def compile(self, question: Question) -> CompiledGoal | None:
+        """Return a goal as steps, None where the solver must be asked for all of it."""
+        limits = self.solver.limits
+        if limits.steps < _LEAST_STEPS:
+            return None
+        shared = Compilation(self.solver.database)
+        known = {name: _operand(question.types.get(name, "term"), i) for i, name in enumerate(question.inputs)}
+        shared.fresh = len(question.inputs) + len(question.times)
+        if question.seconds is not None:
+            raw = [f"_v{len(question.inputs) + i}" for i in range(2)]
+            shared.times = {
+                name: _time(shared, text, question.seconds) for name, text in zip(("t1", "t2"), raw, strict=True)
+            }
+        steps = GoalSteps(shared, self.find, self.ask, Budget(limits.steps), self.present, reads=self.reads)
+        try:
+            found = steps.compile(question.goal, known, question.outputs, question.settled)
+        except DeclineError:
+            return None
+        is_empty = isinstance(found[0], GuardStep) and found[0].text == "False"
+        return None if is_empty else CompiledGoal(question, shared, found)
+
+
+def _operand(declared: str, number: int) -> Operand:
+    kind, sure = _KINDS.get(declared, ("term", True))
+    return Operand(f"_v{number}", kind, sure=sure, plain=kind == "float")
+
+
+def _time(shared: Compilation, name: str, seconds: Callable[[int], Any]) -> Operand:
+    """Return a time in seconds, given its name in microseconds."""
+    text = f"({name} // 1000000 if not {name} % 1000000 else {shared.constant(seconds)}({name}))"
+    return Operand(text, "number", small=True)
+
+
+def _ask_nothing(*_: Any) -> None:
+    return None

@@ -1,0 +1,1 @@
+"""Built-in predicates over ground values, as Python functions for generated code."""
