@@ -176,13 +176,15 @@ class Builder:
     def _tests(self, node: p.Node, known: Mapping[str, str], rule: str) -> list[Any]:
         found: list[Judge | AbsenceTest] = []
         stages = self.types.sure_by_test(node)
-        for place, test in enumerate(p.tests(node)):
+        tests = p.tests(node)
+        for place, test in enumerate(tests):
             before = stages[place]
             match test:
                 case p.GoalTest(inputs=inputs, outputs=outputs) | p.Prefilter(inputs=inputs, outputs=outputs):
                     vague = set(inputs) - before | set(outputs) - stages[place + 1] if self.is_vague else set()
                     seen = {**known, **dict.fromkeys(vague, "term")}
-                    found.append(Judge(test, seen, self.conditions, rule, frozenset(vague)))
+                    wanted = set(node.exports).union(*map(p.reads, tests[place + 1 :]))
+                    found.append(Judge(test, seen, self.conditions, rule, wanted, frozenset(vague)))
                 case p.Absent(joined=joined):
                     keep = test.window if test.kind == "before" else window_of(p.tests(node))
                     is_loose = not set(joined) <= self.types.sure(test.node) & before

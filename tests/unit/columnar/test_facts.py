@@ -168,7 +168,8 @@ KINDS = [(kind, goal) for kind in ("where", "event_multiply") for goal in STEPS]
 @pytest.mark.parametrize(("kind", "goal"), KINDS)
 @pytest.mark.parametrize("most", [1_000, 1])
 def test_look_ups_and_calculations(goal: str, kind: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookups, "_MOST", most)
+    monkeypatch.setattr(lookups, "_MANY", most)
+    monkeypatch.setattr(lookups, "MOST", most)
     program = f"{FACTS} d(X, Y) <- a(X, N) {kind} ({goal})."
     values = [(1, 1), (1, 3), (2, 1), (3, 1), (1, 1), (4, 0), (2, 2)]
     events = [Event.make("a", row, 10**6 * (t // 2), 5 * 10**5 * t) for t, row in enumerate(values)]

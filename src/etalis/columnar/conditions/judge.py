@@ -1,75 +1,50 @@
 """Conditions over columns: step by step over whole columns where that is exact, else once per distinct arguments.
 
-A goal of comparisons and plain arithmetic over numbers, of equality between texts, and of look-ups of facts is
-computed column by column (`arrays`, `lookups`). Every other goal, and what that could get wrong, goes to the function
-that the engine itself would call.
+Conjuncts become steps (`lowering`): arithmetic, comparison, equality and look-ups of facts are computed over arrays,
+and only the rest asks the solver. A row that a step leaves in doubt is asked as a whole of the function that the engine
+itself would call, which reports what is to be reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from etalis.columnar.conditions.lookups import Comparison, find_steps, follow, places_of
-from etalis.columnar.data.arrays import InexactError, truth
-from etalis.columnar.data.columns import Column, Flags, Integers, from_values, key_rows
+from etalis.columnar.conditions.arithmetic import InexactError
+from etalis.columnar.conditions.asked import distinct, given_values, tuples_of
+from etalis.columnar.conditions.lowering import find_steps
+from etalis.columnar.conditions.steps import Comparisons, Solved, follow, places_of
+from etalis.columnar.data.columns import FLAT, Column, Flags, Integers, concat, from_values, key_rows
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.data.values import Value
+from etalis.language.printer import print_term
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.conditions import Conditions
 
+_MUCH = 256  # rows, of which most are in doubt, after which a condition is no longer taken in steps
+
 
 class Judge:
-    """Decides one condition for whole columns of matches; variables that are `vague` may be unbound.
+    """Decides one condition for whole columns of matches, and gives what others want of what it binds.
 
-    Those that the condition is asked with it may bind.
+    Variables that are `vague` may be unbound. Those that the condition is asked with it may bind.
     """
 
     def __init__(
-        self, test: p.Condition, types: Mapping[str, str], conditions: Conditions, rule: str,
+        self, test: p.Condition, types: Mapping[str, str], conditions: Conditions, rule: str, wanted: Collection[str],
         vague: frozenset[str] = frozenset(),
     ) -> None:  # fmt: skip
         self.test = test
-        self.outputs = (*test.outputs, *(v for v in test.inputs if v in vague))
+        asked = test.outputs if self.multiplies else [v for v in test.outputs if v in wanted]
+        self.outputs = (*asked, *(v for v in test.inputs if v in vague))
         self.types = types
         self.conditions = conditions
+        self.key = (rule, "condition", print_term(test.goal))
         self.ask: Callable[..., Any] = conditions.ask(test, self.outputs, rule)
-        self.node, self.steps = None, None if vague else find_steps(test, types, conditions.solver.database)
-        match test.kind, self.steps:
-            case "where", (Comparison(node=node),):
-                self.node, self.steps = node, None
-
-    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
-        """Return which matches pass, and what the condition binds for those that do, in their order."""
-        decided = self.decided(rows) if self.by_arrays else None
-        if decided is not None:
-            return decided, {}
-        stepped = self._stepped(rows)
-        if stepped is not None:
-            kept, columns = stepped
-            first = np.flatnonzero(np.diff(kept, prepend=-1))
-            passes = np.zeros(len(rows), bool)
-            passes[kept[first]] = True
-            return passes, {name: column.take(first) for name, column in columns.items()}
-        answers, group = self._asked(rows)
-        passes = np.array([answer is not None for answer in answers], bool)[group]
-        return passes, self._bound(answers, group[passes])
-
-    def solutions(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
-        """Return each match once per solution, and what the solutions bind: `event_multiply`."""
-        stepped = self._stepped(rows)
-        if stepped is not None:
-            kept, columns = stepped
-            once = KeyIndex(key_rows([[Column("int", kept), *columns.values()]], [len(kept)])[0]).first
-            return kept[once], {name: column.take(once) for name, column in columns.items()}
-        answers, group = self._asked(rows)
-        counts = np.array([len(answer or ()) for answer in answers], np.int64)
-        kept = np.repeat(np.arange(len(rows)), counts[group])
-        found = [solution for answer in answers for solution in answer or ()]
-        return kept, self._bound(found, places_of(counts, group))
+        self.steps = None if vague else find_steps(test, self.outputs, types, conditions)
 
     @property
     def multiplies(self) -> bool:
@@ -78,62 +53,120 @@ class Judge:
 
     @property
     def by_arrays(self) -> bool:
-        """Whether NumPy may decide this condition, which then raises and binds nothing."""
-        return self.node is not None
+        """Whether arrays may decide this condition, which then raises and binds nothing."""
+        return self.test.kind == "where" and self._comparisons is not None
+
+    @property
+    def _comparisons(self) -> Comparisons | None:
+        match self.steps:
+            case (Comparisons() as only,):
+                return only
+            case _:
+                return None
 
     def decided(self, rows: Instances) -> Flags | None:
-        """Return which matches pass, None where NumPy cannot tell exactly."""
-        assert self.node is not None
+        """Return which matches pass, None where arrays cannot tell exactly."""
+        assert self._comparisons is not None
         try:
-            return truth(self.node, {v: rows.column(v) for v in self.test.inputs}, len(rows))
+            passes, doubt = self._comparisons.judge(rows)
+        except InexactError:
+            return None
+        return passes if doubt is None or not doubt.any() else None
+
+    def passing(self, rows: Instances) -> tuple[Flags, dict[str, Column]]:
+        """Return which matches pass, and what the condition binds for those that do, in their order."""
+        kept, bound = self._solved(rows)
+        if len(kept) == len(rows) and (not len(kept) or (kept == np.arange(len(rows))).all()):
+            return np.ones(len(rows), bool), bound
+        first = np.flatnonzero(np.diff(kept, prepend=-1))
+        passes = np.zeros(len(rows), bool)
+        passes[kept] = True
+        return passes, {name: column.take(first) for name, column in bound.items()}
+
+    def solutions(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
+        """Return each match once per solution, and what the solutions bind: `event_multiply`."""
+        kept, bound = self._solved(rows)
+        once = KeyIndex(key_rows([[Column("int", kept), *bound.values()]], [len(kept)])[0]).first
+        return kept[once], {name: column.take(once) for name, column in bound.items()}
+
+    def _solved(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
+        """Return the match of every solution, in order, and what it binds."""
+        stepped = self._stepped(rows)
+        if stepped is None:
+            return self._asked(rows)[:2]
+        kept, bound = stepped.kept, {name: self._fit(name, column) for name, column in stepped.bound.items()}
+        if stepped.doubt is None:
+            return kept, bound
+        doubtful = np.flatnonzero(stepped.doubt)
+        if len(doubtful) > _MUCH and 2 * len(doubtful) > len(rows):
+            self.steps = None
+        again, more, until = self._asked(rows.take(doubtful))
+        if until < len(doubtful):  # it was switched off, and nothing after that passes
+            sure = np.flatnonzero(kept < doubtful[until])
+            kept, bound = kept[sure], {name: column.take(sure) for name, column in bound.items()}
+        both = np.concatenate([kept, doubtful[again]])
+        order = np.argsort(both, kind="stable")
+        return both[order], {name: concat([bound[name], more[name]]).take(order) for name in bound}
+
+    def _stepped(self, rows: Instances) -> Solved | None:
+        """Take rows through the steps; None where they cannot be."""
+        off = self.conditions.breaker.off
+        if self.steps is None or (off and self.key in off):
+            return None
+        try:
+            return follow(self.steps, rows, self.outputs)
         except InexactError:
             return None
 
-    def _stepped(self, rows: Instances) -> tuple[Integers, dict[str, Column]] | None:
-        """Return the match of every solution, in order, and what it binds; None where that cannot be told exactly."""
-        if self.steps is None:
-            return None
-        try:
-            kept, columns = follow(self.steps, self._given(rows), len(rows), self.test.outputs)
-        except InexactError:
-            return None
-        return kept, {name: columns[name] for name in self.test.outputs}
+    def _fit(self, name: str, column: Column) -> Column:
+        """Return a column in the type of its variable, where that is a flat one."""
+        kind = self.types[name]
+        return from_values(column.values(), kind) if kind in FLAT and column.type != kind else column
 
-    def _given(self, rows: Instances) -> dict[str, Column]:
-        """Return what a condition is asked with: values, and times where it sees them."""
-        given = {v: rows.column(v) for v in self.test.inputs}
-        if self.test.kind == "check":
-            given |= {"t1": Column("int", rows.start), "t2": Column("int", rows.end)}
-        return given
+    def _asked(self, rows: Instances) -> tuple[Integers, dict[str, Column], int]:
+        """Ask of matches; return the match of every solution, what it binds, and where it was switched off."""
+        answers, group, until = self._answers(rows)
+        several = answers if self.multiplies else [() if answer is None else (answer,) for answer in answers]
+        counts = np.array([len(answer or ()) for answer in several], np.int64)
+        kept = np.repeat(np.arange(len(rows)), counts[group])
+        found = [solution for answer in several for solution in answer or ()]
+        places = places_of(counts, group)
+        bound = {
+            name: from_values([each[place] for each in found], self.types[name]).take(places)
+            for place, name in enumerate(self.outputs)
+        }
+        return kept, bound, until
 
-    def _asked(self, rows: Instances) -> tuple[list[Any], Integers]:
-        """Ask once per distinct tuple of arguments; return the answers, and which of them each match has."""
-        given = list(self._given(rows).values())
-        keys = key_rows([given], [len(rows)])[0]
-        known = KeyIndex(keys)
-        first, group = known.first, known.group
-        tuples = list(zip(*(column.take(first).values() for column in given), strict=True)) or [()] * len(first)
+    def _answers(self, rows: Instances) -> tuple[list[Any], Integers, int]:
+        """Ask once per distinct tuple of arguments; return the answers, and which of them each match has.
+
+        From the first error on, matches are asked one by one: each reports its error, as in the engine.
+        """
+        given = given_values(rows, self.test.inputs, is_timed=self.test.kind == "check")
+        first, group = distinct(given, len(rows))
+        tuples = tuples_of(given, first)
         answers: list[Any] = []
-        noisy: set[int] = set()
-        for number, values in enumerate(tuples):
+        for values in tuples:
             before = self.conditions.reports
             answers.append(self.ask(*values))
             if self.conditions.reports > before:
-                noisy.add(number)
-        self._repeat(noisy, group, first, tuples)
-        return answers, group
+                return self._one_by_one(answers, tuples, group, int(first[len(answers) - 1]))
+        return answers, group, len(rows)
 
-    def _repeat(self, noisy: set[int], group: Any, first: Any, tuples: Sequence[tuple[Value, ...]]) -> None:
-        """Report an error once per match, as the engine does, not once per tuple."""
-        if not noisy:
-            return
-        for row, number in enumerate(group.tolist()):
-            if number in noisy and row != first[number]:
-                self.ask(*tuples[number])
-
-    def _bound(self, answers: Sequence[Any], group: Any) -> dict[str, Column]:
-        bound = {}
-        for place, name in enumerate(self.outputs):
-            values = ["null" if answer is None else answer[place] for answer in answers]
-            bound[name] = from_values(values, self.types[name]).take(group)
-        return bound
+    def _one_by_one(
+        self, answers: list[Any], tuples: Sequence[tuple[Value, ...]], group: Integers, begin: int
+    ) -> tuple[list[Any], Integers, int]:
+        """Go on after the match at which the last of the answers was an error."""
+        known: dict[int, Any] = dict(enumerate(answers[:-1]))
+        answers = answers + [None] * (len(tuples) - len(answers) + 1)
+        off = self.conditions.breaker.off
+        for row in range(begin + 1, len(group)):
+            if self.key in off:
+                return answers, np.where(np.arange(len(group)) < row, group, len(tuples)), row
+            number = int(group[row])
+            if number not in known:
+                before = self.conditions.reports
+                answers[number] = answer = self.ask(*tuples[number])
+                if self.conditions.reports == before:
+                    known[number] = answer
+        return answers, group, len(group)

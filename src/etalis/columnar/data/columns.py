@@ -1,7 +1,8 @@
 """Columns of values of one type.
 
 A flat column holds integers of 64 bits, floats, or texts coded by a dictionary; one of `term` holds any values, as
-objects. Law: equal values of a column have equal codes within that column.
+objects; one of `number` integers and floats, as floats that hold all of them. A variable of any terms may have a column
+of each type. Law: equal values of a column have equal codes within that column.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from etalis.errors import EventError, Problem
 Integers: TypeAlias = Any  # numpy.ndarray of int64
 Flags: TypeAlias = Any  # numpy.ndarray of bool
 FLAT = frozenset({"int", "float", "string"})
+EXACT = 1 << 53  # floats hold every integer up to here
 _WORDS = frozenset({np.dtype(np.int64), np.dtype(np.float64)})
 _FEW = 256  # rows for which a kernel is not worth its call
 _EVERYWHERE = np.zeros(0, np.int64)
@@ -31,20 +33,23 @@ _EVERYWHERE = np.zeros(0, np.int64)
 class Column:
     """Values of one type; `texts` are those that the codes of a column of texts stand for.
 
-    `absent` tells which numbers are null; a text that is null is the text `null`, since both are that atom.
+    `absent` tells which numbers are null; a text that is null is the text `null`, since both are that atom. `whole`
+    tells which of a column of numbers are integers.
     """
 
     type: str
     data: Any
     texts: Any = None
     absent: Flags | None = None
+    whole: Flags | None = None
 
     def __len__(self) -> int:
         return len(self.data)
 
     def take(self, rows: Integers) -> Column:
         """Return the values of some rows."""
-        return Column(self.type, at(self.data, rows), self.texts, None if self.absent is None else self.absent[rows])
+        absent, whole = (None if marks is None else marks[rows] for marks in (self.absent, self.whole))
+        return Column(self.type, at(self.data, rows), self.texts, absent, whole)
 
     def filled(self) -> Column:
         """Return the column without its mark of nulls, if it has none."""
@@ -60,6 +65,9 @@ class Column:
                 return self.data.tolist()  # type: ignore[no-any-return]
             case "float":
                 found = [real(x) for x in self.data.tolist()]
+            case "number":
+                assert self.whole is not None
+                return [int(x) if w else real(x) for x, w in zip(self.data.tolist(), self.whole.tolist(), strict=True)]
             case _:
                 found = self.data.tolist()
         if self.absent is None:
@@ -131,6 +139,11 @@ def from_values(values: Sequence[Value], kind: str) -> Column:
     return from_arrow(array, kind)
 
 
+def floats_hold(numbers: Any) -> bool:
+    """Tell whether floats hold every one of some integers."""
+    return not numbers.size or bool(numbers.min() >= -EXACT and numbers.max() <= EXACT)
+
+
 def fit(column: Column, kind: str) -> Column:
     """Return a column of terms in the type that its values have, null aside; one that was declared may be wrong."""
     if column.type != "term" or kind == "term":
@@ -177,7 +190,8 @@ def concat(parts: Sequence[Column]) -> Column:
         nothing = [np.zeros(len(part), bool) if part.absent is None else part.absent for part in filled]
         absent = np.concatenate(nothing)
     if first.type != "string":
-        return Column(first.type, np.concatenate([part.data for part in filled]), None, absent)
+        whole = np.concatenate([part.whole for part in filled]) if first.type == "number" else None
+        return Column(first.type, np.concatenate([part.data for part in filled]), None, absent, whole)
     codes, texts = unify(filled)
     return Column("string", np.concatenate(codes), texts)
 
@@ -232,7 +246,7 @@ _NULL = 0
 
 def numbers_of(columns: Sequence[Column]) -> list[list[Integers]]:
     """Return the numbers that stand for values at one place of a key: a value and, where types differ, its type."""
-    if any(column.type == "term" for column in columns):
+    if any(column.type in ("term", "number") for column in columns):
         return _term_numbers(columns)
     plain = len({column.type for column in columns}) == 1 and all(column.absent is None for column in columns)
     texts = [column for column in columns if column.type == "string"]
@@ -268,7 +282,7 @@ def _term_numbers(columns: Sequence[Column]) -> list[list[Integers]]:
 def ranks(column: Column) -> Integers:
     """Return numbers in the standard order of a column's values: nulls are texts, which come after numbers."""
     match column.type:
-        case "term":
+        case "term" | "number":
             keys = [order_key(value) for value in column.values()]
             numbers = {key: number for number, key in enumerate(sorted(set(keys)))}
             return np.array([numbers[key] for key in keys], np.int64)

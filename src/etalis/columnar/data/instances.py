@@ -82,7 +82,8 @@ class Stacked:
     def column(self, name: str) -> Column:
         """Return a column, row by row of the instances."""
         above, below = self.above.columns[name], self.below.columns[name]
-        apart = above.type != below.type or above.absent is not None or below.absent is not None
+        marked = any(marks is not None for each in (above, below) for marks in (each.absent, each.whole))
+        apart = above.type != below.type or marked
         if self.rows is None or apart or not len(below):
             whole = concat([above, self.below.column(name)])
             return whole if self.rows is None else whole.take(self.rows)

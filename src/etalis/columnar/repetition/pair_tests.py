@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from etalis.columnar.conditions.lookups import places_of
+from etalis.columnar.conditions.steps import places_of
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import BlockerIndex

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeVar
 
 from etalis.logic.terms.unify import Term
 
+T = TypeVar("T")
 Row = tuple[Term, ...]
 FOREVER = 1 << 62
 _CLEAN_AT = 16
@@ -65,7 +66,7 @@ class RowHandle:
 class FactRelation:
     """Rows in their written order, as a bag."""
 
-    __slots__ = ("_births", "_counts", "_indexes", "arity", "died", "moved", "rows")
+    __slots__ = ("_births", "_counts", "_indexes", "_made", "arity", "died", "moved", "rows")
 
     def __init__(self, arity: int) -> None:
         self.arity = arity
@@ -73,6 +74,7 @@ class FactRelation:
         self.died: dict[int, int] = {}
         self.moved: dict[int, Any] | None = None
         self._indexes: dict[tuple[int, ...], Index] = {}
+        self._made: dict[Hashable, Any] = {}  # of the rows as they are
         self._births: list[int] = []  # generations at which rows came, noted only where old versions are kept,
         self._counts: list[int] = []  # and how many rows there were before
 
@@ -83,8 +85,18 @@ class FactRelation:
         """Append a row."""
         number = len(self.rows)
         self.rows.append(row)
+        if self._made:
+            self._made = {}
         for positions, index in self._indexes.items():
             _file(index, _key(row, positions), number)
+
+    def remembered(self, what: Hashable, make: Callable[[], T]) -> T:
+        """Return what was made of the rows, made anew once they have changed."""
+        made = self._made
+        if what not in made:
+            made[what] = make()
+        found: T = made[what]
+        return found
 
     def find(self, positions: tuple[int, ...], key: Any) -> Sequence[int]:
         """Return the numbers of the rows that have `key` at `positions`: a bare term for one position, else a tuple."""
@@ -114,6 +126,7 @@ class FactRelation:
         if number in self.died:
             return False
         self.died[number] = generation
+        self._made = {}
         for positions, index in self._indexes.items():
             key = _key(self.rows[number], positions)
             held = index[key]

@@ -144,25 +144,13 @@ class Conditions:
         self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition"
     ) -> Callable[..., Any]:
         """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies."""
-        goal = to_logic(test.goal)
-        extra = _TIMES if test.kind == "check" else ()
-        inputs = test.inputs
-        if test.kind == "event_multiply":
-            find = self.solver.prepare_all(goal, inputs, outputs, extra)
-            solve: Callable[..., Any] = lambda *values: list(dict.fromkeys(find(*values)))  # noqa: E731
-        else:
-            solve = self._expression(goal, inputs, outputs, extra) or self.solver.prepare(goal, inputs, outputs, extra)
-        if self.as_of is not None:
-            solve = self._in_the_past(solve, self.as_of)
-        count = len(inputs)
+        solve = self.solving(test, outputs)
         key, off = (rule, what, print_term(test.goal)), self.breaker.off
 
         def guarded(*values: Any) -> Any:
             if off and key in off:
                 return None
             try:
-                if extra:
-                    values = (*values[:count], *map(_seconds, values[count:]))
                 return solve(*values)
             except EtalisError as error:
                 self._report(self._explain(error, test, values, rule, what))
@@ -172,6 +160,20 @@ class Conditions:
                 return None
 
         return guarded
+
+    def solving(self, test: p.GoalTest, outputs: tuple[str, ...]) -> Callable[..., Any]:
+        """Return the function of a goal as `prepare` does; what raises is neither reported nor caught."""
+        goal, inputs = to_logic(test.goal), test.inputs
+        extra = _TIMES if test.kind == "check" else ()
+        if test.kind == "event_multiply":
+            find = self.solver.prepare_all(goal, inputs, outputs, extra)
+            solve: Callable[..., Any] = lambda *values: list(dict.fromkeys(find(*values)))  # noqa: E731
+        else:
+            solve = self._expression(goal, inputs, outputs, extra) or self.solver.prepare(goal, inputs, outputs, extra)
+        if self.as_of is not None:
+            solve = self._in_the_past(solve, self.as_of)
+        count, timeless = len(inputs), solve
+        return (lambda *values: timeless(*values[:count], *map(_seconds, values[count:]))) if extra else solve
 
     def _in_the_past(self, solve: Callable[..., Any], as_of: Callable[[], int]) -> Callable[..., Any]:
         """Return a goal that sees the knowledge of its moment, if that has ever changed."""

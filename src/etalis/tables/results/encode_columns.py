@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.columnar.component import DerivedEvents
-from etalis.columnar.data.columns import Column, shrink
+from etalis.columnar.data.columns import Column, floats_hold, from_values, shrink
 from etalis.data.values import Value, format_value
 from etalis.tables.results.output import (
     ARGS,
@@ -106,6 +106,12 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
             return pa.array(column.data, mask=column.absent)
         case "float", "int":
             return pa.array(column.data.astype(np.float64), mask=column.absent)
+        case "number", "int" if floats_hold(column.data):
+            return pa.array(column.data.astype(np.float64), mask=column.absent)
+        case "number", "number":
+            return pa.array(column.data)
+        case _, "number":
+            return _cell(from_values(column.values(), "term"), field, output)
         case "string", "string":
             texts = column.texts
             known = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, texts.type), texts)
@@ -136,7 +142,7 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
 
 def _args(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> pa.Array:
     """Return attributes as JSON."""
-    if any(column.type == "term" for column in made.columns):
+    if any(column.type in ("term", "number") for column in made.columns):
         return pa.array(map(args_text, made_events(kind, made, labels)), pa.string())
     return joined("[", [_texts(column, _to_json) for column in made.columns], "]", len(made))
 
@@ -147,9 +153,10 @@ def _texts(column: Column, write: Writer) -> pa.Array:
         found = shrink(column)
         written = pa.array([write(text) for text in found.texts.to_pylist()], pa.string())
         return written.take(pa.array(found.data))
-    if column.type == "term":
-        known = {value: write(value) for value in set(column.data) if type(value) in (int, str)}
-        return pa.array([known[x] if type(x) in (int, str) else write(x) for x in column.data], pa.string())
+    if column.type in ("term", "number"):
+        values = column.values()
+        known = {value: write(value) for value in set(values) if type(value) in (int, str)}
+        return pa.array([known[x] if type(x) in (int, str) else write(x) for x in values], pa.string())
     texts = pa.array(column.data).cast(pa.string()) if column.type == "int" else float_texts(column.data, write)
     return texts if column.absent is None else pc.if_else(pa.array(column.absent), pa.scalar(write("null")), texts)
 

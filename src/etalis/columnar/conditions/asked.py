@@ -1,0 +1,95 @@
+"""Goals that arrays have no answer to: the solver is asked, once per distinct tuple of the goal's own variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from etalis.columnar.conditions.steps import MOST, Found, SpreadError, places_of
+from etalis.columnar.data.columns import Column, Integers, from_values, key_rows
+from etalis.columnar.data.flat import type_of
+from etalis.columnar.data.instances import ColumnBlock, Instances
+from etalis.columnar.kernels.buffers import KeyIndex
+from etalis.data.values import Value
+from etalis.errors import EtalisError
+
+
+class Asked:
+    """A goal over `reads`, which have values, and the times of matches if `is_timed`; `makes` are what it binds.
+
+    What `solving` returns is asked for the solutions: at most one, or all where it `multiplies`. What raises is in
+    doubt, and so is a solution that leaves a variable without a value.
+    """
+
+    def __init__(
+        self, solving: Callable[[], Callable[..., Any]], reads: Sequence[str], makes: Sequence[str], *, is_timed: bool,
+        multiplies: bool,
+    ) -> None:  # fmt: skip
+        self.solving = solving
+        self.reads = tuple(reads)
+        self.makes = tuple(makes)
+        self.is_timed = is_timed
+        self.multiplies = multiplies
+
+    @cached_property
+    def solve(self) -> Callable[..., Any]:
+        """The goal, which is compiled when it is first asked."""
+        return self.solving()
+
+    def find(self, rows: Instances) -> Found:
+        """Return the solutions of rows."""
+        given = given_values(rows, self.reads, is_timed=self.is_timed)
+        first, group = distinct(given, len(rows))
+        answers: list[Sequence[tuple[Value, ...]]] = []
+        raising: list[int] = []
+        for number, values in enumerate(tuples_of(given, first)):
+            answer = self._answer(values)
+            if answer is None:
+                raising.append(number)
+            answers.append(answer or ())
+        doubt = np.isin(group, raising) if raising else None
+        counts = np.array([len(answer) for answer in answers], np.int64)
+        mine = counts[group]
+        if mine.sum() > MOST and len(rows) > 1 and self.multiplies:
+            raise SpreadError
+        kept = None if (mine == 1).all() else np.repeat(np.arange(len(rows)), mine)
+        if not self.makes:
+            return Found(kept, None, doubt)
+        found = [solution for answer in answers for solution in answer]
+        columns = {name: narrowed([each[i] for each in found]) for i, name in enumerate(self.makes)}
+        return Found(kept, ColumnBlock(columns, places_of(counts, group)), doubt)
+
+    def _answer(self, values: tuple[Value, ...]) -> Sequence[tuple[Value, ...]] | None:
+        """Return the solutions; None where one raises, or leaves something open."""
+        try:
+            found = self.solve(*values)
+        except EtalisError:
+            return None
+        several = found if self.multiplies else () if found is None else (found,)
+        return None if any(None in each for each in several) else several
+
+
+def given_values(rows: Instances, names: Sequence[str], *, is_timed: bool) -> list[Column]:
+    """Return what a goal is asked with: values, and times where it sees them."""
+    given = [rows.column(v) for v in names]
+    return [*given, Column("int", rows.start), Column("int", rows.end)] if is_timed else given
+
+
+def distinct(given: Sequence[Column], count: int) -> tuple[Integers, Integers]:
+    """Return the first rows that have each tuple of values, and which tuple each row has."""
+    known = KeyIndex(key_rows([given], [count])[0])
+    return known.first, known.group
+
+
+def tuples_of(given: Sequence[Column], rows: Integers) -> list[tuple[Value, ...]]:
+    """Return the values of some rows."""
+    return list(zip(*(column.take(rows).values() for column in given), strict=True)) or [()] * len(rows)
+
+
+def narrowed(values: Sequence[Value]) -> Column:
+    """Return values as a column of the type that all of them have, else of terms."""
+    kinds = set(map(type_of, values))
+    return from_values(values, kinds.pop() if len(kinds) == 1 else "term")
