@@ -19,6 +19,7 @@ from etalis.plan.lattice import (
     ANY_VALUE,
     ANYTHING,
     TERM,
+    Type,
     TypeBound,
     narrow,
     one_of,
@@ -218,10 +219,9 @@ class Answers:
     def _facts(self, key: Key, predicate: Predicate) -> Places:
         """Return the types of the columns of a predicate's facts."""
         if key not in self._columns:
-            columns = list(zip(*(row for row, _ in predicate.live()), strict=True)) or [()] * key[1]
-            known = self.tables.get(key, (None,) * key[1])
-            types = (type_of_column(column, table) for column, table in zip(columns, known, strict=True))
-            self._columns[key] = tuple(TypeBound(found, True) for found in types)
+            known, relation = self.tables.get(key, (None,) * key[1]), predicate.relation
+            assert relation is not None
+            self._columns[key] = relation.remembered(("types", known), lambda: _column_types(predicate, known))
         return self._columns[key]
 
     def is_mixed(self, key: Key) -> bool:
@@ -232,6 +232,12 @@ class Answers:
         called = _match_all(args, asked, {})
         known = None if called is None else self._run(body, called, 0)
         return None if known is None else tuple(bound_of(arg, known) for arg in args)
+
+
+def _column_types(predicate: Predicate, known: Sequence[Type]) -> Places:
+    columns = list(zip(*(row for row, _ in predicate.live()), strict=True)) or [()] * len(known)
+    types = (type_of_column(column, table) for column, table in zip(columns, known, strict=True))
+    return tuple(TypeBound(found, True) for found in types)
 
 
 def _either(a: Places | None, b: Places | None) -> Places | None:

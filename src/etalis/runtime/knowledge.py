@@ -19,6 +19,7 @@ from etalis.logic.builtins.table import PROTECTED
 from etalis.logic.knowledge.foreign import Function, install
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
+from etalis.logic.machine.fact_relation import FactRelation
 from etalis.logic.machine.machine import Frame, Machine
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import Term, deref, from_value, make_list
@@ -35,6 +36,7 @@ class Knowledge:
         self._functions: dict[Key, Function] = {}
         self._facts: dict[Key, list[tuple[Term, ...]]] = {}
         self._types: dict[Key, tuple[str | None, ...]] = {}
+        self._relations: dict[Key, FactRelation] = {}  # of the facts, which engines share until they change them
 
     def __bool__(self) -> bool:
         return bool(self._functions or self._facts)
@@ -65,6 +67,7 @@ class Knowledge:
         other._functions = dict(self._functions)
         other._facts = {key: list(rows) for key, rows in self._facts.items()}
         other._types = dict(self._types)
+        other._relations = dict(self._relations)
         return other
 
     def register(self, functions: Iterable[Function]) -> None:
@@ -88,6 +91,7 @@ class Knowledge:
             known, types = self._types.get(key), rows.types or (None,) * rows.arity
             agreed = types if known is None else tuple(a if a == b else None for a, b in zip(known, types, strict=True))
             self._types[key] = agreed
+            self._relations.pop(key, None)
             self._facts.setdefault(key, []).extend(rows.rows)
         return len(relations[0][1].rows)
 
@@ -98,8 +102,22 @@ class Knowledge:
             install(database, name, arity, function.enter)
         load_clauses(self._tree, database)
         for (name, arity), rows in self._facts.items():
-            database.add_rows(name, arity, rows)
+            facts = self._relation((name, arity))
+            if facts is None:
+                database.add_rows(name, arity, rows)
+            else:
+                database.share_rows(name, facts)
         return database
+
+    def _relation(self, key: Key) -> FactRelation | None:
+        """Return facts as a relation; None where some are no rows of atoms and numbers."""
+        if key not in self._relations:
+            rows = self._facts[key]
+            if any(x.__class__ is tuple and x for row in rows for x in row):
+                return None
+            self._relations[key] = facts = FactRelation(key[1])
+            facts.rows = list(rows)
+        return self._relations[key]
 
     def unanswered(self, problems: tuple[Problem, ...]) -> tuple[Problem, ...]:
         """Return the problems that stay when what was added is known."""

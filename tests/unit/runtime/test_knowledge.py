@@ -245,3 +245,18 @@ def test_companies_linked_through_a_chain_of_suppliers(tmp_path: Path) -> None:
     engine = program.engine(policy=policy)
     assert len(list(engine.run(rows))) == expected
     assert engine.errors == []
+
+
+def test_engines_share_loaded_facts_until_they_change_them() -> None:
+    program = etalis.compile("over(X, L) <- pay(X, A) where (limit(X, L), A > L).")
+    program.load_facts("limit", [("ann", 5), ("bob", 7)])
+    one, two = program.engine(), program.engine()
+    assert [str(event) for event in one.push("pay", "ann", 6, at=1)] == ["over(ann, 5) [1, 1]"]
+    one.assert_fact("limit", "eve", 1)
+    one.retract_fact("limit", "ann", 5)
+    program.load_facts("limit", [("zoe", 0)])
+    asked = [(name, 9) for name in ("ann", "bob", "eve", "zoe")]
+    found = [
+        [e.args for row in asked for e in engine.push("pay", *row, at=2)] for engine in (one, two, program.engine())
+    ]
+    assert found == [[("bob", 7), ("eve", 1)], [("ann", 5), ("bob", 7)], [("ann", 5), ("bob", 7), ("zoe", 0)]]

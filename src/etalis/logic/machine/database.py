@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from etalis.logic.host import Reader
 from etalis.logic.knowledge.as_of import View
 from etalis.logic.knowledge.versions import Versions, not_kept
+from etalis.logic.machine.fact_relation import FactRelation
 from etalis.logic.machine.machine import Code
 from etalis.logic.machine.predicate import Predicate
 from etalis.logic.machine.resolution import CompiledClause, Match
@@ -190,6 +191,16 @@ class Database:
                 predicate.add(row, "true")
             else:
                 predicate.add_row(predicate.relation, row)
+
+    def share_rows(self, name: str, facts: FactRelation) -> None:
+        """Add the facts of a relation that never changes; they stay its own where there are none before."""
+        predicate = self.writable(name, facts.arity)
+        if self.versions is not None or predicate.relation is None or predicate.relation.rows or predicate.watchers:
+            self.add_rows(name, facts.arity, facts.rows)
+            return
+        self.begin_change()
+        predicate.defined = True
+        predicate.relation = facts.shared()
 
     def replace_rows(self, name: str, arity: int, rows: Iterable[tuple[Term, ...]]) -> None:
         """Put facts in the place of those that a predicate has; goals that run already keep what they see."""

@@ -66,7 +66,7 @@ class RowHandle:
 class FactRelation:
     """Rows in their written order, as a bag."""
 
-    __slots__ = ("_births", "_counts", "_indexes", "_made", "arity", "died", "moved", "rows")
+    __slots__ = ("_births", "_counts", "_indexes", "_is_shared", "_made", "arity", "died", "moved", "rows")
 
     def __init__(self, arity: int) -> None:
         self.arity = arity
@@ -75,6 +75,7 @@ class FactRelation:
         self.moved: dict[int, Any] | None = None
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._made: dict[Hashable, Any] = {}  # of the rows as they are
+        self._is_shared = False
         self._births: list[int] = []  # generations at which rows came, noted only where old versions are kept,
         self._counts: list[int] = []  # and how many rows there were before
 
@@ -83,12 +84,24 @@ class FactRelation:
 
     def add(self, row: Row) -> None:
         """Append a row."""
+        self._change()
         number = len(self.rows)
         self.rows.append(row)
-        if self._made:
-            self._made = {}
         for positions, index in self._indexes.items():
             _file(index, _key(row, positions), number)
+
+    def shared(self) -> FactRelation:
+        """Return a relation of the same rows, which has their indexes with this one until it changes; this must not."""
+        other = FactRelation(self.arity)
+        other.rows, other._indexes, other._made, other._is_shared = self.rows, self._indexes, self._made, True
+        return other
+
+    def _change(self) -> None:
+        """Forget what was made of the rows, which are to change; what others have stays theirs."""
+        if self._is_shared:
+            self.rows, self._indexes, self._made, self._is_shared = list(self.rows), {}, {}, False
+        elif self._made:
+            self._made = {}
 
     def remembered(self, what: Hashable, make: Callable[[], T]) -> T:
         """Return what was made of the rows, made anew once they have changed."""
@@ -125,8 +138,8 @@ class FactRelation:
         """Let a row die; False if it was dead already. `oldest` is the first generation that can be asked for later."""
         if number in self.died:
             return False
+        self._change()
         self.died[number] = generation
-        self._made = {}
         for positions, index in self._indexes.items():
             key = _key(self.rows[number], positions)
             held = index[key]
