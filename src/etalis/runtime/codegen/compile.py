@@ -364,7 +364,9 @@ class Compiler:
             with code.block(f"if {group} is None:"):
                 code(f"{where}[{key}] = {instance}")
             if t1 == t2:
-                with code.block(f"elif type({group}) is not tuple and len({group}) != {stores.LONG - 1}:"):
+                with code.block(f"elif type({group}) is tuple:"):
+                    code(f"{where}[{key}] = [{group}, {instance}]")
+                with code.block(f"elif len({group}) != {stores.LONG - 1}:"):
                     code(f"{group}.append({instance})")
             with code.block("else:"):
                 code(f"{code.constant(stores.put)}({where}, {key}, {instance})")
@@ -372,7 +374,8 @@ class Compiler:
         if keep is not None:
             fifo = code.constant(self.remember(entry, f"fifo{place}", deque))
             code(f"{fifo}.append(({t2}, {key}))")
-            with code.block(f"if {fifo}[0][0] < {t2} - {code.constant(keep + keep // stores.SLACK)}:"):
+            late = f"{fifo}[0][0] < {t2} - {code.constant(keep + keep // stores.SLACK)}"
+            with code.block(f"if {late}:" if keep else f"if len({fifo}) > {stores.LOT} and {fifo}[0][0] < {t2}:"):
                 code(f"{code.constant(stores.expire)}({where}, {fifo}, {t2} - {code.constant(keep)})")
 
     # tests

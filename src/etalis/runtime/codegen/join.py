@@ -7,6 +7,8 @@ order of (end, start, arrival), and nothing that waits ends after what arrives.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
@@ -245,16 +247,16 @@ class Probe:
         """Test the one instance that waits under the key; it becomes None where it is no candidate."""
         code = self.code
         code(self.unpack(y))
-        if self.taken:
-            with code.block(f"if not ({condition}):"):
-                code(f"{code.constant(self.other)}[{self.key}] = {y}")
-                code(f"{y} = None")
-            return
-        with code.block(f"if {condition}:"):
-            if self.node.policy.consume:
+        if self.node.policy.consume and not self.taken:
+            with code.block(f"if {condition}:"):
                 code(f"del {code.constant(self.other)}[{self.at}]")
                 self.forget()
-        with code.block("else:"):
+            with code.block("else:"):
+                code(f"{y} = None")
+            return
+        with code.block(f"if not ({condition}):"):
+            if self.taken:
+                code(f"{code.constant(self.other)}[{self.key}] = {y}")
             code(f"{y} = None")
 
     def _try_held(self, y: str, condition: str) -> None:
@@ -277,7 +279,27 @@ class Probe:
         code(f"{g} = {y}")
         if self.taken:
             code(f"{code.constant(self.other)}[{self.key}] = {g}")
-        with code.block(f"for {j} in {f'range(len({g}) - 1, -1, -1)' if latest else f'range(len({g}))'}:"):
+            if not latest and not self.keys.gathers:
+                with self._take_first(y, g, condition):
+                    self._try_each(y, g, j, condition, f"range(1, len({g}))")
+                return
+        self._try_each(y, g, j, condition, f"range(len({g}) - 1, -1, -1)" if latest else f"range(len({g}))")
+
+    @contextmanager
+    def _take_first(self, y: str, g: str, condition: str) -> Iterator[None]:
+        """Take the first of a group of several, which nearly always passes; else do what follows."""
+        code = self.code
+        code(f"{y} = {g}[0]")
+        code(self.unpack(y))
+        with code.block(f"if {condition}:"):
+            code(f"if len({g}) == 2: {code.constant(self.other)}[{self.key}] = {g}[1]")
+            code(f"else: del {g}[0]")
+        with code.block("else:"):
+            yield
+
+    def _try_each(self, y: str, g: str, j: str, condition: str, places: str) -> None:
+        code, latest = self.code, self.node.policy.select == "latest"
+        with code.block(f"for {j} in {places}:"):
             code(f"{y} = {g}[{j}]")
             code(self.unpack(y))
             stop = self.past() if latest else self.beyond()

@@ -19,6 +19,7 @@ Store = dict[Any, Group]
 
 LONG = 64
 SLACK = 4  # what has expired goes a part of its time later, many at once
+LOT = 32  # what is of no use after its own moment goes when there are more
 
 
 class Once(NamedTuple):
