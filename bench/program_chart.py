@@ -82,11 +82,11 @@ def legend() -> Iterable[str]:
 
 
 def said_of(figures: list[dict[str, Any]]) -> str:
-    sizes = sorted({round(each["events"], -5) for each in figures})
+    sizes = sorted({each["events"] for each in figures})
     dates = sorted({each["date"] for each in figures})
-    size = " to ".join(f"{size / 1e6:g}" for size in {sizes[0]: 0, sizes[-1]: 0})
+    size = " to ".join(f"{size:,}" for size in {sizes[0]: 0, sizes[-1]: 0})
     date = " to ".join({dates[0]: 0, dates[-1]: 0})
-    return f"Logarithmic scale. {size} million events in memory, answers checked. {figures[0]['machine']}; {date}."
+    return f"Logarithmic scale. {size} events in memory, answers checked. {figures[0]['machine']}; {date}."
 
 
 # tables
@@ -142,5 +142,7 @@ def slower_table(figures: list[dict[str, Any]]) -> str:
         slow = {way: 1 / share(each, way) for way in OURS if way in each["ways"] and share(each, way) < 1 / SLOW}
         if slow:
             times = ", ".join(f"{way} {times:.0f}" for way, times in slow.items())
+            if each["workload"] not in CAUSES:
+                raise SystemExit(f"causes.py does not say why {each['workload']} is slow: {times}")
             rows.append([each["workload"], times, *CAUSES[each["workload"]]])
     return markdown(rows)
