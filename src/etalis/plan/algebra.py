@@ -10,9 +10,9 @@ missing from; a back end may refuse a kind by name, none may pass over it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from etalis.language.syntax import Alarm, Compound, EventPattern, Term
 from etalis.temporal.policy import Policy
@@ -297,6 +297,20 @@ def multiplies(node: Node) -> bool:
     if any(isinstance(test, GoalTest) and test.kind == "event_multiply" for test in tests(node)):
         return True
     return isinstance(node, Filter | Union) and any(map(multiplies, children(node)))
+
+
+def with_parts(node: Node, change: Callable[[Node], Node]) -> Node:
+    """Return a node with each of its parts changed, negated ones included."""
+    changes: dict[str, Any] = {}
+    for name in ("left", "right", "child", "element", "opener", "absent"):
+        if getattr(node, name, None) is not None:
+            changes[name] = change(getattr(node, name))
+    if isinstance(node, Union):
+        changes["branches"] = tuple(map(change, node.branches))
+    if any(isinstance(test, Absent) for test in tests(node)):
+        several = tests(node)
+        changes["tests"] = tuple(replace(t, node=change(t.node)) if isinstance(t, Absent) else t for t in several)
+    return replace(node, **changes)
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -1,17 +1,20 @@
-"""Rewrites of plans: each turns a rule's plan into one that does the same with less work. They run in this order."""
+"""Rewrites of plans: each turns a plan into one with the same matches that is cheaper to run. They run in this order."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from etalis.plan import algebra as p
 from etalis.plan.rewrite.join_keys import key_joins
+from etalis.plan.rewrite.push_down import push_down
 
-REWRITES: tuple[Callable[[p.Head], p.Head], ...] = (key_joins,)
+REWRITES: tuple[Callable[[p.Node], p.Node], ...] = (push_down, key_joins)
 
 
 def rewrite(head: p.Head) -> p.Head:
     """Apply all rewrites to the plan of a rule."""
+    body = head.body
     for step in REWRITES:
-        head = step(head)
-    return head
+        body = step(body)
+    return replace(head, body=body)

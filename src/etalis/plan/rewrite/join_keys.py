@@ -43,9 +43,9 @@ class _Needed:
     numbers: Names
 
 
-def key_joins(head: p.Head) -> p.Head:
-    """Give the joins of a rule the keys that its conditions are good for."""
-    return replace(head, body=_keyed(head.body, ()))
+def key_joins(node: p.Node) -> p.Node:
+    """Give the joins of a plan the keys that its conditions are good for."""
+    return _keyed(node, ())
 
 
 def _keyed(node: p.Node, above: tuple[_Needed, ...]) -> p.Node:

@@ -169,7 +169,7 @@ class Search:
                 return Why(text, f"{text} came, but never with all of{_asked(p.tests(node), ':')}", _hint(node))
 
     def _filter(self, child: p.Node, tests: tuple[p.Test, ...]) -> Why:
-        goals = [term_text(test.goal) for test in tests if isinstance(test, p.GoalTest)]
+        goals = [term_text(test.goal) for test in tests if isinstance(test, p.GoalTest | p.Prefilter)]
         if goals and len(goals) == len(tests):
             noun, which = ("condition", goals[0]) if len(goals) == 1 else ("conditions", " and ".join(goals))
             hint = "print what it is asked about, or ask engine.query(...): '1', 1 and 1.0 are three values"
