@@ -11,6 +11,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
+from etalis.language.check.goals import conjuncts
 from etalis.language.printer import seconds
 from etalis.language.syntax import Compound, Const
 from etalis.plan import algebra as p
@@ -85,6 +86,7 @@ class _Describer:
         self.parts = parts
         self.described: dict[Hashable, tuple[str, Shape]] = {}
         self.listened: Listened = {}
+        self.above: list[tuple[str, p.GoalTest]] = []  # conditions around a node, each with what it stands on
 
     def rule(self, head: p.Head) -> DescribedRule:
         self.listened = count_leaves(head.body)
@@ -112,14 +114,44 @@ class _Describer:
         return replace(step, shared=part.number, details=(*step.details, f"shared with {_rules(others)}"))
 
     def _plain(self, node: p.Node, rule: str) -> PlanStep:
+        around = len(self.above)
+        self.above += [(_operator(node), test) for test in p.tests(node) if isinstance(test, p.GoalTest)]
         parts = [self.step(child, rule) for child in p.children(node)]
+        del self.above[around:]
         step = _describe(node, parts)
         absent = [t for t in p.tests(node) if isinstance(t, p.Absent)]
-        tests = tuple(test_text(test) for test in p.tests(node))
+        tests = tuple(test_text(test) + self._origin(test) for test in p.tests(node))
         negated = [PlanInput(_word(t), self.step(t.node, rule), _blockers_kept(node, t)) for t in absent]
         if isinstance(node, p.Deadline):
             negated.append(PlanInput("not", self.step(node.absent, rule), f"its times, {seconds(node.duration)} s"))
         return replace(step, details=step.details + tests, inputs=(*step.inputs, *negated))
+
+    def _origin(self, test: p.Test) -> str:
+        """Say which condition a prefilter was taken from."""
+        if not isinstance(test, p.Prefilter):
+            return ""
+        taken = conjuncts(test.goal)
+        origins = (
+            (where, test) for where, test in reversed(self.above) if all(g in conjuncts(test.goal) for g in taken)
+        )
+        return next((f", taken from the {test.kind} of {where}" for where, test in origins), "")
+
+
+def _operator(node: p.Node) -> str:
+    """Name the operator that a condition stands on."""
+    match node:
+        case p.Join(relation=relation):
+            return relation.name
+        case p.Repetition():
+            return "a repetition"
+        case p.Fold():
+            return "an aggregate"
+        case p.Deadline():
+            return "not ... within"
+        case p.Filter(child=p.Union()):
+            return "or"
+        case p.Source() | p.Tick() | p.Union() | p.Filter():
+            return "an event"
 
 
 def _word(test: p.Absent) -> str:
