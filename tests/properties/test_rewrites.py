@@ -17,7 +17,7 @@ from etalis.columnar.run import ColumnRun
 from etalis.data.values import Value, real
 from etalis.errors import LimitError, ProgramError
 from etalis.plan import algebra as p
-from etalis.plan import rules
+from etalis.plan import rewrite
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 from helpers.examples import by_day
@@ -35,7 +35,7 @@ TESTS = (
     "{0} > 0", "{0} < 2", "{0} \\= 1", "{0} == 0", "{0} =:= 1", "({0} = 0 ; {0} > 1)", "\\+ {0} =< 0", "{0} < {1}",
     "({0} = 0 -> true)", "({0} > 1 -> {0} < 3 ; true)", "T is {0} + 1, T < 3", "T is {0} + {1}, T > 1, T \\= {2}",
     "{0} + 1 =< {1} * 2", "{0} \\== {1}", "{0} = {1}", "q({0})", "p({0}, _)", "!", "member(V, [0, 1]), V =< {0}",
-    "1 < 2",
+    "1 < 2", "number({0})", "\\+ atom({0})", "{0} @> {1}", "atom_length({0}, L), L > 0", "({0} = s(_) ; {0} @< 2)",
 )  # fmt: skip
 FRAMES = (
     *["{0} {op} {1}"] * 7, *["({0}) {kind} ({goal})"] * 4, "{0} or {1}", "({0}) within {n}", "({0}) cnot {leaf}",
@@ -91,11 +91,11 @@ def selections(draw: Draw) -> str:
 @contextmanager
 def as_written() -> Iterator[None]:
     """Plan without rewrites."""
-    rewrites, rules.REWRITES = rules.REWRITES, ()
+    rewrites, rewrite.REWRITES = rewrite.REWRITES, ()
     try:
         yield
     finally:
-        rules.REWRITES = rewrites
+        rewrite.REWRITES = rewrites
 
 
 def prefilters(program: etalis.Program, policy: str) -> list[p.Prefilter]:

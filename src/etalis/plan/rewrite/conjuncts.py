@@ -1,18 +1,21 @@
 """A condition in parts: its conjuncts, and which of them are pure tests of given variables.
 
-Pure is what can be computed of values alone: arithmetic, comparison, equality, and `;` `->` `\\+` of these
-(`logic/inline`). It gives the same answer whenever it is asked, binds nothing, and asks no knowledge. What a
-calculation before it binds (`Total is A + B`) is carried along.
+Pure is what is computed from values alone: arithmetic, comparison, equality, tests of types and texts, and `;` `->`
+`\\+` of these. It gives the same answer whenever it is asked, has one answer at most, ends, and asks no knowledge; none
+of it can be defined by a program. What a calculation before it binds (`Total is A + B`) is carried along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from etalis.language.check.goals import conjuncts
+from etalis.language.check.goals import COMPARISONS, conjuncts, indicator
 from etalis.language.lower import to_logic
 from etalis.language.syntax import Compound, Term
+from etalis.logic.builtins.table import PROTECTED
+from etalis.logic.builtins.terms import TERM_TESTS
+from etalis.logic.builtins.text import TEXT_TESTS
 from etalis.logic.inline.inline import inline
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
@@ -51,22 +54,34 @@ class SplitCondition:
 def split_condition(goal: Term, inputs: Sequence[str]) -> SplitCondition:
     """Split a condition over variables that have a value."""
     goals = tuple(conjuncts(goal))
-    origins = {name: (frozenset({name}), ()) for name in inputs}
-    bound: dict[str, tuple[frozenset[str], tuple[int, ...]]] = dict(origins)
-    types = dict.fromkeys(inputs, "term")
+    bound: dict[str, tuple[frozenset[str], tuple[int, ...]]] = {name: (frozenset({name}), ()) for name in inputs}
     tests: list[Conjunct] = []
     for number, each in enumerate(goals):
-        found = inline(to_logic(each), types)
-        if found is None:
+        names = term_variables(each)
+        if not _is_pure(each, bound):
             return SplitCondition(goals, tuple(tests), is_pure=False)
-        read = [bound[name] for name in term_variables(each) if name in bound]
-        reads = frozenset().union(*(names for names, _ in read))
+        read = [bound[name] for name in names if name in bound]
+        reads = frozenset().union(*(origins for origins, _ in read))
         needs = tuple(dict.fromkeys(n for _, numbers in read for n in numbers))
-        if not found.bindings:
+        if all(name in bound for name in names):
             tests.append(Conjunct(number, reads, needs))
-        for name, type_ in found.bindings:
-            bound[name], types[name] = (reads, (*needs, number)), type_
+        bound.update({name: (reads, (*needs, number)) for name in names if name not in bound})
     return SplitCondition(goals, tuple(tests), is_pure=True)
+
+
+def _is_pure(goal: Term, bound: Collection[str]) -> bool:
+    """Tell whether a goal is a pure test of values that are there, or calculates others from them."""
+    if inline(to_logic(goal), dict.fromkeys(bound, "term")) is not None:
+        return True
+    match goal:
+        case Compound(name="," | ";" | "->" | "\\+" | "not", args=parts):
+            is_test = all(name in bound for name in term_variables(goal))
+            return is_test and all(_is_pure(part, bound) for part in parts)
+        case _:
+            return indicator(goal) in _PURE
+
+
+_PURE = ((TERM_TESTS.keys() | TEXT_TESTS.keys()) & PROTECTED) - COMPARISONS - {("is", 2)}  # these must be in line
 
 
 def are_harmless(tests: Iterable[p.Test]) -> bool:

@@ -48,6 +48,9 @@ THREE = "d(A, B, C) <- ((a(A) seq b(B)) seq c(C)) where ({0})."
         (TWO.format("A < 10, A > 2, A + B > 3"), (UNRESTRICTED, *CONSUMING), ["a(I, A): A < 10, A > 2"]),
         (TWO.format("T is A + 1, T < 10, B > T"), (UNRESTRICTED, *CONSUMING), ["a(I, A): T is A + 1, T < 10"]),
         (TWO.format("(A < 1 ; A > 9), \\+ B = 3"), (UNRESTRICTED,), ["a(I, A): A < 1 ; A > 9", "b(I, B): \\+ B = 3"]),
+        (TWO.format("number(A), atom(B), B @> c"), (UNRESTRICTED,), ["a(I, A): number(A)", "b(I, B): atom(B), B @> c"]),
+        (TWO.format("atom_length(A, L), L > 3"), (UNRESTRICTED,), ["a(I, A): atom_length(A, L), L > 3"]),
+        (TWO.format("(atom(A) ; A > 3), A = f(C), C \\= B"), (UNRESTRICTED,), ["a(I, A): atom(A) ; A > 3"]),
         # what all parts share, under every policy
         (TWO.format("I > 2"), POLICIES, ["a(I, A): I > 2", "b(I, B): I > 2"]),
         (
@@ -75,6 +78,8 @@ THREE = "d(A, B, C) <- ((a(A) seq b(B)) seq c(C)) where ({0})."
         ("d(X) <- (a(X) seq (not b within 2)) where X > 1.", POLICIES, ["a(X): X > 1"]),
         # not what asks knowledge, nor what stands behind it
         (TWO.format("A < 1, q(A), B > 2"), (UNRESTRICTED, *CONSUMING), ["a(I, A): A < 1"]),
+        *((TWO.format(f"{goal}, B > 2"), POLICIES, []) for goal in ("!", "t2(A)", "member(A, [1, 2])", "length(A, 2)")),
+        *((TWO.format(f"{goal}, B > 2"), POLICIES, []) for goal in ("A > cputime", "\\+ q(A)", "(A > 1 ; q(A))")),
         ("d(A) <- (a(A) seq b(B)) where q(A) where A > 1.", POLICIES, []),
         # not past an action or a goal on the way, which would be missed
         ("d(A) <- (((a(A) seq b) do q(A)) seq c) where A > 1.", (UNRESTRICTED,), ["a(A) b: A > 1"]),
