@@ -66,7 +66,7 @@ def test_where_nothing_is_consumed_conditions_key_inner_joins(pattern: str, expe
     assert keys(pattern, "recent") == only_own
 
 
-@pytest.mark.parametrize(("pattern", "expected"), (*ALONE, *NESTED))
+@pytest.mark.parametrize(("pattern", "expected"), [*ALONE, *NESTED])
 def test_the_newest_replaces_whatever_its_key(pattern: str, expected: list[str]) -> None:
     assert keys(pattern, "snoop_recent") == [""] * len(expected)
 

@@ -16,7 +16,7 @@ from etalis.language.check.spelling import nearest
 from etalis.language.printer import seconds
 from etalis.language.syntax import Var
 from etalis.plan import algebra as p
-from etalis.plan.explain.wording import event_text, names, relation_test, term_text, test_text
+from etalis.plan.explain.wording import event_text, key_text, names, relation_test, term_text, test_text
 from etalis.plan.retention import window_of
 from etalis.runtime.operators.store import members
 from etalis.runtime.reporting.evidence import Kind
@@ -183,6 +183,8 @@ class Search:
         if apart is not None:
             return Why(text, f"all parts of {text} came, but {apart[0]}", apart[1])
         same = f" with the same {names(keys)}" if keys else ""
+        if not any(isinstance(test, p.GoalTest) for test in node.tests):  # else these say it
+            same += "".join(f", {key_text(pair)}" for pair in node.keys_on)
         reason = f"all parts of {text} came, but never {_relation(node)}{same}"
         return Why(text, reason + _asked(node.tests), self._join_hint(entry, node))
 
