@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from etalis.logic.errors import LogicError
-from etalis.logic.inline.compiled_goal import GoalCompilation, Question
+from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.runtime.codegen.source import Code
@@ -21,7 +21,7 @@ class GoalRun:
         self.declined = False
         self.outputs = tuple(outputs)
         inputs = tuple(types)
-        compiled = GoalCompilation(solver).compile(Question(goal, inputs, self.outputs, types))
+        compiled = GoalCompilation(solver).compile(PosedGoal(goal, inputs, self.outputs, types))
         self.ask = solver.prepare(goal, inputs, self.outputs)
         self.run = None
         if compiled is not None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from etalis.errors import EtalisError
+from etalis.logic.inline.calls import PredicateCalls
 from etalis.logic.inline.facts import Budget
 from etalis.logic.inline.goals import GoalSteps
 from etalis.logic.inline.lookup import look_ups
@@ -42,7 +43,7 @@ class SourceText(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PosedGoal:
     """A goal with its inputs, the types that these are declared with, and its outputs.
 
     The conjuncts at `settled` hold where they do not raise. `times` are the names of two more inputs, in microseconds;
@@ -61,7 +62,7 @@ class Question:
 class CompiledGoal:
     """The steps of a goal, ready to be written into code."""
 
-    def __init__(self, question: Question, shared: Compilation, steps: Steps) -> None:
+    def __init__(self, question: PosedGoal, shared: Compilation, steps: Steps) -> None:
         self.question = question
         self.shared = shared
         self.steps = steps
@@ -165,7 +166,7 @@ class GoalCompilation:
         self.ask = asking(solver) if reads else _ask_nothing
         self.present = () if solver.database.versions is None else ((solver, ".view is None"),)
 
-    def compile(self, question: Question) -> CompiledGoal | None:
+    def compile(self, question: PosedGoal) -> CompiledGoal | None:
         """Return a goal as steps, None where the solver must be asked for all of it."""
         limits = self.solver.limits
         if limits.steps < _LEAST_STEPS:
@@ -178,7 +179,8 @@ class GoalCompilation:
             shared.times = {
                 name: _time(shared, text, question.seconds) for name, text in zip(("t1", "t2"), raw, strict=True)
             }
-        steps = GoalSteps(shared, self.find, self.ask, Budget(limits.steps), self.present, reads=self.reads)
+        calls = PredicateCalls(shared, self.find, Budget(limits.steps), self.present, reads=self.reads)
+        steps = GoalSteps(calls, self.ask)
         try:
             found = steps.compile(question.goal, known, question.outputs, question.settled)
         except DeclineError:

@@ -10,17 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from etalis.data.values import Real
 from etalis.logic.builtins.table import TESTS
-from etalis.logic.inline import numbers
-from etalis.logic.inline.facts import Budget, find_facts
-from etalis.logic.inline.ground.modes import Mode
-from etalis.logic.inline.ground.predicates import PREDICATES, elements, span
-from etalis.logic.inline.lookup import Finder
-from etalis.logic.inline.scope import Compilation, Operand, Scope, TooLargeError
+from etalis.logic.inline.calls import PredicateCalls
+from etalis.logic.inline.scope import GoalScope, Operand, TooLargeError
 from etalis.logic.inline.steps import (
     CheckStep,
     ChoiceStep,
@@ -34,36 +28,23 @@ from etalis.logic.inline.steps import (
     defined_in,
     names_in,
 )
-from etalis.logic.inline.unfold import alternatives, conjuncts, has_cut, unfold
+from etalis.logic.inline.unfold import conjuncts, has_cut
 from etalis.logic.machine.fact_lookup import Goal
-from etalis.logic.machine.predicate import Predicate
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
-Stands = Sequence[tuple[Any, str]]
 Ask = Callable[[Term, Sequence[Variable], Sequence[Variable]], Callable[..., Any] | None]
-_EQUALITIES: Mapping[str, str] = {"==": "==", "\\==": "!=", "\\=": "!="}
-_CLASSES: Mapping[str, tuple[type, ...]] = {"integer": (int,), "float": (float, Real), "number": (int, float, Real)}
-_LOOPS = {("member", 2): 0, ("between", 3): 2}  # the argument that takes one value after the other
 _CALLED = frozenset(("call", "prolog", "query", "db"))
 
 
 class GoalSteps:
-    """Compiles one goal.
+    """Compiles one goal; `ask` gives a function that asks the solver."""
 
-    `find` gives the look-ups of predicates whose arguments all have values, `ask` a function that asks the solver.
-    Unless it `reads` the knowledge as it is, the program's own predicates are left to the solver.
-    """
-
-    def __init__(
-        self, shared: Compilation, find: Finder, ask: Ask, budget: Budget, present: Stands, *, reads: bool = True
-    ) -> None:
-        self.shared = shared
-        self.database = shared.database
-        self.find = find
+    def __init__(self, calls: PredicateCalls, ask: Ask) -> None:
+        self.calls = calls
+        self.shared = calls.shared
+        self.database = calls.database
+        self.present = calls.present
         self.ask = ask
-        self.budget = budget
-        self.present = present
-        self.reads = reads
         self.settled: set[int] = set()
 
     def compile(
@@ -77,15 +58,15 @@ class GoalSteps:
         given = [goal.variable(name) for name in known]
         self.shared.void = {v for v, n in counts.items() if n == 1}.difference(wanted, given)
         self.settled = {id(each) for i, each in enumerate(conjuncts(goal.term)) if i in settled}
-        scope = Scope(self.shared, {goal.variable(name): operand for name, operand in known.items()})
+        scope = GoalScope(self.shared, {goal.variable(name): operand for name, operand in known.items()})
         try:
             self.goals(scope, (goal.term,), wanted)
         except TooLargeError:
             raise DeclineError from None
-        self.budget.divide(self.shared.loops)
+        self.calls.budget.divide(self.shared.loops)
         return scope.steps
 
-    def goals(self, scope: Scope, goals: tuple[Term, ...], wanted: tuple[Variable, ...]) -> None:
+    def goals(self, scope: GoalScope, goals: tuple[Term, ...], wanted: tuple[Variable, ...]) -> None:
         """Compile goals in sequence; what follows an alternative or a loop is written into it."""
         while goals:
             goal, goals = deref(goals[0]), goals[1:]
@@ -106,8 +87,8 @@ class GoalSteps:
         scope.steps.append(SuccessStep(tuple(value.text for value in values)))
 
     def _goal(
-        self, scope: Scope, goal: Term, rest: tuple[Term, ...], wanted: tuple[Variable, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
+        self, scope: GoalScope, goal: Term, rest: tuple[Term, ...], wanted: tuple[Variable, ...]
+    ) -> tuple[GoalScope, tuple[Term, ...]] | None:
         """Compile one goal; return where and with what to go on, None if what follows is compiled already."""
         match goal:
             case "true":
@@ -139,8 +120,8 @@ class GoalSteps:
                 raise DeclineError
 
     def _either(
-        self, scope: Scope, first: Term, second: Term, rest: tuple[Term, ...], wanted: tuple[Variable, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
+        self, scope: GoalScope, first: Term, second: Term, rest: tuple[Term, ...], wanted: tuple[Variable, ...]
+    ) -> tuple[GoalScope, tuple[Term, ...]] | None:
         match deref(first):
             case ("->", test, then):
                 return self._branch(scope, test, then, second, rest, wanted)
@@ -149,8 +130,8 @@ class GoalSteps:
         return self._alternatives(scope, [first, second], rest, wanted)
 
     def _alternatives(
-        self, scope: Scope, goals: Sequence[Term], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
+        self, scope: GoalScope, goals: Sequence[Term], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
+    ) -> tuple[GoalScope, tuple[Term, ...]] | None:
         """Compile alternatives, each with what follows; if nothing that follows needs to know which, as one test."""
         if not self._bound_for(scope, goals, rest, wanted):
             inner = scope.inner()
@@ -162,7 +143,9 @@ class GoalSteps:
         self._fork(scope, goals, rest, wanted)
         return None
 
-    def _fork(self, scope: Scope, goals: Sequence[Term], rest: tuple[Term, ...], wanted: tuple[Variable, ...]) -> None:
+    def _fork(
+        self, scope: GoalScope, goals: Sequence[Term], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
+    ) -> None:
         branches = []
         for goal in goals:
             inner = scope.inner()
@@ -171,9 +154,9 @@ class GoalSteps:
         scope.steps.append(ForkStep(tuple(branches)))
 
     def _branch(
-        self, scope: Scope, test: Term, then: Term, otherwise: Term, rest: tuple[Term, ...],
+        self, scope: GoalScope, test: Term, then: Term, otherwise: Term, rest: tuple[Term, ...],
         wanted: tuple[Variable, ...],
-    ) -> tuple[Scope, tuple[Term, ...]] | None:  # fmt: skip
+    ) -> tuple[GoalScope, tuple[Term, ...]] | None:  # fmt: skip
         inner, bound = scope.inner(), self._bound_for(scope, [test], (then, *rest), wanted)
         self.goals(inner, (test,), bound)
         yes, no = scope.inner(), scope.inner()
@@ -192,20 +175,20 @@ class GoalSteps:
         return None
 
     def _bound_for(
-        self, scope: Scope, goals: Sequence[Term], rest: Sequence[Term], wanted: Sequence[Variable]
+        self, scope: GoalScope, goals: Sequence[Term], rest: Sequence[Term], wanted: Sequence[Variable]
     ) -> tuple[Variable, ...]:
         """Return the variables that goals may bind, and that somebody needs later."""
         needed = {*wanted, *(v for goal in rest for v in variables(goal))}
         mine = dict.fromkeys(v for goal in goals for v in variables(goal))
         return tuple(v for v in mine if v in needed and v not in scope.known)
 
-    def _closed(self, scope: Scope, goal: Term, sign: str) -> None:
+    def _closed(self, scope: GoalScope, goal: Term, sign: str) -> None:
         """Check whether a goal has a solution, or has none."""
         inner = scope.inner()
         self.goals(inner, (goal,), ())
         self._add_truth(scope, inner, sign)
 
-    def _add_truth(self, scope: Scope, inner: Scope, sign: str) -> None:
+    def _add_truth(self, scope: GoalScope, inner: GoalScope, sign: str) -> None:
         truth = as_truth(inner.steps)
         if truth is None:
             found = self._function(inner.steps)
@@ -223,152 +206,16 @@ class GoalSteps:
         return Operand(f"{name}({', '.join(parameters)})", safe=False)
 
     def _call(
-        self, scope: Scope, name: str, args: tuple[Term, ...], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
-        """Compile the call of a predicate: arithmetic, equality, a type, a look-up, or one on values."""
-        key = name, len(args)
-        if len(args) == 2 and name in numbers.COMPARISONS:
-            test = numbers.compare(scope, name, *args)
-            scope.check(test.text, safe=test.safe)
-        elif key == ("is", 2):
-            scope.match(numbers.checked(scope, numbers.number(scope, args[1])), args[0])
-        elif key == ("=", 2):
-            return self._unify(scope, args[0], args[1], rest)
-        elif len(args) == 2 and name in _EQUALITIES:
-            test = scope.equal(scope.value(args[0]), scope.value(args[1]), _EQUALITIES[name])
-            scope.check(test.text, safe=test.safe)
-        elif self.database.overrides(*key):
-            return self._own(scope, name, args, rest, wanted)
-        elif name in self.shared.times and len(args) == 1:
-            self._time(scope, name, args[0])
-        elif len(args) == 1 and name in _CLASSES:
-            self._is_of(scope, _CLASSES[name], args[0])
-        elif key in _LOOPS and not scope.is_known(args[_LOOPS[key]]):
-            return self._loop(scope, key, args), rest
-        else:
-            return self._on_values(scope, key, args, rest, wanted)
-        return scope, rest
-
-    def _operand(self, scope: Scope, term: Term) -> Operand:
-        known = scope.known.get(deref(term)) if isinstance(deref(term), Variable) else None
-        return scope.value(term) if known is None else known
-
-    def _unify(
-        self, scope: Scope, left: Term, right: Term, rest: tuple[Term, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
-        a, b = deref(left), deref(right)
-        if scope.is_known(b):
-            a, b = b, a
-        if scope.is_known(a):
-            scope.match(self._operand(scope, a), b)
-            return scope, rest
-        if isinstance(a, Variable) or isinstance(b, Variable):
-            if a in self.shared.void or b in self.shared.void:
-                return scope, rest
-            raise DeclineError
-        if len(a) != len(b) or a[0] != b[0]:
-            scope.check("False")
-            return None
-        return scope, (*(("=", x, y) for x, y in zip(a[1:], b[1:], strict=True)), *rest)
-
-    def _time(self, scope: Scope, name: str, arg: Term) -> None:
-        predicate = self.database.predicate(name, 1)
-        scope.stand([(predicate, ".defined is False")])
-        scope.match(self.shared.times[name], arg)
-
-    def _is_of(self, scope: Scope, classes: tuple[type, ...], arg: Term) -> None:
-        """Check the class of a number, and remember it."""
-        x = scope.named(self._operand(scope, arg))
-        scope.check(f"({' or '.join(f'{x.text}.__class__ is {self._class(c)}' for c in classes)})")
-        if x.kind == "term" and isinstance(deref(arg), Variable):
-            kind = "number" if len(classes) == 3 else "int" if classes == (int,) else "float"
-            scope.known[deref(arg)] = replace(x, kind=kind, sure=True)
-
-    def _class(self, kind: type) -> str:
-        return kind.__name__ if kind in (int, float) else self.shared.constant(kind)
-
-    def _own(
-        self, scope: Scope, name: str, args: tuple[Term, ...], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
-        """Compile the call of one of the program's own predicates: a look-up, a loop over facts, or its clauses."""
-        if not self.reads:
-            raise DeclineError
-        found = self.find(name, len(args)) if all(map(scope.is_known, args)) else None
-        if found is not None:
-            scope.stand(found.stands)
-            values = [scope.value(arg) for arg in args]
-            text = f"{self.shared.constant(found.holds)}({', '.join(value.text for value in values)})"
-            scope.check(text, safe=all(value.safe for value in values))
-            return scope, rest
-        predicate = self.database.predicate(name, len(args))
-        scope.stand(self.present)
-        if predicate.relation is not None and not predicate.tabled:
-            return self._facts(scope, predicate, args), rest
-        unfolded = unfold(self.database, name, len(args))
-        if unfolded is None:
-            raise DeclineError
-        scope.stand([(predicate, f".changes == {predicate.changes}")])
-        goals = alternatives(predicate, args)
-        outside = {v for arg in args for v in variables(arg)}
-        for goal in goals:
-            counts = Counter(variables(goal))
-            self.shared.void.update(v for v, n in counts.items() if n == 1 and v not in outside)
-        return self._alternatives(scope, goals, rest, wanted)
-
-    def _facts(self, scope: Scope, predicate: Predicate, args: tuple[Term, ...]) -> Scope:
-        """Loop over the facts that have the arguments known so far."""
-        positions = tuple(i for i, arg in enumerate(args) if scope.is_known(arg))
-        keys = [scope.value(args[i]).text for i in positions]
-        rows = self.shared.constant(find_facts(predicate, positions, self.budget))
-        inner, row = scope.loop(f"{rows}({keys[0] if len(keys) == 1 else f'({chr(44).join(keys)})'})")
-        for i, arg in enumerate(args):
-            if i not in positions:
-                inner.match(Operand(f"{row.text}[{i}]"), arg)
-        return inner
-
-    def _loop(self, scope: Scope, key: tuple[str, int], args: tuple[Term, ...]) -> Scope:
-        """Loop over the values that a variable may take."""
-        values = [scope.value(arg).text for i, arg in enumerate(args) if i != _LOOPS[key]]
-        candidates = self.shared.constant(elements if key[0] == "member" else span)
-        inner, item = scope.loop(f"{candidates}({self.shared.constant(self.budget)}, {', '.join(values)})")
-        inner.match(replace(item, kind="int") if key[0] == "between" else item, args[_LOOPS[key]])
-        return inner
-
-    def _on_values(
-        self, scope: Scope, key: tuple[str, int], args: tuple[Term, ...], rest: tuple[Term, ...],
-        wanted: tuple[Variable, ...],
-    ) -> tuple[Scope, tuple[Term, ...]] | None:  # fmt: skip
-        """Compile a built-in predicate whose inputs have values."""
-        mode = next((mode for mode in PREDICATES.get(key, ()) if self._fits(scope, mode, args)), None)
-        if mode is None:
-            if key == ("memberchk", 2):
-                return self._branch(scope, ("member", *args), "true", "fail", rest, wanted)
-            raise DeclineError
-        values = [scope.value(args[i]).text for i in mode.inputs]
-        text = f"{self.shared.constant(mode.function)}({', '.join(values)})"
-        if mode.result is None:
-            scope.check(text, safe=False)
-            return scope, rest
-        found = scope.named(Operand(text, mode.kind, safe=False))
-        if mode.may_fail:
-            scope.check(f"{found.text} is not None")
-        scope.match(found, args[mode.result])
-        return scope, rest
-
-    def _fits(self, scope: Scope, mode: Mode, args: tuple[Term, ...]) -> bool:
-        known = [scope.is_known(arg) for arg in args]
-        return (
-            all(known[i] for i in mode.inputs)
-            and all(deref(args[i]) in self.shared.void for i in mode.void)
-            and (mode.takes == "anything" or (mode.result is not None and not known[mode.result]))
-            and (
-                mode.takes != "variable" or (mode.result is not None and isinstance(deref(args[mode.result]), Variable))
-            )
-        )
+        self, scope: GoalScope, name: str, args: tuple[Term, ...], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
+    ) -> tuple[GoalScope, tuple[Term, ...]] | None:
+        called = self.calls.compile(scope, name, args)
+        if called.either:
+            return self._alternatives(called.scope, called.goals, rest, wanted)
+        return called.scope, (*called.goals, *rest)
 
     def _remainder(
-        self, scope: Scope, goal: Term, rest: tuple[Term, ...], wanted: tuple[Variable, ...]
-    ) -> tuple[Scope, tuple[Term, ...]] | None:
+        self, scope: GoalScope, goal: Term, rest: tuple[Term, ...], wanted: tuple[Variable, ...]
+    ) -> tuple[GoalScope, tuple[Term, ...]] | None:
         """Ask the solver: for one goal if it has no other solution that matters, else together with what follows."""
         bound = self._bound_for(scope, [goal], rest, wanted)
         name, arity = (goal, 0) if isinstance(goal, str) else (goal[0], len(goal) - 1) if goal else ("", 0)

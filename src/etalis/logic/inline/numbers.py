@@ -15,7 +15,7 @@ from dataclasses import replace
 from etalis.data.values import Real
 from etalis.logic.arithmetic.functions import BINARY, CONSTANTS, MAKES_RATIONALS, UNARY
 from etalis.logic.arithmetic.reals import REAL_BINARY, REAL_UNARY
-from etalis.logic.inline.scope import Operand, Scope
+from etalis.logic.inline.scope import GoalScope, Operand
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.terms.unify import Term, Variable, deref
 
@@ -32,7 +32,7 @@ _TO_INTEGER = frozenset(("floor", "ceiling", "round", "integer", "truncate", "tr
 _SIGNED = frozenset(("copysign", "atan2", "atan"))  # which tell a negative zero from zero
 
 
-def compare(scope: Scope, name: str, left: Term, right: Term) -> Operand:
+def compare(scope: GoalScope, name: str, left: Term, right: Term) -> Operand:
     """Return the truth of a comparison."""
     x, y = checked(scope, number(scope, left)), checked(scope, number(scope, right))
     if name in _COMPARE:
@@ -45,7 +45,7 @@ def compare(scope: Scope, name: str, left: Term, right: Term) -> Operand:
     return Operand(text, safe=x.safe and y.safe)
 
 
-def checked(scope: Scope, x: Operand) -> Operand:
+def checked(scope: GoalScope, x: Operand) -> Operand:
     """Return a number that is none of the infinities that computing may have come to."""
     if x.checked:
         return x
@@ -55,7 +55,7 @@ def checked(scope: Scope, x: Operand) -> Operand:
     return replace(x, text=name, safe=True, checked=True)
 
 
-def number(scope: Scope, term: Term) -> Operand:
+def number(scope: GoalScope, term: Term) -> Operand:
     """Return the number that an expression comes to."""
     scope.shared.count()
     match deref(term):
@@ -76,7 +76,7 @@ def number(scope: Scope, term: Term) -> Operand:
             raise DeclineError
 
 
-def _variable(scope: Scope, variable: Variable) -> Operand:
+def _variable(scope: GoalScope, variable: Variable) -> Operand:
     x = scope.known.get(variable)
     if x is None or x.kind in ("string", "list"):
         raise DeclineError
@@ -89,7 +89,7 @@ def _variable(scope: Scope, variable: Variable) -> Operand:
     return x
 
 
-def _integer(scope: Scope, term: Term) -> Operand:
+def _integer(scope: GoalScope, term: Term) -> Operand:
     """Return the operand of a function on integers, as an integer where that is easily made sure."""
     variable = deref(term)
     x = scope.known.get(variable) if isinstance(variable, Variable) else None
@@ -100,7 +100,7 @@ def _integer(scope: Scope, term: Term) -> Operand:
     return checked(scope, number(scope, term))
 
 
-def _ring(scope: Scope, name: str, x: Operand, y: Operand) -> Operand:
+def _ring(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
     kinds = {x.kind, y.kind}
     kind = "int" if kinds == {"int"} else "float" if "float" in kinds else "number"
     small = x.small and y.small and name != "*"
@@ -119,7 +119,7 @@ def _is_leaf(x: Operand, y: Operand) -> bool:
     return x.text.count("(") + y.text.count("(") < 20
 
 
-def _as_float(scope: Scope, x: Operand) -> Operand:
+def _as_float(scope: GoalScope, x: Operand) -> Operand:
     """Return an operand that Python can add to a float: an integer must not be larger than all of them."""
     if x.kind != "int":
         return x
@@ -130,7 +130,7 @@ def _as_float(scope: Scope, x: Operand) -> Operand:
     return x
 
 
-def _binary(scope: Scope, name: str, x: Operand, y: Operand) -> Operand:
+def _binary(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
     x, y = checked(scope, x), checked(scope, y)
     kinds = {x.kind, y.kind}
     if name == "/" and "float" in kinds and "number" not in kinds and not (y.constant is not None and not y.constant):
@@ -144,7 +144,7 @@ def _binary(scope: Scope, name: str, x: Operand, y: Operand) -> Operand:
     return _call(scope, name, kind, x, y)
 
 
-def _on_integers(scope: Scope, name: str, x: Operand, y: Operand) -> Operand:
+def _on_integers(scope: GoalScope, name: str, x: Operand, y: Operand) -> Operand:
     if x.kind == y.kind == "int":
         if name in _BITS:
             return Operand(f"({x.text} {_BITS[name]} {y.text})", "int", safe=x.safe and y.safe)
@@ -160,7 +160,7 @@ def _on_integers(scope: Scope, name: str, x: Operand, y: Operand) -> Operand:
     return _call(scope, name, "int", x, y)
 
 
-def _unary(scope: Scope, name: str, x: Operand) -> Operand:
+def _unary(scope: GoalScope, name: str, x: Operand) -> Operand:
     if name == "+":
         return x
     if name in ("-", "abs"):  # of an infinity that came with an event they are refused
@@ -174,7 +174,7 @@ def _unary(scope: Scope, name: str, x: Operand) -> Operand:
     return _call(scope, name, "float" if name in REAL_UNARY else kind, x)
 
 
-def _call(scope: Scope, name: str, kind: str, *operands: Operand) -> Operand:
+def _call(scope: GoalScope, name: str, kind: str, *operands: Operand) -> Operand:
     function = (UNARY if len(operands) == 1 else BINARY)[name]
     given = [scope.normal(x) for x in operands] if name in _SIGNED else operands
     text = f"{scope.shared.constant(function)}({', '.join(x.text for x in given)})"

@@ -79,7 +79,7 @@ class Compilation:
             raise TooLargeError
 
 
-class Scope:
+class GoalScope:
     """Variables with values, and the steps that follow each other here."""
 
     def __init__(
@@ -95,9 +95,9 @@ class Scope:
         self.loops = loops
         self.standing = standing
 
-    def inner(self) -> Scope:
+    def inner(self) -> GoalScope:
         """Return a scope that begins with what is known here."""
-        return Scope(self.shared, dict(self.known), self.loops, self.standing)
+        return GoalScope(self.shared, dict(self.known), self.loops, self.standing)
 
     def guard(self, text: str, *, safe: bool = True) -> None:
         """Leave the goal to the solver unless something holds."""
@@ -123,7 +123,7 @@ class Scope:
         self.steps.append(AssignStep(name, operand.text, operand.safe))
         return replace(operand, text=name, safe=True)
 
-    def loop(self, candidates: str) -> tuple[Scope, Operand]:
+    def loop(self, candidates: str) -> tuple[GoalScope, Operand]:
         """Begin a loop; return the scope of its body, and the candidate."""
         inner, name = self.inner(), self.shared.name()
         inner.loops += 1

@@ -14,7 +14,7 @@ from etalis.data.values import Struct, Value, format_value, real
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language.lower import to_logic
 from etalis.language.printer import print_term
-from etalis.logic.inline.compiled_goal import GoalCompilation, Question
+from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
 from etalis.logic.machine.fact_lookup import Goal
@@ -69,7 +69,7 @@ class Conditions:
             times = {_START: t1, _END: t2} if timed else {}
             seconds = _seconds if timed else None
             goal = to_logic(test.goal)
-            question = Question(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds)
+            question = PosedGoal(goal, test.inputs, test.outputs, types, test.settled, tuple(times), seconds)
             off = self.breaker.off, (rule, "condition", print_term(test.goal))
             if self._compiled(code, question, {**names, **times}, names, slow, off, passing):
                 return
@@ -85,7 +85,7 @@ class Conditions:
             passing.expressions.append(f"{call} is not None")
 
     def _compiled(
-        self, code: Code, question: Question, given: Names, names: Names, slow: Callable[..., Any], off: Any,
+        self, code: Code, question: PosedGoal, given: Names, names: Names, slow: Callable[..., Any], off: Any,
         passing: Passing,
     ) -> bool:  # fmt: skip
         """Add what of a condition can be computed in line; False if that is nothing."""
@@ -102,7 +102,7 @@ class Conditions:
     ) -> None:
         """Add a prefilter to a match's tests; all that it reads is bound."""
         keep = self.prepare_prefilter(test)
-        question = Question(to_logic(test.goal), test.inputs, (), types)
+        question = PosedGoal(to_logic(test.goal), test.inputs, (), types)
         if not self._compiled(code, question, names, {}, keep, ((), None), passing):
             arguments = ", ".join(names[v] for v in test.inputs)
             passing.expressions.append(f"{code.constant(keep)}({arguments}) is not None")
