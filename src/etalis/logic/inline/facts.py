@@ -30,22 +30,35 @@ class Budget:
 def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget) -> Callable[[Any], Sequence[Row]]:
     """Return the function from values at some positions (one bare, several in a tuple) to the facts with them."""
 
+    if not positions:
+        return lambda _: _all_facts(predicate, budget)
+    known: Any = None
+    rows: Any = None
+    died: Any = None
+    get: Any = None
+
     def find(key: Any) -> Sequence[Row]:
+        nonlocal known, rows, died, get
         relation = predicate.relation
-        if relation is None:
-            raise DeclineError
-        rows, died = relation.rows, relation.died
-        if not positions:
-            if len(rows) > budget.most:
+        if relation is not known:
+            if relation is None:
                 raise DeclineError
-            return rows if not died else [row for number, row in enumerate(rows) if number not in died]
-        found = relation.index(positions).get(key)
+            known, rows, died, get = relation, relation.rows, relation.died, relation.index(positions).get
+        found = get(key)
         if found is None:
             return ()
         if found.__class__ is int:
             return () if found in died else (rows[found],)
-        if len(found) > budget.most:  # type: ignore[arg-type]
+        if len(found) > budget.most:
             raise DeclineError
-        return [rows[number] for number in found if number not in died]  # type: ignore[union-attr]
+        return [rows[number] for number in found if number not in died]
 
     return find
+
+
+def _all_facts(predicate: Predicate, budget: Budget) -> Sequence[Row]:
+    relation = predicate.relation
+    if relation is None or len(relation.rows) > budget.most:
+        raise DeclineError
+    died = relation.died
+    return relation.rows if not died else [row for i, row in enumerate(relation.rows) if i not in died]

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from etalis.data.values import Value
 from etalis.logic.machine.control import FORMS
 from etalis.logic.machine.predicate import Predicate
 
@@ -51,12 +50,20 @@ def look_ups(solver: Solver) -> Finder:
 
 def _fact_test(predicate: Predicate) -> Callable[..., bool]:
     """Return the test whether a fact with given arguments is known."""
-    positions, bare = tuple(range(predicate.arity)), predicate.arity == 1
+    positions = tuple(range(predicate.arity))
+    known: Any = None
+    died: Any = None
+    get: Any = None
 
-    def holds(*values: Value) -> bool:
+    def is_known(key: Any) -> bool:
+        nonlocal known, died, get
         relation = predicate.relation
-        assert relation is not None
-        found, died = relation.find(positions, values[0] if bare else values), relation.died
-        return bool(found) if not died else any(number not in died for number in found)
+        if relation is not known:
+            assert relation is not None
+            known, died, get = relation, relation.died, relation.index(positions).get
+        found = get(key)
+        if found is None or not died:
+            return found is not None
+        return found not in died if found.__class__ is int else any(number not in died for number in found)
 
-    return holds
+    return is_known if predicate.arity == 1 else lambda *values: is_known(values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from etalis.logic.inline.steps import (
     AssignStep,
@@ -18,6 +19,7 @@ from etalis.logic.inline.steps import (
     defined_in,
     is_safe,
     names_in,
+    texts,
 )
 
 
@@ -91,6 +93,8 @@ def write_expression(steps: Steps, found: str, declined: str) -> str:
                 return f"(({name} := {text}) is not None and {write_expression(steps[i + 1 :], found, declined)})"
             case GuardStep(text="False"):
                 return declined
-            case GuardStep(text=text):
-                return f"({write_expression(steps[i + 1 :], found, declined)} if {text} else {declined})"
+            case GuardStep():
+                same = list(takewhile(lambda each: isinstance(each, GuardStep), steps[i:]))
+                guards = " and ".join(dict.fromkeys(texts(same)))
+                return f"({write_expression(steps[i + len(same) :], found, declined)} if {guards} else {declined})"
     return found

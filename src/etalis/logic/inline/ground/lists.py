@@ -17,7 +17,8 @@ from etalis.logic.machine.database import Key
 _LONGEST = 10_000
 _FLOATS = frozenset((float, Real))
 _NUMBERS = frozenset((int, float, Real))
-_ALIKE = (frozenset((int,)), _FLOATS, frozenset((str,)))  # values that Python orders as the standard order does
+_INTEGERS = frozenset((int,))
+_TEXTS = frozenset((str,))
 
 
 def _items(several: Value) -> tuple[Value, ...]:
@@ -32,15 +33,15 @@ def _natural(number: Value) -> int:
     return number
 
 
-def _key(items: Iterable[Value]) -> Callable[[Value], Any] | None:
-    """Return what sorts values in the standard order; None if they are as they are."""
+def _are_alike(items: Iterable[Value]) -> bool:
+    """Tell whether Python orders values as the standard order does."""
     classes = set(map(type, items))
-    return None if any(classes <= alike for alike in _ALIKE) else order_key
+    return classes <= _FLOATS or classes <= _INTEGERS or classes <= _TEXTS
 
 
 def _sorted(several: Value) -> tuple[Value, ...]:
     items = _items(several)
-    return tuple(sorted(items, key=_key(items)))
+    return tuple(sorted(items, key=None if _are_alike(items) else order_key))
 
 
 def _sorted_once(several: Value) -> tuple[Value, ...]:
@@ -48,19 +49,16 @@ def _sorted_once(several: Value) -> tuple[Value, ...]:
 
 
 def _sorted_by(position: Value, order: Value, several: Value) -> tuple[Value, ...]:
-    items = _items(several)
+    items, place = _items(several), _natural(position)
     if order not in ("@<", "@>", "@=<", "@>="):
         raise DeclineError
-    place = _natural(position)
-    keys = items if not place else tuple(_argument(item, place) for item in items)
-    key = _key(keys)
-    take: Callable[[int], Any] = keys.__getitem__ if key is None else lambda i: key(keys[i])
-    if place or key is not None or "=" not in order:
-        numbers = sorted(range(len(items)), key=take, reverse=order[1] == ">")
-        if "=" not in order:
-            numbers = list({keys[i]: i for i in reversed(numbers)}.values())[::-1]
-        return tuple([items[i] for i in numbers])
-    return tuple(sorted(items, reverse=order[1] == ">"))
+    if not place and "=" in order and _are_alike(items):
+        return tuple(sorted(items, reverse=order == "@>="))
+    keys = tuple(_argument(item, place) for item in items) if place else items
+    numbers = sorted(range(len(items)), key=lambda i: order_key(keys[i]), reverse=order[1] == ">")
+    if "=" not in order:  # of equal keys the first is kept
+        numbers = list({keys[i]: i for i in reversed(numbers)}.values())[::-1]
+    return tuple([items[i] for i in numbers])
 
 
 def _argument(item: Value, place: int) -> Value:
