@@ -167,6 +167,8 @@ class GoalSteps:
             text, safe = truth.text, truth.safe
         else:
             found = scope.named(self._function(inner.steps))
+            if bound:  # which it need not be: a variable may be local to a goal inside
+                scope.guard(f"({found.text} is None or None not in {found.text})")
             text, safe = f"{found.text} is not None", True
             yes.known.update({v: Operand(f"{found.text}[{i}]") for i, v in enumerate(bound)})
         self.goals(yes, (then, *rest), wanted)
