@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from etalis.columnar.data.columns import Flags, Integers
+from etalis.columnar.data.columns import Integers
 from etalis.data.values import Value
 
 Add = Callable[[Any, Any], Any]
@@ -35,38 +35,6 @@ def accumulate(
             count, since, value = before + count, min(least, since), add(total, value)
         reached[which] = counts[row], leasts[row], found[row] = count, since, value
     return counts, leasts, found
-
-
-def slide(
-    add: Add, within: int | None, last: int | None, low: int, group: Integers, start: Integers, end: Integers,
-    values: Sequence[Value], alive: Flags,
-) -> tuple[Integers, Integers, Any]:  # fmt: skip
-    """Fold the last elements of each group at every row from `low` on; tell in `alive` what is in the windows then."""
-    windows: dict[int, list[int]] = {}
-    counts, leasts, found = _room(len(values))
-    starts = start.tolist()
-    for row, (which, ended) in enumerate(zip(group.tolist(), end.tolist(), strict=True)):
-        window = windows.setdefault(which, [])
-        window.append(row)
-        if row < low:
-            continue
-        if within is not None:
-            window[:] = [x for x in window if starts[x] >= ended - within]
-        if last is not None:
-            del window[:-last]
-        if window:
-            counts[row], leasts[row] = len(window), min(starts[x] for x in window)
-            found[row] = _total(add, [values[x] for x in window])
-    for window in windows.values():
-        alive[window] = True
-    return counts, leasts, found
-
-
-def _total(add: Add, values: Sequence[Any]) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = add(total, value)
-    return total
 
 
 def _room(count: int) -> tuple[Integers, Integers, Any]:

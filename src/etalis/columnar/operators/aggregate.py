@@ -16,8 +16,10 @@ from etalis.columnar.data.flat import type_of
 from etalis.columnar.data.instances import ColumnBlock, Instances
 from etalis.columnar.operators.base import Batch, ColumnOperator, OutputTests, TestSequence, equal_values, in_turn
 from etalis.columnar.operators.join import JoinOperator
+from etalis.columnar.operators.running_total import RunningTotal
+from etalis.columnar.operators.sliding_total import SlidingTotal
 from etalis.columnar.operators.terms import match_terms, values_of, with_nulls
-from etalis.columnar.operators.totals import VALUE, ColumnAggregate, RunningTotal, SlidingTotal
+from etalis.columnar.operators.totals import VALUE, ColumnAggregate
 from etalis.language.syntax import Const, Term, Var
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
@@ -56,7 +58,7 @@ class ElementOperator(ColumnOperator):
                 counted = self._countable(value)
                 found, value = found.take(counted), value.take(counted).filled()
         if self.aggregate.is_of_objects:
-            value = from_values(self.aggregate.elements(value.values()), "term")
+            value = from_values(value.values(), "term")
         return found.with_columns({VALUE: value})
 
     def _countable(self, value: Column) -> Integers:

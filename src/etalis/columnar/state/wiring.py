@@ -33,7 +33,6 @@ from etalis.columnar.state.links import BlockerLink, Gap, JoinSideLink, LatestLi
 from etalis.columnar.state.repetition import FollowerStore, RepetitionLink
 from etalis.columnar.state.timers import AlarmLink, DeadlineLink
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.plan.retention import NEVER_STORED
 from etalis.runtime.codegen.network import PlannedRule, Wired
@@ -261,11 +260,9 @@ def _tie_waiter(waiter: DeadlineOperator, entry: Wired, names: Names, rules: Rul
 def _tie_slider(slider: SlidingAggregate, entry: Wired, names: Names, rules: RuleSet) -> Iterator[Link]:
     node, rows = entry.node, slider.total.elements
     assert isinstance(node, p.Fold)
-    value = _called(term_variables(*(() if node.value is None else (node.value,))), names)
     types = {v: rows.column(v).type for v in slider.total.names}
-    groups, exports = _called(node.groups, names), _called(node.element.exports, names)
     theirs = rules.memory[entry.key, "operator"]
-    yield ElementLink(slider, theirs, rules.state, value[0] if value else None, groups, exports, types)
+    yield ElementLink(slider, theirs, rules.state, _called(node.groups, names), types)
     yield from _tie(slider.elements.operator, *below(entry, "input", 0, names), rules)
     yield from _tie_tests(slider.outcome.outcome.tests, entry, names, rules)
 

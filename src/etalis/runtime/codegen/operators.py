@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.plan import algebra as p
-from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
 from etalis.plan.retention import window_of
+from etalis.runtime.codegen.aggregates.folds import Folds
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.codegen.terms import build, fits
-from etalis.runtime.operators.aggregate import Folder, Opener, Slider
+from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Values, Waiter
 from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers, latest_start
+from etalis.runtime.operators.combine import combiner, mark_value, marked, parents, picker, repeater, sharer
 from etalis.runtime.operators.repetition import Limits, Repeater, Runner
-from etalis.runtime.operators.store import Once, Token, waits
-from etalis.temporal.aggregate import FOLDS
+from etalis.runtime.operators.store import Token
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
@@ -33,6 +31,7 @@ class Special:
     def __init__(self, compiler: Compiler) -> None:
         self.compiler = compiler
         self.built: dict[int, Any] = {}
+        self.folds = Folds(self)
 
     # absence
 
@@ -145,7 +144,7 @@ class Special:
         if id(entry) not in self.built:
             fresh = self._build(entry)
             kept = self.compiler.remember(entry, "operator", lambda: fresh)
-            if kept is not fresh:
+            if kept is not fresh and not isinstance(kept, Slider):
                 kept.emit = fresh.emit
                 if isinstance(kept, Repeater):
                     kept.check = fresh.check
@@ -159,9 +158,9 @@ class Special:
             case p.Repetition():
                 return self._repeater(entry, entry.node)
             case p.Fold(opener=None):
-                return self._slider(entry, entry.node)
+                return self.folds.slider(entry, entry.node)
             case p.Fold():
-                return self._folder(entry, entry.node)
+                return self.folds.folder(entry, entry.node)
             case p.Deadline():
                 return self._waiter(entry, entry.node)
         raise AssertionError(entry.node)
@@ -194,15 +193,17 @@ class Special:
             duration=node.duration, blockers=blockers, key=key, emit=emit, schedule=schedule, place=entry.key
         )  # fmt: skip
 
-    def _keep(self, node: p.Node) -> int | None:
+    def keep(self, node: p.Node) -> int | None:
+        """Return how long what an operator matches may last."""
         return min((t.duration for t in p.tests(node) if isinstance(t, p.Window)), default=None)
 
-    def _fail(self, entry: Wired) -> Callable[[str], None]:
+    def fail(self, entry: Wired) -> Callable[[str], None]:
+        """Return what reports a value that an operator cannot use."""
         return self.compiler.conditions.fail(self.compiler.rule_of(entry))
 
     def _limits(self, entry: Wired, node: p.Repetition, exports: tuple[str, ...]) -> Callable[[Values], Limits | None]:
         """Return how the bounds of a repetition are read off the values of the exports, or reported."""
-        fail = self._fail(entry)
+        fail = self.fail(entry)
 
         def read(term: s.Term, values: Values) -> Any:
             if isinstance(term, s.Const):
@@ -229,7 +230,7 @@ class Special:
             shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
             emit=self.compiler.emitter(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
-            repeats=repeater(left), parents=parents(left), keep=self._keep(node), marked=marked(element),
+            repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked=marked(element),
             event=self._event(entry), needs_first="$last" in out,
         )  # fmt: skip
 
@@ -255,153 +256,5 @@ class Special:
         return Runner(
             policy=node.policy, limits=limits, shared=picker(element, node.shared),
             emit=self.compiler.emitter(entry, out),
-            export=export, merge=merge, window=self._keep(node),
+            export=export, merge=merge, window=self.keep(node),
         )  # fmt: skip
-
-    def _value(self, node: p.Fold) -> Callable[..., Value]:
-        exports = node.element.exports
-        code = Code([f"v{i}" for i in range(len(exports))])
-        names = {v: f"v{i}" for i, v in enumerate(exports)}
-        term = s.Const(0) if node.value is None else node.value
-        code(f"return {build(code, term, names, sure(node.element))}")
-        return self.compiler.finish(code, "aggregated value")
-
-    def _result(self, node: p.Fold, out: tuple[str, ...]) -> Callable[[Values, Value], Values | None]:
-        """Return how the value reached joins the others: None where a bound result differs."""
-        term = node.result
-
-        def result(found: Values, value: Value) -> Values | None:
-            bound = {v: x for v, x in zip(out, found, strict=True) if x is not None}
-            if not fits(term, value, bound):
-                return None
-            return tuple(bound.get(v, x) for v, x in zip(out, found, strict=True))
-
-        return result
-
-    def _fold_columns(self, entry: Wired, node: p.Fold) -> tuple[str, ...]:
-        """Return what a fold hands on; its result too, where that may be bound before."""
-        out = self.columns_out(entry)
-        before = {*(() if node.opener is None else node.opener.exports), *node.groups}
-        return (*out, *(v for v in term_variables(node.result) if v not in out and v in before))
-
-    def _folder(self, entry: Wired, node: p.Fold) -> Folder:
-        assert node.opener is not None
-        left, element = node.opener.exports, node.element.exports
-        out = self._fold_columns(entry, node)
-        # what is aggregated has no value outside: the opener may have a variable of the same name
-        seen = [v if v in node.groups or v[0] == "$" else "" for v in element]
-        result, combine = self._result(node, out), combiner(out, left, seen)
-        nothing = tuple(None for _ in element)
-        row = FOLDS[node.kind]
-
-        def at_opener(opener: Opener) -> Values | None:
-            bound = dict(zip(left, opener.values, strict=True))
-            found = combine(opener, nothing, None, bound.get("$last", opener.start), [])
-            if any(bound.get(v) is None for v in node.at_opener):
-                return None
-            return result(found, row.first)
-
-        def with_value(opener: Opener, values: Values, value: Value, last: int, taken: list[Values]) -> Values | None:
-            return result(combine(opener, values, None, last, taken), value)
-
-        firm = [v for v in node.groups if v in left and v in sure(node.opener) and v in sure(node.element)]
-        return Folder(
-            left_key=picker(left, firm), element_key=picker(element, firm),
-            fold=row, value=self._value(node), shared=sharer(left, element, node.groups),
-            combine=with_value,
-            at_opener=at_opener, emit=self.compiler.emitter(entry, out), repeats=repeater(left), keep=self._keep(node),
-            fail=self._fail(entry), marked=marked(element),
-        )  # fmt: skip
-
-    def _slider(self, entry: Wired, node: p.Fold) -> Slider:
-        element = node.element.exports
-        out = self._fold_columns(entry, node)
-        result = self._result(node, out)
-
-        def combine(taken: list[Values], values: Values, value: Value) -> Values | None:
-            found = []
-            for name in out:
-                if name in ("$parts", "$ids"):
-                    place = element.index(name)
-                    found.append(mark_value(name, frozenset(n for x in taken for n in x[place])))
-                else:
-                    found.append(values[element.index(name)] if name in node.groups else None)
-            return result(tuple(found), value)
-
-        return Slider(
-            fold=FOLDS[node.kind], value=self._value(node), group=picker(element, node.groups), combine=combine,
-            within=node.within, last=node.last, emit=self.compiler.emitter(entry, out), fail=self._fail(entry),
-        )  # fmt: skip
-
-
-def picker(exports: Sequence[str], names: Sequence[str]) -> Callable[[Values], Values]:
-    """Return the function that picks the values of some names."""
-    places = [exports.index(v) for v in names]
-    return lambda values: tuple(values[i] for i in places)
-
-
-def sharer(
-    left: Sequence[str], element: Sequence[str], shared: Sequence[str]
-) -> Callable[[Values, Values], Values | None]:
-    """Return the function that gives the values of the shared variables, or None where left and element differ."""
-    places = [(left.index(v) if v in left else None, element.index(v)) for v in shared]
-
-    def share(a: Values, b: Values) -> Values | None:
-        found = []
-        for i, j in places:
-            x, y = (None if i is None else a[i]), b[j]
-            if x is not None and y is not None and x != y:
-                return None
-            found.append(y if x is None else x)
-        return tuple(found)
-
-    return share
-
-
-def repeater(left: Sequence[str]) -> Callable[[list[Values], Values], bool]:
-    """Return the test whether an instance of the same origin with equal values is among some."""
-    once = Once.among(left)
-    if once is None:
-        return lambda _others, _instance: False
-    return lambda others, instance: waits(others, instance, once)
-
-
-def parents(left: Sequence[str]) -> Callable[[Values], tuple[Token, ...]]:
-    """Return the function that gives what else goes when a left side is consumed."""
-    if "$token" not in left:
-        return lambda _values: ()
-    place = left.index("$token")
-    return lambda values: () if values[place] is None else (values[place],)
-
-
-def marked(element: Sequence[str]) -> bool:
-    """Tell whether the elements' own numbers are asked for."""
-    return any(v in ("$parts", "$ids") for v in element)
-
-
-def mark_value(name: str, found: frozenset[int]) -> Any:
-    """Return a mark in the form it is handed on in."""
-    return tuple(sorted(found)) if name == "$parts" else found
-
-
-def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]) -> Callable[..., Values]:
-    """Return how the exported values come from a left side, an element, the token and what was counted."""
-
-    def combine(a: Any, b: Values, token: Any, last: int, taken: list[Values]) -> Values:
-        found: list[Any] = []
-        for name in exports:
-            if name == "$token":
-                found.append(token)
-            elif name == "$first":
-                found.append(a.values[left.index(name)] if name in left else a.end)
-            elif name == "$last":
-                found.append(last)
-            elif name in ("$parts", "$ids"):
-                own = a.values[left.index(name)]
-                found.append(mark_value(name, frozenset(own).union(*(x[element.index(name)] for x in taken))))
-            else:
-                mine = a.values[left.index(name)] if name in left else None
-                found.append(b[element.index(name)] if mine is None and name in element else mine)
-        return tuple(found)
-
-    return combine

@@ -8,6 +8,9 @@ from typing import Any
 
 from etalis.data.values import Value
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values
+from etalis.runtime.operators.mixed_window import MixedWindow
+from etalis.runtime.operators.running import Running
+from etalis.runtime.operators.sliding import Item, SlidingWindow
 from etalis.temporal.aggregate import AggregateFunction, explain_no_value, has_no_value
 
 
@@ -20,7 +23,7 @@ class Opener:
         self.values = values
         self.start = start
         self.end = end
-        self.totals: dict[Values, list[Any]] = {}
+        self.totals: dict[Values, Running] = {}
 
 
 class Folder:
@@ -74,16 +77,16 @@ class Folder:
         for opener in openers:
             key = self.shared(opener.values, values) if opener.end < start else None
             if key is not None:
-                total = opener.totals.setdefault(key, [self.fold.zero, start, []])
-                total[0] = self.fold.step(total[0], value)
-                total[1] = min(total[1], start)
+                total = opener.totals.get(key)
+                if total is None:
+                    total = opener.totals[key] = Running(self.fold, start)
+                result = total.add(value, start)
                 if self.marked:
-                    total[2].append(values)
-                result = self.fold.result(total[0])
+                    total.taken.append(values)
                 if has_no_value(self.fold, result):
                     self.fail(explain_no_value(self.fold.name))
                     continue
-                found = self.combine(opener, values, result, total[1], total[2])
+                found = self.combine(opener, values, result, total.start, total.taken)
                 if found is not None:
                     self.emit(*found, opener.start, end)
 
@@ -97,59 +100,56 @@ def countable(fold: AggregateFunction, value: Value, fail: Callable[[str], None]
 
 
 class Slider:
-    """An aggregate over the last elements of a group: of the last `within` microseconds, the last `last`, or all."""
+    """An aggregate over the last elements of a group: of the last `within` microseconds, the last `last`, or all.
+
+    A group is a window; where all elements count and none is asked for again (`keeps` says otherwise), it is what they
+    have come to. Generated code slides windows in line; here is what it does not do so.
+    """
 
     def __init__(
-        self, *, fold: AggregateFunction, value: Callable[..., Value], group: Callable[[Values], Values],
-        combine: Callable[..., Values | None], within: int | None, last: int | None, emit: Emit,
-        fail: Callable[[str], None],
-    ) -> None:  # fmt: skip
+        self, *, fold: AggregateFunction, within: int | None, last: int | None, keeps: bool, fail: Callable[[str], None]
+    ) -> None:
         self.fold = fold
-        self.value = value
-        self.group = group
-        self.combine = combine
         self.within = within
         self.last = last
-        self.emit = emit
         self.fail = fail
-        self.groups: dict[Values, list[tuple[int, Value, Values]]] = {}
-        self.fifo: deque[tuple[int, Values]] = deque()
+        self.is_running = within is None and last is None and not keeps
+        self.groups: dict[Any, Any] = {}
+        self.fifo: deque[tuple[int, Any]] = deque()  # (a moment, group) in about this order; each group once
 
-    def on_element(self, *instance: Any) -> None:
-        """Take one element in, let the old go, report the value."""
-        values, start, end = instance[:-2], instance[-2], instance[-1]
-        value = self.value(*values)
-        if not countable(self.fold, value, self.fail):
-            return
-        key = self.group(values)
-        window = self.groups.setdefault(key, [])
-        window.append((start, value, values))
-        if self.within is not None:
-            self.fifo.append((end, key))
-            self.expire(end)
-        if self.within is not None and min(x[0] for x in window) < end - self.within:
-            window[:] = [x for x in window if x[0] >= end - self.within]
-        if self.last is not None and len(window) > self.last:
-            del window[: len(window) - self.last]
-        if not window:
-            return
-        state = self.fold.zero
-        for _, item, _ in window:
-            state = self.fold.step(state, item)
-        result = self.fold.result(state)
-        if has_no_value(self.fold, result):
+    def take(self, key: Any, item: Item, end: int) -> tuple[Value | None, int]:
+        """Take one element in, let the old go; return value and start of what is left, no value where there is none."""
+        if not countable(self.fold, item[1], self.fail):
+            return None, 0
+        group: Any = self.groups.get(key)
+        if group is None:
+            group = self.groups[key] = Running(self.fold, item[0]) if self.is_running else SlidingWindow(self.fold)
+            if self.within is not None:
+                self.fifo.append((end, key))
+        if self.is_running:
+            return self.judge(group.add(item[1], item[0])), group.start
+        if group.items and item[0] < group.items[-1][0]:
+            group = self.groups[key] = MixedWindow(self.fold, group)
+        limit = None if self.within is None else end - self.within
+        value, start = group.slide(item, limit, self.last)
+        return None if value is None else self.judge(value), start
+
+    def judge(self, value: Value) -> Value | None:
+        """Return a value; report what is none."""
+        if has_no_value(self.fold, value):
             self.fail(explain_no_value(self.fold.name))
-            return
-        found = self.combine([x[2] for x in window], values, result)
-        if found is not None:
-            self.emit(*found, min(x[0] for x in window), end)
+            return None
+        return value
 
     def expire(self, now: int) -> None:
-        """Forget groups whose elements have all left the window; `fifo` lists (end, group) in order."""
+        """Forget groups whose elements have all left the window."""
         if self.within is None:
             return
-        while self.fifo and self.fifo[0][0] < now - self.within:
-            old = self.fifo.popleft()[1]
-            group = self.groups.get(old)
-            if group is not None and all(x[0] < now - self.within for x in group):
-                del self.groups[old]
+        limit, fifo, groups = now - self.within, self.fifo, self.groups
+        while fifo and fifo[0][0] < limit:
+            key = fifo.popleft()[1]
+            group = groups.get(key)
+            if group is not None and group.latest < limit:
+                del groups[key]
+            elif group is not None:
+                fifo.append((group.latest, key))

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
-from etalis.runtime.operators.aggregate import Folder, Opener
+from etalis.runtime.operators.aggregate import Folder, Opener, Slider
 from etalis.runtime.operators.gathering import ArrivalStore
+from etalis.runtime.operators.mixed_window import window_of
 from etalis.runtime.operators.partition_state import Table
 from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
+from etalis.runtime.operators.running import Running
 from etalis.runtime.operators.store import LONG, Newest, Token
 from etalis.runtime.snapshot.file import Columns
+from etalis.temporal.aggregate import FOLDS, AggregateFunction
 
 Note = dict[str, Any]
 Flat = tuple[Any, ...]
@@ -87,12 +90,12 @@ def _origin(token: Token) -> Token:
     return token.origin.token
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How one kind of item is taken apart and put together."""
+class Form(NamedTuple):
+    """How one kind of item is taken apart and put together, and items of one key become a group."""
 
     apart: Callable[[Any], Flat]
     together: Callable[[Flat, Tokens], Any]
+    gather: Callable[[list[Any]], Any] = list
 
 
 def _left(flat: Flat, tokens: Tokens) -> Left:
@@ -103,12 +106,25 @@ def _left(flat: Flat, tokens: Tokens) -> Left:
     return left
 
 
-def _opener(flat: Flat, tokens: Tokens) -> Opener:
-    del tokens
-    start, end, totals, *values = flat
-    opener = Opener(tuple(values), start, end)
-    opener.totals = totals
-    return opener
+def _apart_opener(x: Opener) -> Flat:
+    return x.start, x.end, {key: total.state() for key, total in x.totals.items()}, *x.values
+
+
+def _fold_forms(row: AggregateFunction) -> dict[str, Form]:
+    """Return the forms of what an aggregate holds: openers, windows, and what all elements have come to."""
+
+    def opener(flat: Flat, tokens: Tokens) -> Opener:
+        del tokens
+        start, end, totals, *values = flat
+        found = Opener(tuple(values), start, end)
+        found.totals = {key: Running.of(row, *state) for key, state in totals.items()}
+        return found
+
+    return {
+        f"opener of {row.name}": Form(_apart_opener, opener),
+        f"window of {row.name}": Form(lambda x: x, lambda flat, _: flat, partial(window_of, row)),
+        f"total of {row.name}": Form(Running.state, lambda flat, _: Running.of(row, *flat), itemgetter(0)),
+    }
 
 
 def _run(flat: Flat, tokens: Tokens) -> Run:
@@ -127,16 +143,23 @@ def _apart_run(x: Run) -> Flat:
     return x.start, x.end, x.number, x.token, x.parts
 
 
+def _gather(items: list[Flat]) -> Any:
+    """Return the group of some instances: one is bare, many are a deque."""
+    if len(items) == 1:
+        return items[0]
+    return deque(items) if len(items) >= LONG else items
+
+
 FORMS: Mapping[str, Form] = {
-    "instances": Form(lambda x: x, lambda flat, _: flat),
+    "instances": Form(lambda x: x, lambda flat, _: flat, _gather),
     "plain": Form(lambda x: x, lambda flat, _: flat),
     "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t)),
-    "opener": Form(lambda x: (x.start, x.end, x.totals, *x.values), _opener),
     "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, flat[4]), t)),
     "first": Form(
         lambda x: (*_apart_run(x[0]), x[1]),
         lambda flat, t: (_run((*flat[:3], flat[3].number, flat[4]), t), flat[5]),
     ),
+    **{name: form for row in FOLDS.values() for name, form in _fold_forms(row).items()},
 }
 
 
@@ -149,8 +172,10 @@ def form_of(part: Any, place: int) -> str:
             return "instances"
         case Repeater():
             return "left"
-        case Folder():
-            return "opener"
+        case Folder(fold=row):
+            return f"opener of {row.name}"
+        case Slider(fold=row, is_running=is_running):
+            return f"{'total' if is_running else 'window'} of {row.name}"
         case Runner():
             return ("run", "first", "plain")[place]
     return "plain"
@@ -211,21 +236,13 @@ def table_content(note: Note, columns: Sequence[Sequence[Any]], tokens: Tokens) 
     form = "instances" if form == "arrived" else form
     if form == "instances" and len(set(keys)) == len(keys):
         return zip(keys, items, strict=True)
-    together = FORMS[form].together
+    _, together, gather = FORMS[form]
     pairs = ((key, together(flat, tokens)) for key, flat in zip(keys, items, strict=True))
-    gather = _gather if form == "instances" else list
     return ((key, gather([x for _, x in group])) for key, group in groupby(pairs, key=lambda pair: pair[0]))
 
 
 def _newest(event: int, *instance: Any) -> Newest:
     return Newest(event, instance)
-
-
-def _gather(items: list[Flat]) -> Any:
-    """Return the group of some instances: one is bare, many are a deque."""
-    if len(items) == 1:
-        return items[0]
-    return deque(items) if len(items) >= LONG else items
 
 
 def pair_columns(items: Sequence[tuple[int, Any]]) -> tuple[Note, Columns]:

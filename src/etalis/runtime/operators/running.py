@@ -1,0 +1,304 @@
+"""Totals that only grow: what all elements of a group, or all since an opener, have come to.
+
+Each is told how many elements there are where it needs that. Sums of floats are two floats, the rounded sum and what
+rounding lost: as long as that is no more than a float holds, both together are exact. What they cannot hold, or what is
+not of one type, becomes an `ExactSum`. `state` is the total as plain data, which `load` takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from etalis.data.values import Real, Value, order_key, real
+from etalis.temporal.aggregate import AggregateFunction, divide
+from etalis.temporal.exact_sum import ExactSum, to_units
+
+
+class GroupTotal(Protocol):
+    """What a total can do; `count` is how many elements it has, the new one included."""
+
+    def add(self, x: Value) -> None: ...
+    def value(self, count: int) -> Value: ...
+    def state(self) -> Any: ...
+    def load(self, state: Any) -> None: ...
+
+
+class CountTotal:
+    """How many elements there are."""
+
+    __slots__ = ()
+
+    def __init__(self, row: AggregateFunction) -> None:
+        del row
+
+    def add(self, x: Value) -> None:
+        """Count an element, which the holder does."""
+
+    def value(self, count: int) -> Value:
+        """Return the number of elements."""
+        return count
+
+    def state(self) -> Any:
+        """Return nothing: the count is the holder's."""
+
+    def load(self, state: Any) -> None:
+        """Take nothing over."""
+
+
+def kind_of(x: Value) -> type:
+    """Return the type that a value is compared and added as.
+
+    >>> kind_of(Real(2.0)), kind_of(2)
+    (<class 'float'>, <class 'int'>)
+    """
+    kind = type(x)
+    return float if kind is Real else kind
+
+
+class SumTotal:
+    """A sum of integers in `high`, or of floats in `high` and `low`, all of one `kind`; else it is `exact`."""
+
+    __slots__ = ("exact", "high", "kind", "low")
+
+    def __init__(self, row: AggregateFunction | None = None) -> None:
+        del row
+        self.kind: type | None = None
+        self.high: Any = 0
+        self.low = 0.0
+        self.exact: ExactSum | None = None
+
+    def shift(self, x: Value, times: int) -> bool:
+        """Add a number, or take it out; tell whether the sum is still exact, else it is as before."""
+        if self.kind is not kind_of(x):
+            return False
+        if self.kind is int:
+            self.high += times * x
+            return True
+        x = float(x) * times
+        high, low = self.high, self.low
+        rounded = high + x
+        part = rounded - high
+        lost = (high - (rounded - part)) + (x - part)
+        rest = low + lost
+        if rest - low != lost or rest - lost != low:
+            return False
+        self.high, self.low = rounded, rest
+        return True
+
+    def add(self, x: Value) -> None:
+        """Add a number."""
+        if self.kind is None and self.exact is None:
+            self.kind = kind_of(x)
+            self.high = 0 if self.kind is int else 0.0
+        if self.exact is None and self.shift(x, 1):
+            return
+        self.exact, self.kind = (self.total() if self.exact is None else self.exact).add(x), None
+
+    def total(self) -> ExactSum:
+        """Return the sum as one that holds everything."""
+        if self.exact is not None:
+            return self.exact
+        if self.kind is float:
+            return ExactSum(0, to_units(self.high) + to_units(self.low), 1)
+        return ExactSum(self.high)
+
+    def value(self, count: int) -> Value:
+        """Return the sum, rounded once."""
+        del count
+        if self.exact is not None:
+            return self.exact.value()
+        return self.high if self.kind is not float else real(self.high + self.low)
+
+    def state(self) -> Any:
+        """Return the sum as plain data."""
+        return tuple(self.total())
+
+    def load(self, state: Any) -> None:
+        """Take over a sum: one of integers, or of floats that two hold, as those."""
+        exact = ExactSum(*state)
+        parts = list(exact.parts())[:3]
+        if not exact.floats:
+            self.kind, self.high, self.exact = int, exact.whole, None
+        elif exact.whole or exact.above or exact.below or len(parts) > 2:
+            self.kind, self.exact = None, exact
+        else:
+            self.kind, self.exact, (self.high, self.low, *_) = float, None, (*parts, 0.0, 0.0)
+
+
+class MeanTotal(SumTotal):
+    """A sum, and the mean that it comes to."""
+
+    __slots__ = ()
+
+    def value(self, count: int) -> Value:
+        """Return the mean."""
+        return divide(super().value(count), count)
+
+
+class ExtremeTotal:
+    """The least or greatest value, of values that are all of one `kind` (None: of several)."""
+
+    __slots__ = ("best", "kind", "row")
+
+    def __init__(self, row: AggregateFunction) -> None:
+        self.row = row
+        self.kind: type | None = None
+        self.best: Value = None
+
+    def add(self, x: Value) -> None:
+        """Keep the better one."""
+        if self.best is None:
+            self.load(x)
+        elif self.kind is not None and self.kind is kind_of(x):
+            if (x < self.best) if self.row.kernel == "least" else (x > self.best):
+                self.best = x
+        else:
+            self.best, self.kind = self.row.step(self.best, x), None
+
+    def value(self, count: int) -> Value:
+        """Return the best."""
+        del count
+        return self.best
+
+    def state(self) -> Any:
+        """Return the best."""
+        return self.best
+
+    def load(self, state: Any) -> None:
+        """Take over the best."""
+        self.best, self.kind = state, kind_of(state) if type(state) in PLAIN else None
+
+
+PLAIN = frozenset({int, float, Real, str})  # compared with their like, these are in the standard order
+
+
+class DistinctTotal:
+    """The different values."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, row: AggregateFunction) -> None:
+        del row
+        self.values: set[Value] = set()
+
+    def add(self, x: Value) -> None:
+        """Note a value."""
+        self.values.add(x)
+
+    def value(self, count: int) -> Value:
+        """Return how many there are."""
+        del count
+        return len(self.values)
+
+    def state(self) -> Any:
+        """Return the values, in the standard order."""
+        return tuple(sorted(self.values, key=order_key))
+
+    def load(self, state: Any) -> None:
+        """Take over values."""
+        self.values = set(state)
+
+
+class ListTotal:
+    """All values, in order."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, row: AggregateFunction) -> None:
+        del row
+        self.values: list[Value] = []
+
+    def add(self, x: Value) -> None:
+        """Append a value."""
+        self.values.append(x)
+
+    def value(self, count: int) -> Value:
+        """Return the list."""
+        del count
+        return tuple(self.values)
+
+    def state(self) -> Any:
+        """Return the list."""
+        return tuple(self.values)
+
+    def load(self, state: Any) -> None:
+        """Take over a list."""
+        self.values = list(state)
+
+
+class FoldTotal:
+    """What the steps of a row come to, whatever they are."""
+
+    __slots__ = ("accumulator", "row")
+
+    def __init__(self, row: AggregateFunction) -> None:
+        self.row = row
+        self.accumulator = row.zero
+
+    def add(self, x: Value) -> None:
+        """Fold one value in."""
+        self.accumulator = self.row.step(self.accumulator, x)
+
+    def value(self, count: int) -> Value:
+        """Return the value reached."""
+        del count
+        return self.row.result(self.accumulator)
+
+    def state(self) -> Any:
+        """Return the accumulator."""
+        return self.accumulator
+
+    def load(self, state: Any) -> None:
+        """Take over an accumulator."""
+        self.accumulator = state
+
+
+TOTALS: Mapping[str | None, type[Any]] = MappingProxyType(
+    {
+        "count": CountTotal,
+        "sum": SumTotal,
+        "mean": MeanTotal,
+        "least": ExtremeTotal,
+        "greatest": ExtremeTotal,
+        "distinct": DistinctTotal,
+        "list": ListTotal,
+    }
+)
+
+
+class Running:
+    """All elements of a group so far: how many, from where on, their total, and marks where they are asked for."""
+
+    __slots__ = ("count", "start", "taken", "total")
+
+    def __init__(self, row: AggregateFunction, start: int) -> None:
+        self.total: GroupTotal = TOTALS.get(row.kernel, FoldTotal)(row)
+        self.start = start
+        self.count = 0
+        self.taken: list[Any] = []
+
+    def add(self, x: Value, start: int) -> Value:
+        """Fold one element in; return the value reached."""
+        self.count += 1
+        if start < self.start:
+            self.start = start
+        self.total.add(x)
+        return self.total.value(self.count)
+
+    def __iter__(self) -> Iterator[Running]:
+        """Yield itself: of all groups this is the one that holds one thing."""
+        yield self
+
+    def state(self) -> tuple[Any, ...]:
+        """Return it as plain data."""
+        return self.start, self.count, self.total.state(), tuple(self.taken)
+
+    @staticmethod
+    def of(row: AggregateFunction, start: int, count: int, state: Any, taken: Any = ()) -> Running:
+        """Return what `state` told of."""
+        found = Running(row, start)
+        found.count, found.taken = count, list(taken)
+        found.total.load(state)
+        return found
