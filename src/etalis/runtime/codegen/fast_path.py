@@ -197,6 +197,9 @@ class FastPath:
                 case p.Filter(tests=tests):
                     if _multiplies(tests):
                         return False
+                case p.Fold(opener=None, tests=tests):
+                    if _multiplies(tests) or probed:
+                        return False
                 case p.Union():
                     pass
                 case _:
