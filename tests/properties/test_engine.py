@@ -24,11 +24,18 @@ from etalis.language.traversal import postorder
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
 from helpers.examples import IS_NIGHT
-from helpers.programs import attribute_names, by_name, policies, programs, streams
+from helpers.programs import Shape, attribute_names, by_name, policies, programs, streams
 
 pytestmark = pytest.mark.property
 
 Change = tuple[int, str, bool, tuple[Value, ...]]
+JOINS = Shape(  # many matches of one event, and what is written in line for them
+    rules=3, leaves=4, depth=3, alarms=False, events=24, moments=10,
+    kinds=(
+        *["event"] * 4, *["binary"] * 6, "within", "within", "where", "check", "event_multiply", "cnot", "cnot", "fnot",
+        "or",
+    ),
+)  # fmt: skip
 MOST = 40  # derivations per input: enough for recursion, few enough for the meaning to stay quick
 
 
@@ -137,6 +144,11 @@ def drawn(text: str) -> list[tuple[str, Treat]]:
 
 @given(programs(), streams(), policies())
 def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
+    agree(tree, stream, policy, ())
+
+
+@given(programs(JOINS), streams(JOINS), policies(JOINS))
+def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())
 
 

@@ -36,6 +36,17 @@ def retention(relation: Relation, place: int, window: int | None) -> int | None:
     return keep
 
 
+def waits_as_instant(relation: Relation, place: int) -> bool:
+    """Tell whether of one side only instants can still find a partner, since that must have ended where they start.
+
+    >>> from etalis.temporal.relation import RELATIONS
+    >>> [waits_as_instant(RELATIONS["meets"], place) for place in (0, 1)]
+    [False, True]
+    """
+    mine, other = ("a", "b") if place == 0 else ("b", "a")
+    return any((x, y) == (f"{other}2", f"{mine}1") for x, op, y in relation.comparisons if op != "<")
+
+
 def window_of(tests: Sequence[p.Test]) -> int | None:
     """Return the smallest window among the tests of a node."""
     return min((t.duration for t in tests if isinstance(t, p.Window)), default=None)

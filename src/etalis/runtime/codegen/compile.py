@@ -14,7 +14,7 @@ from typing import Any, assert_never
 from etalis.data.values import format_atom
 from etalis.language.syntax import Term
 from etalis.plan import algebra as p
-from etalis.plan.retention import NEVER_STORED, retention, window_of
+from etalis.plan.retention import NEVER_STORED, retention, waits_as_instant, window_of
 from etalis.plan.sharing import meet
 from etalis.plan.types import Typing
 from etalis.runtime.codegen.conditions import Conditions
@@ -341,9 +341,18 @@ class Compiler:
             self.store(code, entry, place, names, key, t1, t2)
 
     def store(self, code: Code, entry: Wired, place: int, names: Names, key: str, t1: str, t2: str) -> None:
-        """Write the code that lets an instance wait."""
+        """Write the code that lets an instance wait, if it can ever be used."""
         node = entry.node
         assert isinstance(node, p.Join)
+        if t1 != t2 and waits_as_instant(node.relation, place):
+            with code.block(f"if {t1} == {t2}:"):
+                self._store(code, entry, node, place, names, key, t1, t2)
+        else:
+            self._store(code, entry, node, place, names, key, t1, t2)
+
+    def _store(
+        self, code: Code, entry: Wired, node: p.Join, place: int, names: Names, key: str, t1: str, t2: str
+    ) -> None:  # fmt: skip
         marks = {mark: f"{code.constant(make)}()" for mark, make in self.join_keys(entry).marks.items()}
         columns = self.columns(entry, place)
         instance = tuple_of([*(marks.get(v) or names[v] for v in columns), t1, t2])
@@ -378,7 +387,7 @@ class Compiler:
             code(f"{fifo}.append(({t2}, {key}))")
             late = f"{fifo}[0][0] < {t2} - {code.constant(keep + keep // stores.SLACK)}"
             with code.block(f"if {late}:" if keep else f"if len({fifo}) > {stores.LOT} and {fifo}[0][0] < {t2}:"):
-                code(f"{code.constant(stores.expire)}({where}, {fifo}, {t2} - {code.constant(keep)})")
+                code(f"{code.constant(stores.expire)}({where}, {fifo}, {t2} - {code.constant(keep)}, {stores.LOT})")
 
     # tests
 

@@ -51,7 +51,7 @@ def sweep(rules: RuleSet, now: int) -> None:
             for place in (0, 1):
                 fifo, keep = rules.memory.get((entry.key, f"fifo{place}")), rules.compiler.retention(entry, place)
                 if fifo and keep is not None:
-                    expire(rules.memory[entry.key, f"side{place}"], fifo, now - keep)
+                    expire(rules.memory[entry.key, f"side{place}"], fifo, now - keep, len(fifo))
 
 
 def queued(rules: RuleSet) -> int:

@@ -18,8 +18,8 @@ Group = Any  # Instance | list[Instance] | deque[Instance]
 Store = dict[Any, Group]
 
 LONG = 64
-SLACK = 4  # what has expired goes a part of its time later, many at once
-LOT = 32  # what is of no use after its own moment goes when there are more
+SLACK = 4  # what has expired goes a part of its time later, so that many go at once
+LOT = 64  # at most so many, so that no event waits for long
 
 
 class Once(NamedTuple):
@@ -124,9 +124,11 @@ def members(group: Group) -> Sequence[Instance]:
     return (group,) if type(group) is tuple else group
 
 
-def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
-    """Drop the instances that ended before `limit`; `fifo` lists (end, key) in order of storing."""
-    while fifo and fifo[0][0] < limit:
+def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int) -> None:
+    """Drop up to so many instances that ended before `limit`; `fifo` lists (end, key) in order of storing."""
+    for _ in range(min(most, len(fifo))):
+        if fifo[0][0] >= limit:
+            return
         key = fifo.popleft()[1]
         group = store.get(key)
         if group is None:
@@ -137,18 +139,9 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int) -> None:
             if group[-1] < limit:
                 del store[key]
         elif group[0][-1] < limit:
-            _drop_first(store, key, group, limit)
-
-
-def _drop_first(store: Store, key: Any, group: Any, limit: int) -> None:
-    """Drop those of a group of several that ended before a moment."""
-    if type(group) is deque:
-        while group and group[0][-1] < limit:
-            group.popleft()
-    else:
-        del group[: next((i for i, item in enumerate(group) if item[-1] >= limit), len(group))]
-    if len(group) < 2:
-        leave(store, key, list(group))
+            del group[0]
+            if len(group) == 1:
+                store[key] = group[0]
 
 
 def count_instances(store: Store) -> int:
