@@ -64,10 +64,13 @@ def draw_pattern(random: Random, depth: int, names: Iterator[int]) -> tuple[str,
     """Return a pattern with its variables."""
     if depth == 0 or random.random() < 0.15:
         number = next(names)
-        x, y = f"X{number}", f"Y{number}" if random.random() < 0.8 else "K"
+        x, y = f"X{number}", random.choice((*[f"Y{number}"] * 6, "K", "L"))
         kind = random.choice("abc")
         if random.random() < 0.15:
             return f"({kind}({x}, {y}) or {random.choice('abc')}({y}, {x}))", [x, y]
+        if random.random() < 0.15:
+            other, first, second = random.choice("abc"), random.choice((x, "L")), random.choice(("K", "L", "M"))
+            return f"({kind}({x}, {y}) or {other}({first}, {second}))", [x, y]
         return f"{kind}({x}, {y})", [x, y]
     left, right = draw_pattern(random, depth - 1, names), draw_pattern(random, depth - 2 if depth > 1 else 0, names)
     text, variables = f"({left[0]} {random.choice(OPERATORS)} {right[0]})", left[1] + right[1]
@@ -199,4 +202,4 @@ def test_drawn_programs_have_keys(policy: str) -> None:
     if policy == "snoop_recent":
         assert not any(join.keys_on for join in found if join.policy.keep == "newest")
     else:
-        assert {kind for kind, count in kinds.items() if count >= 5} == {"value", "number", "integer", "fact"}
+        assert {kind for kind, count in kinds.items() if count >= 5} == {"value", "number", "integer", "fact", "bound"}

@@ -115,8 +115,9 @@ class Tick:
 class KeyPair:
     """What the two sides of a join must have in common, over the variables of each, for its conditions to hold.
 
-    `kind`: of equal `value` (`=`, `==`), equal as `number`, only where all are `integer`, or together in a `fact`. An
-    instance whose `numbers` are not all plain numbers may raise an error in a condition before; it meets everything.
+    `kind`: of equal `value` (`=`, `==`), equal as `number`, only where all are `integer`, together in a `fact`, or
+    equal where both are `bound`. An instance whose `numbers` are not all plain numbers may raise an error in a
+    condition before; it meets everything.
     """
 
     kind: str

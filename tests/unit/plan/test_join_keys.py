@@ -22,6 +22,7 @@ ALONE = (
     ("a(I) seq b(J) where link(J, I)", ["link(J, I)"]),
     ("a(I) seq b(J) where link(I, J, home)", ["link(I, J, home)"]),
     ("(a(I) or b(I)) seq c(J) where I = J", ["I = J"]),
+    ("(a(I) or b(K)) seq c(I, K)", ["I where bound, K where bound"]),
     # what comes before must be silent
     ("a(I) seq b(J) where (likes(I), I = J)", [""]),
     ("a(I) seq b(J) where (I / J > 2, I = J)", [""]),

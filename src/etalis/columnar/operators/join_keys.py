@@ -31,7 +31,7 @@ class ComputedKeys:
     """The computed keys of one join."""
 
     def __init__(self, node: p.Join, database: Database) -> None:
-        self.pairs = node.keys_on
+        self.pairs = tuple(pair for pair in node.keys_on if pair.kind != "bound")
         self.exports = node.left.exports, node.right.exports
         self.links = [LinkedValues(pair, database) if pair.kind == "fact" else None for pair in self.pairs]
 

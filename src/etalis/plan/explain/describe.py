@@ -207,7 +207,7 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
     details = [f"{relation_test(relation)}; on {relation_interval(relation)}", f"policy {node.policy.name}"]
     keys = ", ".join([*([names(key)] if key else []), *map(key_text, node.keys_on)])
     details.append(f"join key: {keys}" if keys else "no join key: every pair is looked at")
-    if shared:
+    if shared and not any(pair.kind == "bound" for pair in node.keys_on):
         details.append(f"where bound, equal: {names(sorted(shared))}")
     if node.optional:
         details.append("optional: a without partner matches too")

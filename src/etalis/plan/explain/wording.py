@@ -88,6 +88,8 @@ def key_text(pair: p.KeyPair) -> str:
     """Write what two sides must have in common."""
     if pair.fact is not None:
         return term_text(pair.fact)
+    if pair.kind == "bound":
+        return f"{term_text(pair.left)} where bound"
     return f"{term_text(pair.left)} {'=' if pair.kind == 'value' else '=:='} {term_text(pair.right)}"
 
 

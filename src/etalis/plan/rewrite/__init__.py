@@ -1,4 +1,4 @@
-"""Rewrites of plans: each turns a plan into one with the same matches that is cheaper to run. They run in this order."""
+"""Rewrites of plans: each turns a plan into one with the same matches that is cheaper to run; in this order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Conditions that are equalities become join keys: `V = W`, `X =:= Y + 500`, a look-up of a fact `link(I, J)`.
 
+So do variables that both sides have and one may leave unbound, as after an `or`: they agree where both are bound.
+
 A key only narrows the candidates; the condition stands where it was written and judges them. So it is exact as long as
 a pair that the key leaves out would have failed in silence. Under `unrestricted`, where nothing is consumed, an
 equality keys the innermost join that has its variables on two sides; else only the join that it stands on, whose
@@ -19,12 +21,14 @@ from etalis.language.check.goals import BINDS_NOTHING, BUILTINS, COMPARISONS, co
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.bindings import sure
+from etalis.plan.retention import join_key, shared_names
 from etalis.plan.rewrite.linear import separate
 
 Names = frozenset[str]
 
 LARGEST = 1e30  # of plain numbers: what is computed from a few of them is far from the limits of floats
 _MOST_NODES = 8
+_MOST_PAIRS = 3
 _HARMLESS = frozenset({("+", 2), ("-", 2), ("*", 2), ("min", 2), ("max", 2), ("-", 1), ("+", 1), ("abs", 1)})
 _PURE = _HARMLESS | frozenset(
     {("/", 2), ("//", 2), ("div", 2), ("mod", 2), ("rem", 2), ("gcd", 2)}
@@ -93,8 +97,9 @@ def _chosen(node: p.Join, needed: Iterable[_Needed]) -> tuple[p.KeyPair, ...]:
     """Return the keys of a join: those that every instance has, else all, else a look-up if there is no other."""
     found = tuple(dict.fromkeys(pair for one in needed for pair in _pairs(node, one)))
     firm = tuple(pair for pair in found if pair.kind == "value" and not pair.numbers)
-    computed = tuple(pair for pair in found if pair.kind != "fact")
-    if firm or computed or _firm(node.left) & _firm(node.right):
+    loose = tuple(p.KeyPair("bound", s.Var(v), s.Var(v)) for v in shared_names(node) if v not in join_key(node))
+    computed = (*(pair for pair in found if pair.kind != "fact"), *loose)[:_MOST_PAIRS]
+    if firm or computed or join_key(node):
         return firm or computed
     return found[:1]
 

@@ -7,7 +7,7 @@ all engines alike, so that state can be moved between them; a snapshot tells the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count
+from itertools import count, product
 from operator import itemgetter
 from typing import Any
 
@@ -36,18 +36,28 @@ class Gathered(list[Instance]):
         self.keys = [key for _, key in found]
 
 
-def gather(store: Store, key: Any, loose: Any, shared: int) -> Group | None:
-    """Return what an instance of a key meets: the group of its key and that of `loose`, which itself meets all groups.
-
-    The first `shared` parts of all these keys are the same.
-    """
-    if key != loose:
-        groups = [(each, store[each]) for each in (key, loose) if each in store]
-    elif shared:
-        groups = [(each, group) for each, group in store.items() if each[:shared] == loose[:shared]]
-    else:
-        groups = list(store.items())
+def gather(store: Store, key: Any) -> Group | None:
+    """Return what an instance of a key meets: the group of its key and that of None, which itself meets all groups."""
+    if key is None:
+        return gather_all(store)[1]
+    groups = [(each, store[each]) for each in (key, None) if each in store]
     return Gathered(groups) if groups else None
+
+
+def gather_parts(store: Store, key: tuple[Any, ...], shared: int) -> Group | None:
+    """Return what an instance meets by a key of parts, of which the first ones are never None."""
+    if None not in key:
+        choices = [*((part,) for part in key[:shared]), *((part, None) for part in key[shared:])]
+        groups = [(each, store[each]) for each in product(*choices) if each in store]
+    else:
+        groups = [pair for pair in store.items() if all(map(_meet, key, pair[0]))]
+    if len(groups) == 1 and groups[0][0] == key:
+        return groups[0][1]
+    return Gathered(groups) if groups else None
+
+
+def _meet(x: Any, y: Any) -> bool:
+    return x is None or y is None or bool(x == y)
 
 
 def gather_all(store: Store) -> tuple[None, Group | None]:

@@ -1,8 +1,9 @@
 """The key of a join in generated code: shared variables, and what its conditions make equal (`KeyPair`).
 
-A computed key is None for an instance of which the conditions may raise an error: such an instance waits in a group of
-its own, which every probe looks at, and looks at all groups itself. What is put together of several groups is in order
-of (end, start, arrival), as one group would be; so instances of these stores carry the number of their arrival.
+A computed key is None for an instance that leaves its variable unbound, or of which the conditions may raise an error:
+such an instance waits in a group of its own, which every probe looks at, and looks at all groups itself. What is put
+together of several groups is in order of (end, start, arrival), as one group would be; so instances of these stores
+carry the number of their arrival.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from etalis.plan import algebra as p
 from etalis.runtime.codegen.keys.fact_search import FactSearch, proves
 from etalis.runtime.codegen.keys.number_keys import write_guards, write_number
 from etalis.runtime.codegen.source import Code, tuple_of
-from etalis.runtime.operators.gathering import ARRIVAL, ArrivalStore, gather, gather_all, next_arrival
+from etalis.runtime.operators.gathering import ARRIVAL, ArrivalStore, gather, gather_all, gather_parts, next_arrival
 
 Names = dict[str, str]
+_LOOSE = ("number", "integer", "bound")  # where the key may be None
 
 
 class JoinKeys:
@@ -28,7 +30,7 @@ class JoinKeys:
         self.shared = list(shared)
         self.pairs = node.keys_on
         self.fact = next((pair for pair in self.pairs if pair.kind == "fact"), None)
-        self.is_loose = any(pair.numbers or pair.kind in ("number", "integer") for pair in self.pairs)
+        self.is_loose = any(pair.numbers or pair.kind in _LOOSE for pair in self.pairs)
         self.names = [*self.shared, *(f"$key{i}" for i in range(len(self.pairs)))]
         self.make_store: Callable[[], dict[Any, Any]] = ArrivalStore if self.gathers else dict
 
@@ -50,13 +52,11 @@ class JoinKeys:
     def write(self, code: Code, place: int, names: Names) -> str:
         """Write the key of an instance of one side, and return its expression."""
         parts = [names[v] for v in self.shared]
-        computed = []
         for pair in self.pairs:
             text = write_key(code, pair, place, names)
             if not text.isidentifier():
                 local = code.fresh("q")
                 code(f"{local} = {text}")
-                computed.append(local)
                 text = local
             parts.append(text)
         if not parts:
@@ -65,16 +65,7 @@ class JoinKeys:
             return parts[0]
         key = code.fresh("q")
         code(f"{key} = {tuple_of(parts)}")
-        if computed:
-            with code.block(f"if {' or '.join(f'{local} is None' for local in computed)}:"):
-                code(f"{key} = {self._loose(names)}")
         return key
-
-    def _loose(self, names: Names) -> str:
-        """Return the key of instances that meet everything."""
-        if len(self.names) == 1:
-            return "None"
-        return tuple_of([*(names[v] for v in self.shared), *["None"] * len(self.pairs)])
 
     def find(
         self, code: Code, place: int, names: Names, key: str, at: str, other: str, group: str, database: Database
@@ -92,18 +83,25 @@ class JoinKeys:
             with code.block("else:"):
                 search.write(code, names[own.name], at, other, group)
             return
-        code(f"{group} = {other}.get({key})")
-        if self.is_loose:
-            loose = self._loose(names)
-            last = f"{key}[-1]" if len(self.names) > 1 else key
-            with code.block(f"if {last} is None or {loose} in {other}:"):
-                code(f"{group} = {code.constant(gather)}({other}, {key}, {loose}, {len(self.shared)})")
+        if not self.is_loose or len(self.pairs) == 1:
+            code(f"{group} = {other}.get({key})")
+        if not self.is_loose:
+            return
+        if len(self.names) == 1:
+            with code.block(f"if {key} is None or None in {other}:"):
+                code(f"{group} = {code.constant(gather)}({other}, {key})")
+        elif len(self.pairs) == 1:
+            loose = tuple_of([*(names[v] for v in self.shared), "None"])
+            with code.block(f"if {key}[-1] is None or {loose} in {other}:"):
+                code(f"{group} = {code.constant(gather_parts)}({other}, {key}, {len(self.shared)})")
+        else:
+            code(f"{group} = {code.constant(gather_parts)}({other}, {key}, {len(self.shared)})")
 
 
 def write_key(code: Code, pair: p.KeyPair, place: int, names: Names) -> str:
     """Return the expression of one side of a pair: a variable that always has a value, or one that may be None."""
     term = (pair.left, pair.right)[place]
-    if isinstance(term, s.Var) and pair.kind in ("value", "fact"):
+    if isinstance(term, s.Var) and pair.kind in ("value", "fact", "bound"):
         text = names[term.name]
     else:
         text = write_number(code, term, names, integers=pair.kind == "integer")
