@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from etalis.data.values import Struct, Value, real
 from etalis.language import syntax as s
 from etalis.language.check.bound_variables import bindings, left_of
+from etalis.language.read.parser import parse
 from etalis.language.rules import knowledge_changes, lift
 from etalis.language.traversal import postorder, rewrite
 from etalis.temporal.aggregate import FOLDS
@@ -36,9 +37,12 @@ HEADS = ("d", "e", "b", "f", "f", "h", ALARM)  # b is received too
 VARIABLES = ("X", "Y", "Z")
 VALUES: tuple[Value, ...] = (*[0] * 12, *[1] * 6, 2, 2, "x", real(1.0), Struct("s", (1,)), (0, 1))
 
-KNOWLEDGE = tuple(
-    s.Clause(s.Compound(name, tuple(map(s.Const, values))))
-    for name, values in (("p", (0, 1)), ("p", (1, 2)), ("p", (1, 0)), ("q", (1,)), ("q", ("x",)))
+KNOWLEDGE = (
+    *(
+        s.Clause(s.Compound(name, tuple(map(s.Const, values))))
+        for name, values in (("p", (0, 1)), ("p", (1, 2)), ("p", (1, 0)), ("q", (1,)), ("q", ("x",)))
+    ),
+    *(item for item in parse("n(X, Y) :- p(X, Y). n(X, Y) :- p(Y, X), X \\= Y.").items if isinstance(item, s.Clause)),
 )
 BINARY = (
     "seq",
@@ -267,6 +271,13 @@ GOALS: Mapping[s.Term, str] = {  # each with the variables that it needs
     _call(";", _call("=", _X, _ONE), _call("=", _Z, _ZERO)): "X",
     _call("=<", _R, s.Const(2)): "R",
     _call(">", _R, _X): "RX",
+    _both(_call("p", _X, _Z), _call(">", _Z, _Y)): "Y",
+    _both(_call("=<", _X, _Y), _call("\\+", _call("n", _X, _Y))): "XY",
+    _both(_call("n", _X, _Z), _call("\\=", _Z, _ONE)): "X",
+    _call(";", _call("->", _call("<", _X, _Y), _call("=", _Z, _ZERO)), _call("=", _Z, _ONE)): "XY",
+    _both(_call("member", _X, s.ListTerm((_ZERO, _ONE, s.Const("x")))), _call(">", _X, _ZERO)): "X",
+    _both(_call("is", _Z, _call("+", _X, _Y)), _call(">", _call("abs", _Z), _ONE)): "XY",
+    _both(_call("findall", _Z, _call("n", _X, _Z), s.Var("L")), _call("length", s.Var("L"), s.Var("N"))): "X",
 }
 CHECKS: Mapping[s.Term, str] = {
     _both(_START, _call("<", _S, s.Const(3))): "",
