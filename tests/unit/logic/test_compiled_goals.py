@@ -33,6 +33,11 @@ path(X, Z) :- border(X, Y), path(Y, Z).
 first([X|_], X).
 sign(X, neg) :- X < 0, !.
 sign(_, pos).
+level(X, L) :- integer(X), !, (X > 1 -> L = high ; L = low).
+level(X, none) :- atom(X), \\+ border(X, _), !.
+level(f(X, Y), Y) :- bound(X), !, border(Y, _), !.
+level(X, L) :- limit(X, L, _).
+once_only(X, Y) :- limit(X, Y, _), !, Y \\== a.
 """
 
 
@@ -56,7 +61,7 @@ VALUES = {
     ),
 }
 BINARY = ["+", "-", "*", "/", "//", "mod", "div", "rem", "min", "max", "**", "/\\", ">>", "atan2", "copysign"]
-OWN = ["near", "border", "path", "pick", "sign", "swap", "first"]
+OWN = ["near", "border", "path", "pick", "sign", "swap", "first", "level", "once_only"]
 BUILT_IN = ["member", "memberchk", "length", "msort", "atom_length", "sum_list"]
 UNARY = ["-", "+", "abs", "floor", "round", "sqrt", "float", "sign", "\\"]
 
@@ -93,7 +98,7 @@ def cases(draw: st.DrawFn) -> tuple[Goal, dict[str, str], list[Any], list[str]]:
         st.tuples(st.sampled_from(["between", "nth0", "atom_concat", "append"]), thing, thing, thing),
         st.tuples(st.sampled_from(["integer", "float", "number", "atom", "is_list", "bound", "big", "var"]), thing),
         st.tuples(st.just("findall"), free, st.tuples(st.just("limit"), given, free, free), free),
-        st.sampled_from(["true", "fail", "unknown"]),
+        st.sampled_from(["true", "fail", "unknown", "!"]),
     )
     goals = st.recursive(
         simple,
@@ -143,6 +148,9 @@ IN_LINE = [
     ("(integer(A) -> X is A + 1 ; atom_length(A, X))", {"A": "term"}, ("abc",)),
     ("forall(member(X, A), X > 0)", {"A": "term"}, ((1, 2),)),
     ("between(1, 5, A)", {"A": "int"}, (3,)),
+    ("level(A, X), X == high", {"A": "term"}, (3,)),
+    ("sign(A, X), X == pos", {"A": "float"}, (3.5,)),
+    ("limit(A, X, L), !, L > 2", {"A": "string"}, ("a",)),
     ("big(A)", {"A": "term"}, (2.5,)),
     ("path(A, B)", {"A": "string", "B": "string"}, ("a", "c")),
 ]

@@ -120,11 +120,12 @@ class PredicateCalls:
         if unfold(self.database, name, len(args)) is None:
             raise DeclineError
         scope.stand([(predicate, f".changes == {predicate.changes}")])
-        return Called(scope, self._clauses(predicate, args), either=True)
+        return Called(scope, self._clauses(scope, predicate, args), either=True)
 
-    def _clauses(self, predicate: Predicate, args: tuple[Term, ...]) -> tuple[Term, ...]:
+    def _clauses(self, scope: GoalScope, predicate: Predicate, args: tuple[Term, ...]) -> tuple[Term, ...]:
         """Return the clauses of a predicate as goals; which variables occur once is another matter in them."""
-        goals = alternatives(predicate, args)
+        counted = Counter(v for arg in args for v in variables(arg))
+        goals = alternatives(predicate, args, lambda term: counted[deref(term)] == 1 and not scope.is_known(term))
         outside = {v for arg in args for v in variables(arg)}
         self.shared.void -= outside
         for goal in goals:

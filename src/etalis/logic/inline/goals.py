@@ -28,7 +28,7 @@ from etalis.logic.inline.steps import (
     defined_in,
     names_in,
 )
-from etalis.logic.inline.unfold import conjuncts, has_cut
+from etalis.logic.inline.unfold import commit, conjunction, conjuncts, has_inner_cut
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
@@ -51,7 +51,7 @@ class GoalSteps:
         self, goal: Goal, known: Mapping[str, Operand], outputs: Sequence[str], settled: Collection[int] = ()
     ) -> Steps:
         """Return the steps of a goal whose inputs are known; of conjuncts that are settled only guards are needed."""
-        if has_cut(goal.term):
+        if has_inner_cut(goal.term):
             raise DeclineError
         wanted = tuple(goal.variable(name) for name in outputs)
         counts = Counter(variables(goal.term))
@@ -60,7 +60,7 @@ class GoalSteps:
         self.settled = {id(each) for i, each in enumerate(conjuncts(goal.term)) if i in settled}
         scope = GoalScope(self.shared, {goal.variable(name): operand for name, operand in known.items()})
         try:
-            self.goals(scope, (goal.term,), wanted)
+            self.goals(scope, (commit(conjuncts(goal.term)),), wanted)
         except TooLargeError:
             raise DeclineError from None
         self.calls.budget.divide(self.shared.loops)
@@ -224,7 +224,7 @@ class GoalSteps:
         alone = not bound or ((name, arity) in TESTS and not self.database.overrides(name, arity))
         if not alone:
             bound = tuple(v for v in wanted if v not in scope.known)
-        asked = goal if alone else _conjunction((goal, *rest))
+        asked = goal if alone else conjunction((goal, *rest))
         inputs = [v for v in dict.fromkeys(variables(asked)) if v in scope.known]
         ask = self.ask(asked, inputs, bound)
         if ask is None:
@@ -238,10 +238,3 @@ class GoalSteps:
             scope.guard(f"None not in {found.text}")
         scope.known.update({v: Operand(f"{found.text}[{i}]") for i, v in enumerate(bound)})
         return scope, rest if alone else ()
-
-
-def _conjunction(goals: Sequence[Term]) -> Term:
-    *before, last = goals
-    for goal in reversed(before):
-        last = (",", goal, last)
-    return last

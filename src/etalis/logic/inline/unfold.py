@@ -5,7 +5,7 @@ Law: the alternatives have the solutions of the call, in order, as long as the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from etalis.logic.machine.database import Database, Key
 from etalis.logic.machine.predicate import Predicate
@@ -19,7 +19,7 @@ _CONTROL = frozenset((",", ";", "->", "*->", "\\+", "not", "once", "ignore", "fo
 def unfold(database: Database, name: str, arity: int) -> Predicate | None:
     """Return a predicate whose clauses can stand in the place of its calls, None if it is none.
 
-    It is the program's own, with few clauses, none of which has a cut or comes back to the predicate.
+    It is the program's own, with few clauses, none of which comes back to the predicate; cuts stand between goals.
     """
     predicate = _clauses_of(database, (name, arity))
     if predicate is None:
@@ -32,7 +32,7 @@ def unfold(database: Database, name: str, arity: int) -> Predicate | None:
             path.pop()
             continue
         goals += 1
-        if goals > _MOST_GOALS or key == ("!", 0) or any(key == above for above, _ in path):
+        if goals > _MOST_GOALS or any(key == above for above, _ in path):
             return None
         called = _clauses_of(database, key)
         if called is not None:
@@ -40,21 +40,57 @@ def unfold(database: Database, name: str, arity: int) -> Predicate | None:
     return predicate
 
 
-def alternatives(predicate: Predicate, args: tuple[Term, ...]) -> list[Term]:
-    """Return for each clause the goal that a call with some arguments stands for; its variables are new."""
-    found = []
-    for head, body in list(predicate.live()):
+def alternatives(predicate: Predicate, args: tuple[Term, ...], is_free: Callable[[Term], bool]) -> list[Term]:
+    """Return the goals, one of which a call with some arguments stands for; their variables are new.
+
+    A clause with a cut is a condition for those behind it. What a head has at the place of a variable that `is_free`
+    cannot fail, so that it may come behind the cut.
+    """
+    found: list[Term] = []
+    for head, body in reversed(list(predicate.live())):
         _, goal, *mine = copy((":-", body, *head))
-        equal = []
+        first: list[Term] = []
+        later: list[Term] = []
         for here, given in zip(mine, args, strict=True):
             if isinstance(deref(here), Variable) and here.ref is None:
                 here.ref = given  # the copy is ours
             else:
-                equal.append(("=", here, given))
-        for pair in reversed(equal):
-            goal = (",", pair, goal)
-        found.append(goal)
+                (later if is_free(given) and _is_atomic(here) else first).append(("=", here, given))
+        goals = conjuncts(goal)
+        if "!" not in goals:
+            found = [conjunction([*first, *later, *goals]), *found]
+        else:
+            place = goals.index("!")
+            test, then = conjunction([*first, *goals[:place]]), commit([*later, *goals[place + 1 :]])
+            found = [(";", ("->", test, then), _either(found))]
     return found
+
+
+def _is_atomic(term: Term) -> bool:
+    return not isinstance(deref(term), Variable) and not (isinstance(deref(term), tuple) and deref(term))
+
+
+def _either(goals: Sequence[Term]) -> Term:
+    *before, last = goals or ("fail",)
+    for goal in reversed(before):
+        last = (";", goal, last)
+    return last
+
+
+def conjunction(goals: Sequence[Term]) -> Term:
+    """Return goals as one."""
+    *before, last = goals or ("true",)
+    for goal in reversed(before):
+        last = (",", goal, last)
+    return last
+
+
+def commit(goals: Sequence[Term]) -> Term:
+    """Return goals as one, in which a cut commits to what it stands behind."""
+    if "!" not in goals:
+        return conjunction(goals)
+    place = goals.index("!")
+    return ("->", conjunction(goals[:place]), commit(goals[place + 1 :]))
 
 
 def _clauses_of(database: Database, key: Key) -> Predicate | None:
@@ -66,7 +102,7 @@ def _clauses_of(database: Database, key: Key) -> Predicate | None:
         return None
     if predicate.find_closure() is not None or sum(1 for _ in predicate.live()) > _MOST_CLAUSES:
         return None
-    return predicate
+    return None if any(has_inner_cut(body) for _, body in predicate.live()) else predicate
 
 
 def _called_by(predicate: Predicate) -> Iterator[Key]:
@@ -89,9 +125,9 @@ def calls(goal: Term) -> Iterator[Key]:
                 yield "", 0
 
 
-def has_cut(goal: Term) -> bool:
-    """Tell whether a goal has a cut of its own."""
-    return ("!", 0) in calls(goal)
+def has_inner_cut(goal: Term) -> bool:
+    """Tell whether a goal has a cut inside of its goals, not only between them."""
+    return any(("!", 0) in calls(inner) for inner in conjuncts(goal) if inner != "!")
 
 
 def conjuncts(goal: Term) -> list[Term]:
