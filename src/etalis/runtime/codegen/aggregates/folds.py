@@ -65,6 +65,7 @@ class Folds:
             self.outlined[id(entry)] = self.compiler.finish(apart, "fold")
         given = ", ".join([*(names[v] for v in exports), t1, t2])
         code(f"{code.constant(self.outlined[id(entry)])}({given})")
+        code.queues = True
 
     def _slide(self, code: Code, entry: Wired, node: p.Fold, names: Names, t1: str, t2: str) -> None:
         slider, out = self.special.operator(entry), self.columns(entry, node)
