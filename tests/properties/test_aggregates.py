@@ -1,7 +1,8 @@
 """Aggregates give the meaning to the last bit: every kind, window, group and policy, however the engine gets there.
 
-Values are chosen to tell a sum that was rounded on its way from an exact one: far apart, of both signs, infinite, longer
-than 64 bits, of several types, missing. Elements come at one moment, last, and overlap, so that they leave in any order.
+Values are chosen to tell a sum that was rounded on its way from an exact one: far apart, of both signs, infinite,
+longer than 64 bits, of several types, missing. Elements come at one moment, last, and overlap, so that they leave in
+any order.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ pytestmark = [pytest.mark.property, pytest.mark.filterwarnings("ignore::etalis.P
 
 SECOND = 1_000_000
 BODIES = (
-    "{0}", "{0} within 5", "{0} last 3", "({0} last 2) within 6", "{0} within 5 where R \\= 3", "({0} within 4) seq o(_)",
-    "o(_) seq {0}", "o(G) seq {0}", "(o(_) seq {0}) within 8", "(o(_) and ({0} last 2)) within 9",
+    "{0}", "{0} within 5", "{0} last 3", "({0} last 2) within 6", "{0} within 5 where R \\= 3",
+    "({0} within 4) seq o(_)", "o(_) seq {0}", "o(G) seq {0}", "(o(_) seq {0}) within 8", "(o(_) and ({0} last 2)) within 9",
 )  # fmt: skip
 ELEMENTS = (
     "e(G, X)",
