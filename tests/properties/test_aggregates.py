@@ -29,7 +29,8 @@ pytestmark = [pytest.mark.property, pytest.mark.filterwarnings("ignore::etalis.P
 SECOND = 1_000_000
 BODIES = (
     "{0}", "{0} within 5", "{0} last 3", "({0} last 2) within 6", "{0} within 5 where R \\= 3",
-    "({0} within 4) seq o(_)", "o(_) seq {0}", "o(G) seq {0}", "(o(_) seq {0}) within 8", "(o(_) and ({0} last 2)) within 9",
+    "({0} within 4) seq o(_)", "o(_) seq {0}", "o(G) seq {0}", "(o(_) seq {0}) within 8",
+    "(o(_) and ({0} last 2)) within 9",
 )  # fmt: skip
 ELEMENTS = (
     "e(G, X)",
