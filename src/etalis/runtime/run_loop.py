@@ -106,6 +106,13 @@ class RunLoop:
                 feeds(raw)
         return tuple([new_event(Event, raw) for raw in out])
 
+    def settle_numbered(self) -> tuple[Event, ...]:
+        """Process what generated code has queued, where events have numbers; return what is reported."""
+        out: list[Raw] = []
+        self.made = 0
+        self.settle(out)
+        return tuple([new_event(Event, raw) for raw in out])
+
     def report(self, batch: list[Raw]) -> tuple[Event, ...]:
         """Return the events of a round that nothing follows from."""
         if len(batch) == 1:
@@ -113,6 +120,13 @@ class RunLoop:
         self.made = 0
         self.count(len(batch), batch[-1])
         return tuple(map(new_event, repeat(Event), batch))
+
+    def reach_now(self, end: int) -> tuple[Event, ...]:
+        """Let time reach the end of an event that generated code is about to take; return what is reported."""
+        out: list[Raw] = []
+        self.made = 0
+        self.reach(end, out)
+        return tuple([new_event(Event, raw) for raw in out])
 
     def occur(self, name: str, arity: int, raw: Raw) -> bool:
         """Offer one event to the rules; tell whether one reads it."""

@@ -11,11 +11,11 @@ from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
 from etalis.temporal.event import Event, EventKind, new_event, sort_key
-from etalis.temporal.interval import EARLIEST, MICROSECONDS, show_moment
+from etalis.temporal.interval import EARLIEST, show_moment
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
-BEFORE = EARLIEST // MICROSECONDS - 1  # in seconds: what comes after it is a time
+BEFORE = EARLIEST - 1  # what comes after it is a time
 
 Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, parts])
 
@@ -69,6 +69,7 @@ class State:
     """The moving parts that generated code and operators share."""
 
     __slots__ = (
+        "clock",
         "coming",
         "current",
         "due",
@@ -78,7 +79,6 @@ class State:
         "parts",
         "queue",
         "reached",
-        "seconds",
         "sequence",
         "steps",
         "tag",
@@ -88,7 +88,7 @@ class State:
 
     def __init__(self) -> None:
         self.reached = BEGINNING
-        self.seconds = BEFORE
+        self.clock = BEFORE
         self.floor = BEGINNING
         self.inside = CellType(0)  # the thread that is in the engine (thread_guard.py)
         self.number = 0
@@ -105,26 +105,23 @@ class State:
 
     @property
     def now(self) -> int:
-        """The time reached. Generated code moves `seconds` alone: whole seconds compare faster than microseconds."""
-        reached, seconds = self.reached, self.seconds
-        if seconds == NEVER:
-            return reached
-        time = seconds * MICROSECONDS
-        return time if time > reached and seconds > BEFORE else reached
+        """The time reached. Generated code reads and moves `clock` alone, which is no time before the first event."""
+        clock = self.clock
+        return clock if BEFORE < clock < NEVER else self.reached
 
     @now.setter
     def now(self, time: int) -> None:
         self.reached = time
-        if self.seconds != NEVER:
-            self.seconds = max(time // MICROSECONDS, BEFORE)
+        if self.clock < NEVER:
+            self.clock = time if time > BEFORE else BEFORE
 
     def hold(self) -> None:
         """Make every event take the general way: to generated code none comes after NEVER."""
-        self.reached, self.seconds = self.now, NEVER
+        self.reached, self.clock = self.now, NEVER
 
     def release(self) -> None:
         """Open the generated ways again."""
-        self.seconds = max(self.reached // MICROSECONDS, BEFORE)
+        self.clock = max(self.reached, BEFORE)
 
     def schedule(self, due: int, since: int, owner: Owner, payload: Any) -> None:
         """Have something judged at a moment, after the inputs that end then.

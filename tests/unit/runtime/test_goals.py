@@ -10,7 +10,7 @@ import etalis
 from etalis.errors import ConditionError, InputError, LimitError, ProgramError
 from etalis.plan.keys import find_partitioning
 from etalis.plan.rules import plan_rules
-from etalis.runtime.codegen.fast_path import FastPath
+from etalis.runtime.codegen.fast_path.stages import FastPath
 
 
 def events(found: object) -> list[str]:
@@ -39,7 +39,7 @@ def test_the_clock_of_the_engine_is_that_of_goals() -> None:
 
 def test_the_time_of_goals_is_that_of_the_row_in_generated_code() -> None:
     engine = etalis.compile("d(S) <- a where current_datetime(datetime(_, _, _, _, _, S)).").engine()
-    assert FastPath(engine.core.rules).is_plain()
+    assert FastPath(engine.core).is_plain()
     assert [e.args[0] for e in engine.run([("a", 1), ("a", 2), ("a", 2), ("a", 7)])] == [1, 2, 7]
 
 
@@ -60,7 +60,7 @@ def test_questions_change_rules_at_once() -> None:
 def test_a_hidden_goal_is_refused_not_misplaced() -> None:
     """A goal that the text does not show is found by the open call; then no short way in is taken."""
     engine = etalis.compile("d(G) <- a(G) do call(G). e <- c.").engine()
-    assert not FastPath(engine.core.rules).is_plain()
+    assert not FastPath(engine.core).is_plain()
     assert events(engine.push_term("a(event(c))", at=1)) == ["d(event(c)) [1, 1]", "e [1, 1]"]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from etalis.plan import algebra as p
 from etalis.plan.explain.wording import event_text, window_text
-from etalis.runtime.codegen.fast_path_input import MISSING
+from etalis.runtime.codegen.fast_path.records import MISSING
 from etalis.runtime.codegen.source import GENERATED
 from etalis.runtime.state import NEVER
 from etalis.temporal.event import EventKind

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from etalis.runtime.codegen.fast_path import FastPath
-from etalis.runtime.codegen.fast_path_input import EventInput, PushInput, RunInput
-from etalis.runtime.codegen.fast_path_late import HoldStage
-from etalis.runtime.codegen.fast_path_revision import correcting_push, correcting_row
+from etalis.runtime.codegen.fast_path.corrections import correcting_push, correcting_row
+from etalis.runtime.codegen.fast_path.hold import HoldStage
+from etalis.runtime.codegen.fast_path.inputs import EventInput, PushInput, RunInput
+from etalis.runtime.codegen.fast_path.stages import FastPath
 from etalis.runtime.core import Core
 from etalis.runtime.state import NEVER
+
+TEXTS = frozenset(("push", "run", "take", "unread", "release"))  # what is written here, and anew with the rules
 
 
 class GeneralPath(NamedTuple):
@@ -25,15 +27,13 @@ class GeneralPath(NamedTuple):
 
 def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any], Callable[..., Any]] | None:
     """Write the `push` and the `run` of an engine by the stages that it needs; None where they would not be exact."""
-    path, disorder, horizon, push, take_row = FastPath(core.rules), core.disorder, core.horizon, *general[:2]
-    core.rules.sources[:] = [source for source in core.rules.sources if source[0] not in ("push", "run")]
+    path, disorder, horizon, push, take_row = FastPath(core), core.disorder, core.horizon, *general[:2]
+    core.rules.sources[:] = [source for source in core.rules.sources if source[0].split()[0] not in TEXTS]
     if not path.is_plain() or not core.delivery.is_plain() or core.state.floor >= NEVER:
         return None
-    if horizon is not None and horizon.whole_seconds is None:  # every event is held against a clock
+    if horizon is not None and horizon.wall is not None:  # every event is held against a clock
         return None
-    path.ahead = None if horizon is None else horizon.whole_seconds
-    path.goes_on = core.dead_letters.are_handed_on
-    path.settle, path.report = core.run_loop.settle_now, core.run_loop.report
+    path.ahead = None if horizon is None else horizon.bound
     stage: Callable[[EventInput], None]
     if disorder is None or disorder.is_quiet():
         log = None if disorder is None or disorder.revision is None else disorder.revision.log
@@ -41,12 +41,13 @@ def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any
             push = correcting_push(disorder, push)
             take_row = correcting_row(push, take_row)
         stage = partial(path.take_in_order, log=log)
-        rows = RunInput(core.state, take_row, general.changed, general.rest, watched=path.rules.watched)
+        watched = path.rules.watched or not path.in_one
+        rows = RunInput(core.state, take_row, path.records, general.changed, general.rest, watched=watched)
     elif disorder.holds_plainly():
         stage = HoldStage(path, disorder).take
-        rows = RunInput(core.state, take_row)
+        rows = RunInput(core.state, take_row, path.records)
     else:
         return None
     calls_out = path.rules.watched or bool(path.rules.program.effects)
-    one = PushInput(path.arities[-1], core.state, push, calls_out=calls_out)
+    one = PushInput(max(path.arities), core.state, push, path.records, calls_out=calls_out)
     return path.write(one, "push", stage), path.write(rows, "run", stage)

@@ -13,7 +13,7 @@ from typing import Any
 from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetters
 from etalis.runtime.state import BEGINNING, NEVER, State
-from etalis.temporal.interval import MICROSECONDS, show_moment, to_seconds
+from etalis.temporal.interval import show_moment, to_seconds
 
 _UNITS = ((1_000, "milliseconds"), (1_000_000, "microseconds"), (1_000_000_000, "nanoseconds"))
 
@@ -65,11 +65,6 @@ class Horizon:
         self._state = state
         self._disorder = disorder
         self._dead = dead
-
-    @property
-    def whole_seconds(self) -> int | None:
-        """How many seconds past the latest time are surely within the bound; None if that depends on a clock."""
-        return None if self.wall is not None else self.bound // MICROSECONDS
 
     def latest(self) -> int:
         """Return the latest time before the next event."""

@@ -180,7 +180,7 @@ class Replayer:
         self._forget_errors()
         out: list[Raw] = []
         for row, number in chain:
-            state.reached = row[0]
+            state.clock = row[0]
             processors[number](row)
             if queue:
                 if len(queue) == 1 and queue[0][2].feeds is None:  # no rounds follow, and all that is made is reported

@@ -1,6 +1,6 @@
 """The stage of the fast path that holds events until they are settled, and lets them go in order.
 
-It does for plain input (whole seconds, plain attributes, one source) what `Disorder.take` does in general. What it lets
+It does for plain input (moments, plain attributes, one source) what `Disorder.take` does in general. What it lets
 go is in order already, so it is offered without a look at the clock. Law: whatever is held, by either path, is in order
 of (end, start, rank).
 """
@@ -11,13 +11,14 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from etalis.runtime.codegen.fast_path_input import EventInput, MatchOutput, ReleaseOutput, RunInput, places
+from etalis.runtime.codegen.fast_path.inputs import EventInput, MatchOutput, PushInput, ReleaseOutput, RunInput, places
 from etalis.runtime.lateness.watermark import PLAIN, HeldRow
 from etalis.runtime.state import NEVER
-from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS
+from etalis.temporal.interval import EARLIEST, LATEST
 
 if TYPE_CHECKING:
-    from etalis.runtime.codegen.fast_path import FastPath, Kind
+    from etalis.runtime.codegen.fast_path.matches import Kind
+    from etalis.runtime.codegen.fast_path.stages import FastPath
     from etalis.runtime.lateness.lateness import Disorder
 
 
@@ -58,11 +59,12 @@ class HoldStage:
         for number, arity in enumerate(self.path.arities):
             with source.of_arity(number, arity):
                 self._read(source, arity)
-        with code.block("else:"):
-            source.otherwise()
+        if isinstance(source, PushInput):  # rows have been looked at before
+            with code.block("else:"):
+                source.otherwise()
         rows, mark, ranked = map(code.constant, (self.rows, self.mark, self.disorder))
         if self.path.ahead is not None:
-            with code.block(f"if t - {mark}.newest > {self.path.ahead * MICROSECONDS}:"):
+            with code.block(f"if t - {mark}.newest > {self.path.ahead}:"):
                 source.otherwise()
         with code.block(f"if {LATEST} >= t > {mark}.newest:"):
             code(f"{rows}.append(row)")
@@ -81,13 +83,16 @@ class HoldStage:
     def _read(self, source: EventInput, arity: int) -> None:
         """Write the row to be held, of rank `n`; without declared types, attributes alone tell how to convert them."""
         code = source.code
+        self.path.moments.write(code, in_loop=isinstance(source, RunInput))
         if self.path.rules.program.signatures:
-            self.path.by_kind(source, arity, lambda kind: self.path.convert(source, kind))
-            with code.block("else:"):
+            names = frozenset(name for name, number in self.path.hot if number == arity)
+            with code.block(f"if type(name) is not str or name not in {code.constant(names)}:"):
                 source.otherwise()
+            self.path.by_kind(source, arity, lambda kind: self.path.convert(source, kind))
         else:
+            with code.block("if type(name) is not str:"):
+                source.otherwise()
             self.path.convert(source, ("", arity))
-        code(f"t = at * {MICROSECONDS}")
         code(f"n = {code.constant(self.disorder)}.ranked")
         code(f"row = ({', '.join(['t', 't', 'n', code.constant(PLAIN), 'name', *places(arity)])})")
 
@@ -111,7 +116,7 @@ class HoldStage:
         """Write what is done with `row` once it is settled."""
         code, arities = output.code, self.path.arities
         state = code.constant(self.path.state)
-        quiet = f"row[3] is {code.constant(PLAIN)} and {state}.seconds is not {code.constant(NEVER)}"
+        quiet = f"row[3] is {code.constant(PLAIN)} and {state}.clock is not {code.constant(NEVER)}"
         for number, arity in enumerate(arities):
             counted = f" and len(row) == {5 + arity}" if len(arities) > 1 else ""
             with code.block(f"{'el' if number else ''}if {quiet}{counted}:"):
@@ -120,5 +125,5 @@ class HoldStage:
         code.add(output.all_of(f"{code.constant(self.disorder.release)}(row)"))
 
     def _offer(self, output: MatchOutput, kind: Kind) -> None:
-        output.code(f"{output.code.constant(self.path.state)}.reached = t")
-        self.path.offer(output, kind)
+        output.code(f"{output.code.constant(self.path.state)}.clock = t")
+        self.path.matches.write(output, kind)

@@ -1,0 +1,1 @@
+"""The fast path of an engine: `push` and `run` as one generated function each."""

@@ -1,0 +1,249 @@
+"""How events come into generated code and matches leave it: `push` takes one event, `run` many rows.
+
+Each writes into its function how an event is read, as `name`, `x0`, `x1`, ... and `at`, what becomes of one that is not
+plain, and how matches are handed out. The stages between (`stages`, `hold`) are the same for both. `done` is the line
+that goes on to the next event, `clock` where the time of the event before is kept, `given` what an event was read from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from etalis.runtime.codegen.fast_path.records import MISSING, NamedReader
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.state import NEVER, State
+from etalis.runtime.thread_guard import SOMEONE, enter_lines, entered
+from etalis.temporal.event import Event
+
+Other = Callable[[str], None]  # writes what is done with attributes that are found in a list
+
+
+def places(arity: int) -> list[str]:
+    """Return the names of attributes."""
+    return [f"x{i}" for i in range(arity)]
+
+
+class PushInput:
+    """`push(name, *attributes, at, **named)`: attributes are parameters of their own, up to the most of any kind."""
+
+    done = "return ()"
+    given = "None"
+
+    def __init__(
+        self, most: int, state: State, general: Callable[..., Any], records: NamedReader, *, calls_out: bool
+    ) -> None:
+        self.places = places(most)
+        self.code = Code(["name", *(f"{x}=k0" for x in self.places), "/", "*rest", "at=None", "**named"])
+        self.missing = self.code.constant(MISSING)
+        assert self.missing == "k0"
+        self.state = state
+        self.general = general
+        self.records = records
+        self.calls_out = calls_out
+        self.clock = self.kept = f"{self.code.constant(state)}.clock"
+
+    @property
+    def values(self) -> str:
+        """All attributes that are given by position."""
+        return f"[*[x for x in ({''.join(f'{x}, ' for x in self.places)}) if x is not {self.missing}], *rest]"
+
+    @contextmanager
+    def events(self, arities: list[int], other: Other | None) -> Iterator[None]:
+        """Begin what is done once at most; what comes out of it goes the general way."""
+        del arities
+        code, general = self.code, self.code.constant(self.general)
+        called = "called" if self.records.renames else "name"
+        by_name = f"return {general}({called}, at=at, **named)"
+        code.add(["called = name"] if self.records.renames else [])
+        with code.block("if named:"):
+            if self.records.named:
+                with code.block(f"if x0 is not {self.missing}:"):
+                    code(f"return {general}(name, *{self.values}, at=at, **named)")
+                self.records.write_named(code, self.places, by_name)
+            else:
+                code(f"return {general}(name, *{self.values}, at=at, **named)")
+        with code.block("while True:"), entered(code, self.state, calls_out=self.calls_out):
+            yield
+            if other is not None:
+                with code.block("else:"):
+                    code(f"given = {self.values}")
+                    other("given")
+            self.otherwise()
+        if self.records.named:
+            with code.block("if named:"):
+                code(by_name)
+        code(f"return {general}({called}, *{self.values}, at=at)")
+
+    @contextmanager
+    def of_arity(self, number: int, arity: int) -> Iterator[None]:
+        """Begin the block for exactly so many attributes."""
+        tests = [f"{self.places[arity - 1]} is not {self.missing}"] if arity else []
+        tests.append(f"{self.places[arity]} is {self.missing}" if arity < len(self.places) else "not rest")
+        with self.code.block(f"{'el' if number else ''}if {' and '.join(tests)}:"):
+            yield
+
+    def otherwise(self) -> None:
+        """Write that an event goes the general way."""
+        self.code("break")
+
+    def own(self, events: list[str]) -> list[str]:
+        """Return the lines that return matches."""
+        return [f"return ({''.join(f'{event}, ' for event in events)})"]
+
+    def all_of(self, several: str) -> list[str]:
+        """Return the lines that return a tuple of matches."""
+        return [f"return {several}"]
+
+
+class RunInput:
+    """`run(rows)`: a generator; `general` takes a row that is not plain.
+
+    Where rows are taken in order, the clock is a local variable between hand-overs, unless it is `watched`. Whoever
+    takes a match may change the rules: then `changed` is no longer empty, and `rest` takes the rows that are left. One
+    thread at a time is inside, and none while the caller has a match; then it is not `here`.
+    """
+
+    done = "continue"
+    given = "given"
+
+    def __init__(
+        self, state: State, general: Callable[[Any], Any], records: NamedReader, changed: list[bool] | None = None,
+        rest: Callable[[Any], Any] | None = None, *, watched: bool = False,
+    ) -> None:  # fmt: skip
+        self.code = Code(["rows"])
+        self.code.long_running = True
+        self.general = general
+        self.records = records
+        self.enter = [*enter_lines(self.code, state, str(SOMEONE)), "here = True"]
+        self.leave = ["inside = was", "here = False"]
+        self.kept = f"{self.code.constant(state)}.clock"
+        self.clock = self.kept if watched else "clock"
+        self.in_order = changed is not None
+        self.several = False
+        self.changed, self.rest = changed, rest
+
+    @contextmanager
+    def events(self, arities: list[int], other: Other | None) -> Iterator[None]:
+        """Begin what is done with every row; `other` writes what is done with one of another number of attributes."""
+        code = self.code
+        code.add(["rows = iter(rows)", *self.enter])
+        code.add([f"{self.clock} = {self.kept}"] if self.in_order else [])
+        self.several = len(arities) > 1
+        with code.block("try:"), code.block("for given in rows:"):
+            self._read(arities, other)
+            yield
+            if self.in_order:
+                self.otherwise()
+        with code.block("finally:"):
+            if self.in_order:
+                with code.block(f"if {self.kept} < {self.clock} < {code.constant(NEVER)}:"):
+                    code(f"{self.kept} = {self.clock}")
+            with code.block("if here:"):
+                code("inside = was")
+
+    def _read(self, arities: list[int], other: Other | None) -> None:
+        """Write that a row is read, as one of so many attributes: `n` tells how many, where that differs."""
+        code = self.code
+        for number, arity in enumerate(arities):
+            length = "n" if number else "(n := len(given))" if self.several else "len(given)"
+            with code.block(f"{'el' if number else ''}if type(given) is tuple and {length} == {arity + 2}:"):
+                self._unpack(arity, "given")
+        with code.block("else:"):
+            code("row = given")
+            with code.block("if type(given) is dict:"):
+                self.records.write_row(code, self._tell)
+            with code.block("elif type(given) is not tuple:"):
+                code(f"row = {code.constant(_as_tuple)}(given)")
+            with code.block("if row is None:"):
+                code("pass")
+            for arity in arities:
+                with code.block(f"elif len(row) == {arity + 2}:"):
+                    self._unpack(arity, "row")
+                    self._tell(arity)
+            with code.block("else:"):
+                if other is not None:
+                    with code.block("if len(row) > 1:"):
+                        code("(name, *row, at) = row")
+                        other("row")
+                self.otherwise()
+
+    def _unpack(self, arity: int, row: str) -> None:
+        self.code(f"({', '.join(['name', *places(arity), 'at'])}) = {row}")
+
+    def _tell(self, arity: int) -> None:
+        self.code.add([f"n = {arity + 2}"] if self.several else [])
+
+    @contextmanager
+    def of_arity(self, number: int, arity: int) -> Iterator[None]:
+        """Begin the block for rows of so many attributes."""
+        if not self.several:
+            yield
+            return
+        with self.code.block(f"{'el' if number else ''}if n == {arity + 2}:"):
+            yield
+
+    def otherwise(self) -> None:
+        """Write that a row goes the general way."""
+        self.code.add(self.all_of(f"{self.code.constant(self.general)}(given)"))
+        self.code("continue")
+
+    def own(self, events: list[str]) -> list[str]:
+        """Return the lines that yield matches."""
+        return self._in_time([*self.leave, *(f"yield {event}" for event in events), *self.enter])
+
+    def all_of(self, several: str) -> list[str]:
+        """Return the lines that yield a tuple of matches."""
+        lines = (*self.leave, "yield from found", *self.enter)
+        return self._in_time([f"found = {several}", "if found:", *(f"    {line}" for line in lines)])
+
+    def _in_time(self, lines: list[str]) -> list[str]:
+        """Return lines between which others may look at the clock and move it, and change the rules."""
+        if not self.in_order:
+            return lines
+        changed, rest = self.code.constant(self.changed), self.code.constant(self.rest)
+        over = [f"if {changed}:", *(f"    {line}" for line in (*self.leave, f"yield from {rest}(rows)", "return"))]
+        return [f"{self.kept} = {self.clock}", *lines, f"{self.clock} = {self.kept}", *over]
+
+
+def _as_tuple(given: Any) -> tuple[Any, ...]:
+    """Return a row that is a tuple by another name as one, such as a named tuple; an empty one goes the general way."""
+    return tuple(given) if isinstance(given, tuple) and not isinstance(given, Event) else ()
+
+
+class CallInput:
+    """An event in order that a function takes for another one; it returns what was due, None for the general way."""
+
+    given = "given"
+
+    def __init__(self, parameters: list[str], state: State, due: str) -> None:
+        self.code = Code(parameters)
+        self.clock = self.kept = f"{self.code.constant(state)}.clock"
+        self.done = f"return {due}"
+
+    def otherwise(self) -> None:
+        """Write that an event goes the general way."""
+        self.code("return None")
+
+
+class ReleaseOutput:
+    """Matches of a function that gathers them in `out`."""
+
+    done = "continue"
+
+    def __init__(self) -> None:
+        self.code = Code(["until"])
+
+    def own(self, events: list[str]) -> list[str]:
+        """Return the lines that gather matches."""
+        return [f"out.append({event})" for event in events]
+
+    def all_of(self, several: str) -> list[str]:
+        """Return the lines that gather a tuple of matches."""
+        return [f"out.extend({several})"]
+
+
+EventInput: TypeAlias = PushInput | RunInput
+Taker: TypeAlias = EventInput | CallInput
+MatchOutput: TypeAlias = PushInput | RunInput | ReleaseOutput

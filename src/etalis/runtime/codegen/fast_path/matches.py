@@ -1,0 +1,168 @@
+"""How an event is offered to the leaves of its kind in generated code, and what that causes handed out.
+
+A leaf that makes one match at most, as the last thing it does, hands it out in line; others gather what they make in
+lists, where nothing follows from it, or queue it for the rounds to come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from etalis.plan import algebra as p
+from etalis.plan.bindings import NodeShape
+from etalis.plan.retention import NEVER_STORED
+from etalis.runtime.codegen.compile import Compiler
+from etalis.runtime.codegen.fast_path.inputs import MatchOutput, places
+from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.ruleset import RuleSet
+from etalis.runtime.run_loop import RunLoop
+from etalis.runtime.state import sort_round
+
+Kind = tuple[str, int]
+
+MOST_LEAVES = 24  # that are written into one function
+
+
+class EventOffer:
+    """Offers events of each kind; `passes_time` says that `due` holds what came about before an event."""
+
+    def __init__(self, rules: RuleSet, run_loop: RunLoop, *, passes_time: bool) -> None:
+        self.rules = rules
+        self.compiler = rules.compiler
+        self.passes_time = passes_time
+        self.settle: Callable[..., Any] = run_loop.settle_numbered if rules.numbered else run_loop.settle_now
+        self.report = run_loop.report
+        self.queue = rules.state.queue
+        self.leaves: dict[Kind, list[Wired]] = {}
+        for leaf in self.compiler.wiring.leaves:
+            if isinstance(leaf.node, p.Source):
+                self.leaves.setdefault((leaf.node.name, len(leaf.node.args)), []).append(leaf)
+        self.are_few = sum(map(len, self.leaves.values())) <= MOST_LEAVES
+
+    def write(self, output: MatchOutput, kind: Kind) -> None:
+        """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
+        code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
+        is_last = self._is_written(kind) and not any(map(self._follows, self.heads_of(leaves)))
+        is_alone = len(leaves) == 1 and not self.passes_time
+        code.direct = output.own if is_last and is_alone and _ends_there(self.compiler, leaves[0]) else None
+        code.rounds, code.queues = ([] if is_last else None), False
+        self.offer(code, kind)
+        for found in code.rounds or ():
+            code.insert(top, f"{found} = ()")
+        self._hand_out(output, code.rounds or [])
+        code.direct = code.rounds = None
+        code(output.done)
+
+    def offer(self, code: Code, kind: Kind) -> None:
+        """Write that an instant is offered to the leaves of its kind, or counted as one that no rule reads."""
+        parameters, process = places(kind[1]), self.rules.processors.get(kind)
+        if self.rules.log is not None:
+            code(f"{code.constant(self.rules.log_event)}({code.constant(kind[0])}, {kind[1]}, t, t)")
+        if process is None:
+            code(f"{code.constant(self.rules.evidence.unread)}[{code.constant(kind)}] += 1")
+        elif self._is_written(kind):
+            for leaf in self.leaves[kind]:
+                self.compiler.offer(code, leaf, parameters, "t", "t")
+        else:
+            code(f"{code.constant(process)}(({', '.join(['t', 't', 'None', *parameters])}))")
+            code.queues = True
+
+    def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:
+        """Write that what the leaves have queued, or gathered in lists each in order, is handed out."""
+        code, queue = output.code, output.code.constant(self.queue)
+        before, due = ("due + ", " or due") if self.passes_time else ("", "")
+        if code.queues:
+            for found in rounds:
+                with code.block(f"if {found}:"):
+                    code(f"{queue}.extend({found})")
+            with code.block(f"if {queue}{due}:"):
+                code.add(output.all_of(f"{before}{code.constant(self.settle)}()"))
+            return
+        if rounds:
+            with code.block(f"if {' or '.join(rounds)}:"):
+                if len(rounds) > 1:
+                    several = ", ".join(f"*{found}" for found in rounds)
+                    code.add([f"{rounds[0]} = [{several}]", f"{code.constant(sort_round)}({rounds[0]})"])
+                code.add(output.all_of(f"{before}{code.constant(self.report)}({rounds[0]})"))
+        if self.passes_time:
+            with code.block("elif due:" if rounds else "if due:"):
+                code.add(output.all_of("due"))
+
+    def heads_of(self, leaves: list[Wired]) -> list[PlannedRule]:
+        """Return the rules that an event at some leaves may end a match of."""
+        found: list[PlannedRule] = []
+        waiting, seen = [*leaves], set()
+        while waiting:
+            for reader in waiting.pop().readers:
+                if reader.kind == "head":
+                    found.append(reader.target)
+                elif id(reader.target) not in seen:
+                    seen.add(id(reader.target))
+                    waiting.append(reader.target)
+        return found
+
+    def _follows(self, rule: PlannedRule) -> bool:
+        """Tell whether anything is done with the events of a rule but to report them."""
+        kind, rules = rule.head.kind, self.rules
+        return kind in rules.processors or rules.log is not None or rules.heads.kind(rule).reported is not True
+
+    def _is_written(self, kind: Kind) -> bool:
+        """Tell whether the leaves of a kind are all that its events come to, and few enough to be in the text."""
+        return self.are_few and kind not in self.rules.learned and kind not in self.rules.spied
+
+
+def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
+    """Tell whether an event at this leaf makes one match at most, in line, as the last thing it does."""
+    entry, probed = leaf, False
+    while True:
+        if all(r.kind == "head" for r in entry.readers):
+            return _plain_heads(entry)
+        if len(entry.readers) != 1:
+            return False
+        reader = entry.readers[0]
+        if reader.kind == "negated":
+            return True
+        target: Wired = reader.target
+        match target.node:
+            case p.Join(policy=policy, tests=tests):
+                probes = compiler.probes(target, reader.place)
+                is_stored = compiler.retention(target, reader.place) != NEVER_STORED
+                leaves_last = policy.keep == "unmatched" or not is_stored
+                single = policy.select in ("earliest", "latest") and leaves_last
+                if not single or _multiplies(tests) or (probes and probed):
+                    return False
+                probed = probed or probes
+            case p.Filter(tests=tests):
+                if _multiplies(tests):
+                    return False
+            case p.Fold(opener=None, tests=tests):
+                if _multiplies(tests) or probed:
+                    return False
+            case p.Union():
+                pass
+            case _:
+                return False
+        entry = target
+
+
+def _multiplies(tests: tuple[p.Test, ...]) -> bool:
+    return any(isinstance(t, p.GoalTest) and t.kind == "event_multiply" for t in tests)
+
+
+def _plain_heads(entry: Wired) -> bool:
+    """Tell whether all heads of an entry are made at once, with equal attributes."""
+    heads = [(r.target.head, r.renames) for r in entry.readers]
+    plain = all(head.alarm is None and not head.actions for head, _ in heads)
+    kinds = {head.kind for head, _ in heads}
+    return plain and (len(heads) == 1 or (len(kinds) == len(heads) and _same_attributes(heads)))
+
+
+def _same_attributes(heads: list[tuple[p.Head, dict[str, str]]]) -> bool:
+    def shape(head: p.Head) -> Any:
+        signature = NodeShape()
+        signature.node(head.body)
+        return tuple(signature.term(a) for a in head.event.args)
+
+    return len({shape(head) for head, _ in heads}) == 1
