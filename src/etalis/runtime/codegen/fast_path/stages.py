@@ -25,7 +25,7 @@ from etalis.runtime.codegen.fast_path.inputs import (
     Taker,
     places,
 )
-from etalis.runtime.codegen.fast_path.matches import Kind, EventOffer
+from etalis.runtime.codegen.fast_path.matches import EventOffer, Kind
 from etalis.runtime.codegen.fast_path.records import NamedReader
 from etalis.runtime.codegen.fast_path.times import Moments
 from etalis.runtime.codegen.fast_path.values import write_conversion
