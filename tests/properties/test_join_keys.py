@@ -192,7 +192,7 @@ def test_keys_over_columns(seed: int, policy: str) -> None:
         return
     assert found == expected if not run.is_mixed else Counter(found) == Counter(expected)
     if not POLICIES[policy].restricts:  # else columns judge pairs that the engine does not come to
-        assert Counter(map(str, errors[0])) == Counter(map(str, errors[1]))
+        assert set(map(str, errors[0])) == set(map(str, errors[1]))  # equal parts of a rule report once
 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
