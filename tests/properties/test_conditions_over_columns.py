@@ -129,7 +129,11 @@ def test_random_conditions(data: st.DataObject, pattern: str, policy: str) -> No
         return
     event("event at a time" if run.at_a_time else "over columns")
     assert found == expected if not run.is_mixed else Counter(found) == Counter(expected)
-    assert Counter(map(str, errors[0])) == Counter(map(str, errors[1]))
+    pushed, told = (Counter(map(str, each)) for each in errors)
+    if "seq" in pattern and POLICIES[policy].select in ("earliest", "latest"):
+        assert pushed <= told  # an engine looks at no further candidates where one is enough
+    else:
+        assert pushed == told
     if not expected and not errors[0]:
         event("nothing")
     meant = meaning(text, stream, policy)

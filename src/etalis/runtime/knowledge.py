@@ -36,6 +36,7 @@ class Knowledge:
         self._functions: dict[Key, Function] = {}
         self._facts: dict[Key, list[tuple[Term, ...]]] = {}
         self._types: dict[Key, tuple[str | None, ...]] = {}
+        self._answered: tuple[frozenset[Key], frozenset[Problem]] = frozenset(), frozenset()
         self._relations: dict[Key, FactRelation] = {}  # of the facts, which engines share until they change them
 
     def __bool__(self) -> bool:
@@ -123,8 +124,10 @@ class Knowledge:
         """Return the problems that stay when what was added is known."""
         if not self:
             return problems
-        gone = set(findings(self._tree)) - set(findings(self._tree, frozenset((*self._functions, *self._facts))))
-        return tuple(problem for problem in problems if problem not in gone)
+        known = frozenset((*self._functions, *self._facts))
+        if self._answered[0] != known:
+            self._answered = known, frozenset(findings(self._tree)).difference(findings(self._tree, known))
+        return tuple(problem for problem in problems if problem not in self._answered[1])
 
 
 def solutions(solver: Solver, goal: str) -> list[dict[str, Any]]:

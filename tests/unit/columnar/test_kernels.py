@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 np = pytest.importorskip("numpy")
+pa = pytest.importorskip("pyarrow")
 pytest.importorskip("numba")
 
 import etalis  # noqa: E402
 from etalis.columnar.data.events import find_types, gather  # noqa: E402
+from etalis.columnar.data.texts import TextIndex  # noqa: E402
 from etalis.columnar.kernels import aggregate, chains, lists, matching, repetition, rows  # noqa: E402
 from etalis.columnar.kernels.buffers import BlockerIndex, Buffers, KeyIndex  # noqa: E402
 from etalis.columnar.kernels.join import ArrivingRows, Pairs  # noqa: E402
@@ -176,6 +178,20 @@ def test_number_keys_and_find_keys() -> None:
         assert index.group.tolist() == expected
         assert index.first.tolist() == [several[0].index(key) for key in numbers]
         assert index.find(others).tolist() == [numbers.get(key, -1) for key in several[1]]
+
+
+def test_index_texts_and_find_texts() -> None:
+    for seed in SEEDS:
+        rng = random.Random(seed)
+        some = ["".join(rng.choice("aé0") for _ in range(rng.randrange(7))) for _ in range(rng.randrange(300))]
+        known = list(dict.fromkeys(some[: len(some) // 2]))
+        asked = pa.array(
+            [None if rng.random() < 0.1 else text for text in some], rng.choice((pa.string(), pa.large_string()))
+        )
+        numbers = {text: number for number, text in enumerate(known)}
+        expected = [numbers.get("null" if text is None else text, len(known)) for text in asked.to_pylist()]
+        low = rng.randrange(len(some) + 1)
+        assert TextIndex(pa.array(known, pa.string())).find(asked.slice(low)).tolist() == expected[low:]
 
 
 def test_arrange_blocked_first_after_and_latest_before() -> None:

@@ -90,7 +90,7 @@ def _equal(left: n.Node, right: n.Node, columns: Mapping[str, Column]) -> Judged
     """Tell where two values are the same: values of two types are not, and null is an atom like any other."""
     texts = [_text(node, columns) for node in (left, right)]
     if None not in texts:
-        return np.equal(*_codes(texts)), None
+        return _same_texts(*texts), None
     if texts != [None, None]:
         column, other = (left, texts[1]) if texts[0] is None else (right, texts[0])
         return _equals_text(_plain(column, columns), other), None
@@ -129,18 +129,17 @@ def _text(node: n.Node, columns: Mapping[str, Column]) -> Column | str | None:
             return None
 
 
-def _codes(texts: list[Any]) -> tuple[Any, Any]:
-    """Return numbers that are equal where texts are."""
-    match texts:
-        case str() as a, str() as b:
-            return np.bool_(a == b), np.bool_(True)
-        case str() as text, column:
-            return column.texts.index(text).as_py(), column.data
-        case column, str() as text:
-            return column.data, column.texts.index(text).as_py()
+def _same_texts(a: Any, b: Any) -> Any:
+    """Tell where texts are the same."""
+    match a, b:
+        case str(), str():
+            return np.bool_(a == b)
+        case str(), _:
+            return b.equals(a)
+        case _, str():
+            return a.equals(b)
         case _:
-            a, b = unify(texts)[0]
-            return a, b
+            return np.equal(*unify([a, b])[0])
 
 
 def _plain(node: n.Node, columns: Mapping[str, Column]) -> Column | None:
@@ -160,7 +159,7 @@ def _equals_text(numbers: Column | None, text: Any) -> Any:
         return np.bool_(False)
     if isinstance(text, str):
         return numbers.absent if text == "null" else np.bool_(False)
-    return numbers.absent & (text.data == text.texts.index("null").as_py())
+    return numbers.absent & text.equals("null")
 
 
 def _number(node: n.Node, columns: Mapping[str, Column]) -> NumberArray:

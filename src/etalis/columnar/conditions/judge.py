@@ -91,6 +91,8 @@ class Judge:
 
     def _solved(self, rows: Instances) -> tuple[Integers, dict[str, Column]]:
         """Return the match of every solution, in order, and what it binds."""
+        if not len(rows):
+            return rows.turn, {name: from_values((), self.types[name]) for name in self.outputs}
         stepped = self._stepped(rows)
         if stepped is None:
             return self._asked(rows)[:2]

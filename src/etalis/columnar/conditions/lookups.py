@@ -11,12 +11,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from etalis.columnar.conditions.arithmetic import InexactError
 from etalis.columnar.conditions.steps import MOST, Found, SpreadError, places_of
 from etalis.columnar.data.columns import Column, Integers, at, from_values, key_rows
 from etalis.columnar.data.instances import ColumnBlock, Instances
+from etalis.columnar.data.texts import PlainTexts, TextIndex
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.data.values import Value
 from etalis.logic.machine.fact_relation import FactRelation
@@ -77,18 +77,20 @@ class ColumnLookup:
         if not facts.rows or not all(_are_alike(*pair) for pair in pairs):
             return facts.find(asked, count)
         numbers = [
-            self._coded(place, *pair) if pair[0].type == "string" else pair[0] for place, pair in enumerate(pairs)
+            self._coded(facts, place, each) if each.type == "string" else each for place, each in enumerate(asked)
         ]
         if len(pairs) == 1 and asked[0].type == "string":
             return facts.of_code[numbers[0].data]
         return facts.groups.find(key_rows([numbers], [count])[0])
 
-    def _coded(self, place: int, asked: Column, own: Column) -> Column:
+    def _coded(self, facts: FactIndex, place: int, asked: Column) -> Column:
         """Return the codes that facts have for texts; what they have not, has one more."""
+        plain = asked.plain if isinstance(asked, PlainTexts) else None
+        if plain is not None:
+            return Column("int", facts.texts(place).find(plain))
         texts, codes = self.codes.get(place, (None, None))
         if texts is not asked.texts:
-            known = own.texts if own.texts.type == asked.texts.type else own.texts.cast(asked.texts.type)
-            codes = pc.index_in(asked.texts, value_set=known).fill_null(len(known)).to_numpy().astype(np.int64)
+            codes = facts.texts(place).find(asked.texts)
             self.codes[place] = asked.texts, codes
         return Column("int", at(codes, asked.data))
 
@@ -103,6 +105,7 @@ class FactIndex:
     def __init__(self, rows: Sequence[tuple[Any, ...]], places: tuple[int, ...]) -> None:
         self.rows = rows
         self._columns: dict[int, Column] = {}
+        self._texts: dict[int, TextIndex] = {}
         self.key = [self.column(place) for place in places]
         self.groups = KeyIndex(key_rows([self.key], [len(rows)])[0])
         self.first = self.groups.first if rows else np.zeros(1, np.int64)
@@ -117,6 +120,12 @@ class FactIndex:
             values = [row[place] for row in self.rows]
             self._columns[place] = from_values(values, type_of_values(values) or "string")
         return self._columns[place]
+
+    def texts(self, place: int) -> TextIndex:
+        """Return the texts of one of the columns of the key, by their codes."""
+        if place not in self._texts:
+            self._texts[place] = TextIndex(self.key[place].texts)
+        return self._texts[place]
 
     @cached_property
     def of_code(self) -> Integers:

@@ -74,6 +74,17 @@ class Column:
             return found
         return ["null" if gone else x for x, gone in zip(found, self.absent.tolist(), strict=True)]
 
+    def equals(self, text: str) -> Flags:
+        """Tell where a text stands, in a column of texts."""
+        return np.equal(self.data, self.texts.index(text).as_py())
+
+    def shrunk(self) -> Column:
+        """Return a column of texts without those that no row has."""
+        if self.type != "string" or len(self.texts) <= 2 * len(self) + 16:
+            return self
+        used, codes = np.unique(self.data, return_inverse=True)
+        return Column("string", codes.astype(np.int64), self.texts.take(pa.array(used)))
+
     def arrow(self) -> pa.Array:
         """Return the values as an Arrow array."""
         if self.type == "string":
@@ -109,9 +120,17 @@ def from_arrow(array: Any, kind: str) -> Column:
     """Return an Arrow array as a column of a type; dictionaries are taken as they are."""
     if kind == "string":
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
-        if coded.null_count or coded.dictionary.null_count:
-            coded = coded.dictionary_decode().fill_null("null").dictionary_encode()
-        return Column(kind, coded.indices.to_numpy(zero_copy_only=False).astype(np.int64), coded.dictionary)
+        if coded.dictionary.null_count:
+            coded = coded.dictionary_decode().dictionary_encode()
+        codes, texts = coded.indices, coded.dictionary
+        if codes.null_count:
+            null = texts.index("null").as_py()
+            if null < 0:
+                null, texts = len(texts), pa.concat_arrays([texts, pa.array(["null"], texts.type)])
+            codes = (
+                codes.fill_null(pa.scalar(null, codes.type)) if null <= 127 else codes.cast(pa.int64()).fill_null(null)
+            )
+        return Column(kind, codes.to_numpy(zero_copy_only=False).astype(np.int64), texts)
     target = pa.int64() if kind == "int" else pa.float64()
     plain = array.cast(target)
     absent = None
@@ -210,14 +229,6 @@ def unify(columns: Sequence[Column]) -> tuple[list[Integers], Any]:
         found.append(codes[low:high][column.data])
         low = high
     return found, together.dictionary
-
-
-def shrink(column: Column) -> Column:
-    """Return a column of texts without those that no row has."""
-    if column.type != "string" or len(column.texts) <= 2 * len(column) + 16:
-        return column
-    used, codes = np.unique(column.data, return_inverse=True)
-    return Column("string", codes.astype(np.int64), column.texts.take(pa.array(used)))
 
 
 def key_rows(sides: Sequence[Sequence[Column]], counts: Sequence[int]) -> list[Any]:

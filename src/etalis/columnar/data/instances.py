@@ -12,7 +12,7 @@ from typing import overload
 
 import numpy as np
 
-from etalis.columnar.data.columns import Column, Integers, at, at_either, concat, from_values, shrink, unify
+from etalis.columnar.data.columns import Column, Integers, at, at_either, concat, from_values, unify
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Instances:
 
     def only(self, names: Iterable[str]) -> Instances:
         """Return the instances with some of their columns, each gathered for itself: what is kept for later."""
-        columns = {name: shrink(self.column(name)) for name in names}
+        columns = {name: self.column(name).shrunk() for name in names}
         return Instances(self.turn, self.start, self.end, (ColumnBlock(columns),))
 
 

@@ -20,6 +20,7 @@ from etalis.columnar.data.instances import ColumnBlock, Instances, Picked, nothi
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex, merge
 from etalis.columnar.operators.terms import is_compound, match_terms
 from etalis.columnar.schedule import Clock
+from etalis.data.values import Value
 from etalis.language.syntax import Const, Var
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
@@ -81,12 +82,11 @@ class SourceOperator(ColumnOperator):
                     named[name] = place
                     continue
                 case Var(name=name):
-                    other = rows.columns[named[name]]
+                    fits = equal_values(rows.columns[place], rows.columns[named[name]])
                 case Const(value=value):
-                    other = constant(value, len(rows.turn))
+                    fits = equal_to(rows.columns[place], value)
                 case _:
                     continue  # terms come last, when all other variables have a value
-            fits = equal_values(rows.columns[place], other)
             kept = fits if kept is None else kept & fits
         columns, at = rows.columns, None
         if isinstance(rows.columns, Picked):
@@ -100,6 +100,13 @@ class SourceOperator(ColumnOperator):
         pairs = [(term, rows.columns[place].take(rest)) for place, term in self.terms.items()]
         alike, bound = match_terms(pairs, {name: found.column(name) for name in named}, self.types)
         return found.take(alike).with_columns(bound)
+
+
+def equal_to(column: Column, value: Value) -> Flags:
+    """Tell where a value stands in a column."""
+    if column.type == "string" and isinstance(value, str):
+        return column.equals(value)
+    return equal_values(column, constant(value, len(column)))
 
 
 def equal_values(a: Column, b: Column) -> Flags:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from etalis.columnar.data.columns import Column, Integers, shrink
+from etalis.columnar.data.columns import Column, Integers
 from etalis.columnar.data.flat import type_of
 from etalis.columnar.recursion import opcodes as t
 from etalis.data.values import Value, real
@@ -81,7 +81,7 @@ class Texts:
     def words(self, column: Column) -> Integers:
         """Return a column as words."""
         if column.type == "string":
-            column = shrink(column)
+            column = column.shrunk()
             return np.array([self.number(text) for text in column.texts.to_pylist()], np.int64)[column.data]
         if column.type == "float":
             data = column.data.view(np.int64)

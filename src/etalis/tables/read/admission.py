@@ -68,13 +68,20 @@ class TableAdmission:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            came = table_without_views(pa.Table.from_batches([batch]))
+            came = self._coded(table_without_views(pa.Table.from_batches([batch])))
             found = screen(came, self.frame.times, self.unit, self.parts, self.frame.event, self.made)
             if found.refused:
                 self.refuse(came, found.refused)
             rows = self._within(Arrived(found.table, found.start, found.end))
             if len(rows.end):
                 yield rows
+
+    def _coded(self, table: pa.Table) -> pa.Table:
+        """Return a table whose names of events are coded by a dictionary, as all that read them want it."""
+        name = self.frame.event
+        if name is None or not pa.types.is_string(table.schema.field(name).type):
+            return table
+        return table.set_column(table.schema.get_field_index(name), name, table[name].dictionary_encode())
 
     def hand_on(self, dead: DeadLetters) -> None:
         """Make dead letters of what was refused since the last time."""

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from etalis.columnar.data.columns import Column, from_arrow, from_values, ranks
 from etalis.columnar.data.instances import Picked
+from etalis.columnar.data.texts import PlainTexts
 from etalis.columnar.kernels.buffers import sort_out
 from etalis.columnar.run import InputBatch, Received
 from etalis.errors import EventError
@@ -53,7 +54,8 @@ def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], coded: E
     events: dict[Kind, Received] = {}
     for part, mine in zip(parts, sort_out(coded.codes, coded.numbers, len(parts)), strict=True):
         if _FLAT.issuperset(part.types):
-            events[part.kind] = Received(mine, Picked(_whole(table, part, whole), mine))
+            columns = _whole(table, part, whole)
+            events[part.kind] = Received(mine, columns if len(mine) == len(end) else Picked(columns, mine))
         else:
             rows = table.select(list(dict.fromkeys(part.columns))).take(pa.array(mine))
             events[part.kind] = Received(mine, _whole(rows, part, {}))
@@ -97,7 +99,10 @@ def _converted(array: Any, kind: str, tag: str) -> Column:
 
 
 def _texts(array: Any, kind: str, tag: str) -> Column:
-    return _converted(array, kind, tag) if pa.types.is_decimal(array.type) else from_arrow(array, kind)
+    if pa.types.is_decimal(array.type):
+        return _converted(array, kind, tag)
+    is_plain = pa.types.is_string(array.type) or pa.types.is_large_string(array.type)
+    return PlainTexts.of(array) if is_plain else from_arrow(array, kind)
 
 
 def _truths(array: Any, kind: str, _: str) -> Column:

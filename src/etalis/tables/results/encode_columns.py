@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.columnar.component import DerivedEvents
-from etalis.columnar.data.columns import Column, floats_hold, from_values, shrink
+from etalis.columnar.data.columns import Column, floats_hold, from_values
+from etalis.columnar.data.texts import PlainTexts
 from etalis.data.values import Value, format_value
 from etalis.tables.results.output import (
     ARGS,
@@ -113,11 +114,12 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
         case _, "number":
             return _cell(from_values(column.values(), "term"), field, output)
         case "string", "string":
+            if isinstance(column, PlainTexts) and (plain := column.plain) is not None:
+                return _without_null(plain).cast(pa.string())
             texts = column.texts
-            known = pc.if_else(pc.equal(texts, "null"), pa.scalar(None, texts.type), texts)
-            return known.cast(pa.string()).take(pa.array(column.data))
+            return _without_null(texts).cast(pa.string()).take(pa.array(column.data))
         case "bool", "string":
-            found = shrink(column)
+            found = column.shrunk()
             texts = found.texts.to_pylist()
             if _TRUTH.keys() >= set(texts):
                 return pa.array([_TRUTH[text] for text in texts], pa.bool_()).take(pa.array(found.data))
@@ -140,6 +142,12 @@ def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:
     return None
 
 
+def _without_null(texts: pa.Array) -> pa.Array:
+    """Return texts with no value where the atom null stands."""
+    null = pc.equal(texts, "null")
+    return pc.if_else(null, pa.scalar(None, texts.type), texts) if pc.any(null).as_py() else texts
+
+
 def _args(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> pa.Array:
     """Return attributes as JSON."""
     if any(column.type in ("term", "number") for column in made.columns):
@@ -150,7 +158,7 @@ def _args(kind: Named, made: DerivedEvents, labels: Sequence[str]) -> pa.Array:
 def _texts(column: Column, write: Writer) -> pa.Array:
     """Return values as text: each distinct one written once, numbers by Arrow where it writes them as `write` does."""
     if column.type == "string":
-        found = shrink(column)
+        found = column.shrunk()
         written = pa.array([write(text) for text in found.texts.to_pylist()], pa.string())
         return written.take(pa.array(found.data))
     if column.type in ("term", "number"):
