@@ -7,7 +7,7 @@ Operators that the program defines by `op/3` are obeyed from their directive on,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 from itertools import starmap
 from typing import assert_never
 
@@ -48,7 +48,7 @@ def print_pattern(pattern: s.Pattern) -> str:
     >>> print_pattern(parse_rule("d <- NOT(c).[a, (b or x)]").pattern)
     'a seq (b or x) cnot c'
     """
-    return Printer(GoalOperators()).pattern(pattern, BODY)
+    return _standard().pattern(pattern, BODY)
 
 
 def print_term(term: s.Term) -> str:
@@ -58,7 +58,13 @@ def print_term(term: s.Term) -> str:
     >>> print_term(parse_term("'+'(1,*(2,-(3)))"))
     '1 + 2 * - 3'
     """
-    return Printer(GoalOperators()).term(term, CLAUSE)
+    return _standard().term(term, CLAUSE)
+
+
+@cache
+def _standard() -> Printer:
+    """Return the printer with the operators that every program begins with; to write a term takes less than to make it."""
+    return Printer(GoalOperators())
 
 
 class Printer:

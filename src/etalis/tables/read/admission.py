@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from etalis.errors import InputError, Problem
 from etalis.logic.knowledge.arrow_columns import in_one, table_without_views, to_list
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from etalis.runtime.lateness.watermark import DeadLetters
     from etalis.tables.schema import Frame
 
+_FEW = 64  # rows that may tell that all are of one event
 _LEAST = int(np.iinfo(np.int64).min)
 
 
@@ -81,7 +83,7 @@ class TableAdmission:
         name = self.frame.event
         if name is None or not pa.types.is_string(table.schema.field(name).type):
             return table
-        return table.set_column(table.schema.get_field_index(name), name, table[name].dictionary_encode())
+        return table.set_column(table.schema.get_field_index(name), name, _coded(in_one(table[name])))
 
     def hand_on(self, dead: DeadLetters) -> None:
         """Make dead letters of what was refused since the last time."""
@@ -124,6 +126,14 @@ class TableAdmission:
         times = read_times(rows[name], self.unit)
         bad = [False] * rows.num_rows if times.bad is None else times.bad.tolist()
         return [None if wrong else time for time, wrong in zip(times.micros.tolist(), bad, strict=True)]
+
+
+def _coded(names: Any) -> Any:
+    """Return names coded by a dictionary; that all are one name is seen sooner."""
+    if names[0].is_valid and pc.all(pc.equal(names.slice(0, _FEW), names[0])).as_py() and not names.null_count:
+        if pc.all(pc.equal(names, names[0])).as_py():
+            return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(names), np.int32)), names.slice(0, 1))
+    return names.dictionary_encode()
 
 
 def _shown(column: Any, row: int) -> Any:
