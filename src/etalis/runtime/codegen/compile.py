@@ -212,8 +212,8 @@ class Compiler:
                 self.filter(code, target, names, t1, t2)
             case p.Union():
                 self.unite(code, target, child, names, t1, t2)
-            case p.Fold(opener=None):
-                self.special.folds.slide(code, target, names, t1, t2)
+            case p.Fold() if reader.place == len(target.inputs) - 1:
+                self.special.folds.take(code, target, names, t1, t2)
             case p.Repetition() | p.Fold() | p.Deadline():
                 code.queues = True
                 arguments = [names[v] for v in self.special.columns(target, reader.place)]

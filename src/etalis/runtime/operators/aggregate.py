@@ -27,13 +27,18 @@ class Opener:
 
 
 class Folder:
-    """`Opener seq aggregate(..)`: one match per opener at every element, and at the opener where the row says so."""
+    """`Opener seq aggregate(..)`: one match per opener at every element, and at the opener where the row says so.
+
+    Generated code folds elements in line, unless their marks are asked for.
+    """
+
+    is_running = True
 
     def __init__(
         self, *, fold: AggregateFunction, value: Callable[..., Value],
         shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values | None], at_opener: Callable[[Opener], Values | None], emit: Emit,
-        repeats: Callable[[list[Values], Values], bool], left_key: Key, element_key: Key, keep: int | None,
+        repeats: Callable[[list[Values], Values], bool] | None, left_key: Key, element_key: Key, keep: int | None,
         fail: Callable[[str], None], marked: bool,
     ) -> None:  # fmt: skip
         self.fold = fold
@@ -53,7 +58,8 @@ class Folder:
     def on_left(self, *instance: Any) -> None:
         """Let an opener wait and report the value it starts with."""
         key = self.left_key(instance)
-        if self.repeats([(*o.values, o.start, o.end) for o in self.openers.group(key)], instance):
+        waiting = [] if self.repeats is None else [(*o.values, o.start, o.end) for o in self.openers.group(key)]
+        if self.repeats is not None and self.repeats(waiting, instance):
             return
         opener = Opener(instance[:-2], instance[-2], instance[-1])
         self.openers.add(key, opener)
@@ -63,32 +69,51 @@ class Folder:
                 self.emit(*first, opener.start, opener.end)
 
     def on_element(self, *instance: Any) -> None:
-        """Fold one element into every opener before it."""
+        """Fold one element into every opener before it, and note its marks."""
         values, start, end = instance[:-2], instance[-2], instance[-1]
         value = self.value(*values)
-        if not countable(self.fold, value, self.fail):
+        if not self.countable(value):
             return
         place = self.element_key(values)
-        openers = self.openers.group(place)
-        if self.keep is not None:
-            limit = end - self.keep
-            openers = [o for o in openers if o.start >= limit]
-            self.openers.keep_only(place, openers)
+        openers = self.openers.group(place) if self.keep is None else self.recent(place, end - self.keep)
         for opener in openers:
             key = self.shared(opener.values, values) if opener.end < start else None
             if key is not None:
-                total = opener.totals.get(key)
-                if total is None:
-                    total = opener.totals[key] = Running(self.fold, start)
-                result = total.add(value, start)
-                if self.marked:
-                    total.taken.append(values)
-                if has_no_value(self.fold, result):
-                    self.fail(explain_no_value(self.fold.name))
-                    continue
-                found = self.combine(opener, values, result, total.start, total.taken)
+                result, last = self.take(opener, key, value, start)
+                total = opener.totals[key]
+                total.taken.append(values)
+                found = None if result is None else self.combine(opener, values, result, last, total.taken)
                 if found is not None:
                     self.emit(*found, opener.start, end)
+
+    def countable(self, value: Value) -> bool:
+        """Tell whether an element has a value to fold, or report that it has none."""
+        return countable(self.fold, value, self.fail)
+
+    def recent(self, place: Any, limit: int) -> list[Opener]:
+        """Return the openers under a key that began not before a moment; the others go."""
+        found = [opener for opener in self.openers.group(place) if opener.start >= limit]
+        self.openers.keep_only(place, found)
+        return found
+
+    def take(self, opener: Opener, key: Values, value: Value, start: int) -> tuple[Value | None, int]:
+        """Fold one value into the total of a group of an opener; return what it comes to, and since when."""
+        total = opener.totals.get(key)
+        if total is None:
+            total = opener.totals[key] = Running(self.fold, start)
+        return self.judge(total.add(value, start)), total.start
+
+    def judge(self, value: Value) -> Value | None:
+        """Return a value; report what is none."""
+        return judged(self.fold, value, self.fail)
+
+
+def judged(fold: AggregateFunction, value: Value, fail: Callable[[str], None]) -> Value | None:
+    """Return a value; report what is none."""
+    if has_no_value(fold, value):
+        fail(explain_no_value(fold.name))
+        return None
+    return value
 
 
 def countable(fold: AggregateFunction, value: Value, fail: Callable[[str], None]) -> bool:
@@ -136,10 +161,7 @@ class Slider:
 
     def judge(self, value: Value) -> Value | None:
         """Return a value; report what is none."""
-        if has_no_value(self.fold, value):
-            self.fail(explain_no_value(self.fold.name))
-            return None
-        return value
+        return judged(self.fold, value, self.fail)
 
     def expire(self, now: int) -> None:
         """Forget groups whose elements have all left the window."""

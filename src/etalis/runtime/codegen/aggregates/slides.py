@@ -1,8 +1,8 @@
-"""Aggregates without opener as generated code: each element is folded, and the old let go, in line.
+"""The totals of aggregates as generated code: each element is folded, and the old let go, in line.
 
 A table has the lines of every kernel: how the total takes an item in and lets one go, and what it comes to. They hold
 while items come in the order of their starts, and values are of the one type that the total has; what they do not fit,
-a new group too, takes the way of `Slider.take`.
+a new group too, takes the long way.
 """
 
 from __future__ import annotations
@@ -12,56 +12,64 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from etalis.data.values import Real
-from etalis.runtime.codegen.source import Code, tuple_of
-from etalis.runtime.operators.aggregate import Slider
+from etalis.runtime.codegen.source import Code
+from etalis.runtime.operators.aggregate import Folder, Slider
 from etalis.temporal.aggregate import divide
 
 
 class SlideCode:
     """The lines that one element runs through, and the names of what they share."""
 
-    def __init__(self, code: Code, slider: Slider, type_: str | None, value: str, t1: str, t2: str) -> None:
+    def __init__(self, code: Code, fold: Slider | Folder, type_: str | None, value: str, t1: str, t2: str) -> None:
         self.code = code
-        self.slider = slider
+        self.fold = fold
+        self.is_running = fold.is_running
+        self.within = fold.within if isinstance(fold, Slider) else None
+        self.last = fold.last if isinstance(fold, Slider) else None
         self.type = type_
-        self.kernel = slider.fold.kernel
+        self.kernel = fold.fold.kernel
         self.value, self.t1, self.t2 = value, t1, t2
         self.group, self.items, self.item, self.old, self.total, self.result, self.start, self.limit = (
             code.fresh(stem) for stem in ("g", "w", "i", "y", "s", "r", "t", "l")
         )
         self.is_mean = self.kernel == "mean"
 
-    def write(self, key: str, marks: list[str]) -> None:
-        """Write that an element is taken in; `result` is then the value of its group, None if it has none."""
-        code, slider = self.code, self.slider
-        groups, take = code.constant(slider.groups), code.constant(slider.take)
-        if slider.within is not None:
-            code(f"{self.limit} = {self.t2} - {code.constant(slider.within)}")
+    def expire(self, slider: Slider) -> None:
+        """Write that groups go whose elements have all left the window."""
+        code = self.code
+        if self.within is not None:
+            code(f"{self.limit} = {self.t2} - {code.constant(self.within)}")
             fifo = code.constant(slider.fifo)
             with code.block(f"if {fifo} and {fifo}[0][0] < {self.limit}:"):
                 code(f"{code.constant(slider.expire)}({self.t2})")
-        item = tuple_of([self.t1, self.value, *marks])
-        lines = (RUNNING if slider.is_running else SLIDING).get(self.kernel or "")
+
+    def write(self, groups: str, key: str, item: str, take: str) -> None:
+        """Write that an element is taken in; `result` is then the value of its group, None if it has none.
+
+        `take` is the call that takes the element the long way, where the lines of the kernel do not fit.
+        """
+        code, otherwise = self.code, f"{self.result}, {self.start} = {take}"
+        lines = (RUNNING if self.is_running else SLIDING).get(self.kernel or "")
         if lines is None:
-            code(f"{self.result}, {self.start} = {take}({key}, {item}, {self.t2})")
+            code(otherwise)
             return
         code(f"{self.group} = {groups}.get({key})")
         with code.block(f"if {' and '.join([f'{self.group} is not None', *self._tests(lines)])}:"):
-            if slider.is_running:
+            if self.is_running:
                 self._grow(lines)
             else:
                 self._slide(lines, item)
         with code.block("else:"):
-            code(f"{self.result}, {self.start} = {take}({key}, {item}, {self.t2})")
+            code(otherwise)
 
     def _tests(self, lines: KernelLines) -> list[str]:
         """Return the tests that the lines fit."""
         found = []
-        if not self.slider.is_running:
+        if not self.is_running:
             found.append(f"({self.items} := {self.group}.items) is not None")
             if self.t1 != self.t2:
                 found.append(f"{self.items} and {self.items}[-1][0] <= {self.t1}")
-                found += [f"{self.t1} >= {self.limit}"] if self.slider.within is not None else []
+                found += [f"{self.t1} >= {self.limit}"] if self.within is not None else []
         if lines.reads == "kind":
             found.append(self._is_of_kind())
         elif lines.reads == "total":
@@ -96,12 +104,12 @@ class SlideCode:
     def let_go(self, pop: Callable[[], None]) -> None:
         """Write that old items leave; `pop` writes what the total does with one."""
         code = self.code
-        if self.slider.within is not None:
+        if self.within is not None:
             with code.block(f"while {self.items}[0][0] < {self.limit}:"):
                 code(f"{self.old} = {self.items}.popleft()")
                 pop()
-        if self.slider.last is not None:
-            with code.block(f"while len({self.items}) > {code.constant(self.slider.last)}:"):
+        if self.last is not None:
+            with code.block(f"while len({self.items}) > {code.constant(self.last)}:"):
                 code(f"{self.old} = {self.items}.popleft()")
                 pop()
 
@@ -165,18 +173,18 @@ class SlideCode:
 
     @property
     def _count(self) -> str:
-        return f"{self.group}.count" if self.slider.is_running else f"len({self.items})"
+        return f"{self.group}.count" if self.is_running else f"len({self.items})"
 
     def _integers(self) -> None:
         code, high = self.code, self.code.fresh("h")
         code(f"{high} = {self.total}.high + {self.value}")
-        if not self.slider.is_running:
+        if not self.is_running:
             self.let_go(lambda: code(f"{high} -= {self.old}[1]"))
         code(f"{self.total}.high = {high}")
         if not self.is_mean:
             code(f"{self.result} = {high}")
             return
-        judged = code.constant(self.slider.judge)
+        judged = code.constant(self.fold.judge)
         code(f"{self.result} = {judged}({code.constant(divide)}({high}, {self._count}))")
 
     def _floats(self) -> None:
@@ -198,13 +206,13 @@ class SlideCode:
         code(f"{high} = {self.total}.high")
         code(f"{low} = {self.total}.low")
         code(f"{exact} = {shift('+', self.value)}")
-        if self.slider.is_running:
+        if self.is_running:
             with code.block(f"if {exact}:"):
                 self._hold(high, low)
             with code.block("else:"):
                 code(f"{self.total}.add({self.value})")
                 value = f"{self.total}.value({self._count})"
-                code(f"{self.result} = {code.constant(self.slider.judge)}({value})")
+                code(f"{self.result} = {code.constant(self.fold.judge)}({value})")
             return
 
         def pop() -> None:
@@ -216,7 +224,7 @@ class SlideCode:
         with code.block(f"if {exact}:"):
             self._hold(high, low)
         with code.block("else:"):
-            code(f"{self.result} = {code.constant(self.slider.judge)}({self.total}.resum({self.items}))")
+            code(f"{self.result} = {code.constant(self.fold.judge)}({self.total}.resum({self.items}))")
 
     def _hold(self, high: str, low: str) -> None:
         code, result = self.code, self.result
