@@ -242,7 +242,13 @@ class Made:
             if is_strict:
                 self.stamp, self.first = found[0][0], found
                 return found
-        new = [raw for raw in found if self.note(raw, arity)]
+        seen, new = self.identities(arity) if self.stamp == found[0][0] else set(), []
+        for raw in found:
+            identity = (raw[1], *raw[3 : 3 + arity])
+            if identity not in seen:
+                seen.add(identity)
+                new.append(raw)
+        self.stamp, self.seen_at, self.seen = found[0][0], found[0][0], seen
         sort_round(new)
         return new
 

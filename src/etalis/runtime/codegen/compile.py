@@ -7,7 +7,6 @@ becomes a function of its own when reached from another probe.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
@@ -377,17 +376,18 @@ class Compiler:
             if t1 == t2:
                 with code.block(f"elif type({group}) is tuple:"):
                     code(f"{where}[{key}] = [{group}, {instance}]")
-                with code.block(f"elif len({group}) != {stores.LONG - 1}:"):
-                    code(f"{group}.append({instance})")
-            with code.block("else:"):
+            apart = "" if t1 == t2 else f" or ({group}[-1][-1] == {t2} and {group}[-1][-2] > {t1})"
+            single = "" if t1 == t2 else f"type({group}) is tuple or "
+            with code.block(f"elif {single}len({group}) == {stores.LONG - 1}{apart}:"):
                 code(f"{code.constant(stores.put)}({where}, {key}, {instance})")
+            with code.block("else:"):
+                code(f"{group}.append({instance})")
         keep = self.retention(entry, place)
         if keep is not None:
-            fifo = code.constant(self.remember(entry, f"fifo{place}", deque))
+            fifo = code.constant(self.remember(entry, f"fifo{place}", stores.Fifo))
             code(f"{fifo}.append(({t2}, {key}))")
-            late = f"{fifo}[0][0] < {t2} - {code.constant(keep + keep // stores.SLACK)}"
-            with code.block(f"if {late}:" if keep else f"if len({fifo}) > {stores.LOT} and {fifo}[0][0] < {t2}:"):
-                code(f"{code.constant(stores.expire)}({where}, {fifo}, {t2} - {code.constant(keep)}, {stores.LOT})")
+            with code.block(f"if {t2} > {fifo}.due:"):
+                code(f"{code.constant(stores.expire_lot)}({where}, {fifo}, {t2}, {code.constant(keep)})")
 
     # tests
 

@@ -151,7 +151,8 @@ class Probe:
             return None
         if self.node.relation.sequential:
             return f"{self.a1} >= {self.window}"
-        return f"{self.y1} >= {self.window} and {self.x1} >= {self.window}"
+        own = "" if self.x1 == self.x2 else f" and {self.x1} >= {self.window}"  # an instant fits into every window
+        return f"{self.y1} >= {self.window}{own}"
 
     def unpack(self, source: str) -> str:
         return f"{tuple_of([*self.locals, self.y1, self.y2])} = {source}"
@@ -394,22 +395,27 @@ class Probe:
     def _gather(self, g: str, tests: Passing, names: Names, start: str, end: str) -> None:
         """Make the events of all candidates in one pass; then see which are new, and put them in order.
 
-        Where every pair begins with its candidate, whose starts rise or fall all the way as a rule, they differ, and
-        are in order, by their starts alone.
+        Where starts rise or fall all the way, as those of candidates do as a rule, events differ, and are in order,
+        by their starts alone.
         """
         code, back = self.code, self.past()
         ahead = None if back else self.beyond()
         code.loop, self.loop.gathers = self.loop, True
-        is_apart = self.node.relation.sequential and start == self.y1
-        far, last = code.constant(BEGINNING if back else NEVER), code.fresh("p")
+        is_apart = not self.loop.is_firm(start)
+        before, far = map(code.constant, (NEVER, BEGINNING) if back else (BEGINNING, NEVER))
+        last = code.fresh("p")
         if is_apart:
-            code(f"{last} = {self.x2 if back else code.constant(BEGINNING)}")
+            code(f"{last} = {before}")
         top = len(code.lines)
         with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2])} in {f'reversed({g})' if back else g}:"):
             if back or ahead:
                 with code.block(f"if {back or ahead}:"):
                     code("break")
             with code.block(f"if {' and '.join(tests.expressions) or 'True'}:"):
+                if is_apart and not start.isidentifier():
+                    local = code.fresh("s")
+                    code(f"{local} = {start}")
+                    start = local
                 if is_apart:
                     code(f"{last} = {start} if {start} {'<' if back else '>'} {last} else {far}")
                 self.compiler.multiplied(code, self.entry, tests, names, start, end)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from etalis.plan import algebra as p
@@ -57,6 +58,7 @@ class Wiring:
         self.shared: dict[Hashable, tuple[Wired, tuple[str, ...]]] = {}
         for rule in rules:
             self._wire_rule(rule)
+        self.leaves = _with_ends_first(self.leaves)
 
     def _wire_rule(self, rule: PlannedRule) -> None:
         reader = WiredReader("head", rule, 0, {})
@@ -94,6 +96,40 @@ class Wiring:
         if isinstance(node, p.Source | p.Tick):
             self.leaves.append(entry)
         return entry
+
+
+def _with_ends_first(leaves: list[Wired]) -> list[Wired]:
+    """Return leaves in another order: an event that may begin a pair waits when it has ended those that it ends.
+
+    That is no other match than in the order of the text (definition 6.11), since it cannot follow itself in a sequence;
+    but groups are shorter then.
+    """
+    found = list(leaves)
+    for i, (a, b) in enumerate(pairwise(leaves)):
+        join = _entered(a, 0)
+        if join is not None and join is _entered(b, 1) and _events(a) == _events(b):
+            found[i : i + 2] = [b, a]
+    return found
+
+
+def _events(leaf: Wired) -> tuple[str, int] | None:
+    return (leaf.node.name, len(leaf.node.args)) if isinstance(leaf.node, p.Source) else None
+
+
+def _entered(leaf: Wired, place: int) -> Wired | None:
+    """Return the sequence that all matches of a leaf come to one side of, meeting nothing that reports on their way."""
+    entry = leaf
+    while len(entry.readers) == 1 and entry.readers[0].kind == "input":
+        reader = entry.readers[0]
+        entry = reader.target
+        match entry.node:
+            case p.Join(relation=relation, policy=policy):
+                plain = relation.sequential and policy.keep != "newest" and reader.place == place
+                return entry if plain else None
+            case p.Filter(tests=tests) if all(isinstance(test, p.Window | p.Prefilter) for test in tests):
+                continue
+        return None
+    return None
 
 
 def names_read(reader: WiredReader, exports: tuple[str, ...]) -> Iterator[tuple[str, str]]:

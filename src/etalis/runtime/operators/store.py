@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from etalis.temporal.interval import EARLIEST
+
 Instance = tuple[Any, ...]
 Group = Any  # Instance | list[Instance] | deque[Instance]
 Store = dict[Any, Group]
@@ -124,21 +126,39 @@ def members(group: Group) -> Sequence[Instance]:
     return (group,) if type(group) is tuple else group
 
 
+class Fifo(deque[tuple[int, Any]]):
+    """What waits, as (end, key) in order of storing; after `due` the first of it is looked at."""
+
+    due = EARLIEST - 1
+
+
+def expire_lot(store: Store, fifo: Fifo, now: int, keep: int) -> None:
+    """Drop a lot of the instances that have waited so long, and say when there are others.
+
+    >>> store, fifo = {"c1": (1, 1), "c2": (9, 9)}, Fifo([(1, "c1"), (9, "c2")])
+    >>> expire_lot(store, fifo, 12, 8)
+    >>> store, fifo.due
+    ({'c2': (9, 9)}, 19)
+    """
+    expire(store, fifo, now - keep, LOT)
+    fifo.due = (fifo[0][0] if fifo else now) + keep + keep // SLACK
+
+
 def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int) -> None:
     """Drop up to so many instances that ended before `limit`; `fifo` lists (end, key) in order of storing."""
     for _ in range(min(most, len(fifo))):
-        if fifo[0][0] >= limit:
+        end, key = fifo[0]
+        if end >= limit:
             return
-        key = fifo.popleft()[1]
+        fifo.popleft()
         group = store.get(key)
-        if group is None:
-            continue
-        if isinstance(group, Newest):
-            group = group.items[-1]
         if type(group) is tuple:
             if group[-1] < limit:
                 del store[key]
-        elif group[0][-1] < limit:
+        elif isinstance(group, Newest):
+            if group.items[-1][-1] < limit:
+                del store[key]
+        elif group is not None and group[0][-1] < limit:
             del group[0]
             if len(group) == 1:
                 store[key] = group[0]
