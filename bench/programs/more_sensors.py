@@ -90,7 +90,7 @@ def outlier_loop(rows: list[Row]) -> list[Match]:
         while t - window[0][0] > 18_000:
             total[0] -= window.popleft()[1]
         mean = total[0] / len(window)
-        if value > mean + 15.0:
+        if value > mean + 15.001:
             out.append(("outlier", (sensor, value, mean), window[0][0], t))
     return out
 
@@ -98,7 +98,7 @@ def outlier_loop(rows: list[Row]) -> list[Match]:
 OUTLIER = Case(
     "outlier",
     TEMP + "mean(S, M) <- aggregate(avg(T), temp(S, T), M) within 5 h.\n"
-    "outlier(S, T, M) <- temp(S, T) finishes mean(S, M) where T > M + 15.0.\nprint_trigger(outlier/3).",
+    "outlier(S, T, M) <- temp(S, T) finishes mean(S, M) where T > M + 15.001.\nprint_trigger(outlier/3).",
     "unrestricted",
     heat_rows,
     outlier_loop,
