@@ -14,6 +14,7 @@ from typing import Any
 
 from etalis.logic.builtins.table import TESTS
 from etalis.logic.inline.calls import PredicateCalls
+from etalis.logic.inline.cost_order import order_by_cost
 from etalis.logic.inline.scope import GoalScope, Operand, TooLargeError
 from etalis.logic.inline.steps import (
     CheckStep,
@@ -64,7 +65,7 @@ class GoalSteps:
         except TooLargeError:
             raise DeclineError from None
         self.calls.budget.divide(self.shared.loops)
-        return scope.steps
+        return order_by_cost(scope.steps)
 
     def goals(self, scope: GoalScope, goals: tuple[Term, ...], wanted: tuple[Variable, ...]) -> None:
         """Compile goals in sequence; what follows an alternative or a loop is written into it."""
