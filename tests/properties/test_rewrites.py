@@ -163,6 +163,29 @@ def test_the_engine_gives_the_meaning_and_what_the_plan_as_written_gives(seed: i
         assert filters or found[1] == before[1]
 
 
+@by_day(4)
+@given(SEEDS, st.sampled_from(sorted(POLICIES)))
+def test_snapshots_go_on(seed: int, policy: str) -> None:
+    author = written(seed)
+    text = author.program()
+    program = etalis.compile(text, max_derivations=MOST)
+    stream = author.stream(VALUES)
+    note(f"{policy}\n{text}\n{stream}")
+    expected = pushed(program, stream, policy)
+    cut = author.random.randint(0, len(stream))
+    engine = program.engine(policy=policy)
+    try:
+        found = [e for x in stream[:cut] for e in engine.push(x.name, *x.args, at=moment(x))]
+        engine = program.restore(engine.snapshot())
+        found += [e for x in stream[cut:] for e in engine.push(x.name, *x.args, at=moment(x))]
+        found += engine.close()
+    except LimitError:
+        assert expected is None
+        return
+    assert expected is not None
+    assert found == expected[0]
+
+
 @by_day(2)
 @given(SEEDS, st.sampled_from(sorted(POLICIES)))
 def test_columns_give_the_meaning(seed: int, policy: str) -> None:
