@@ -401,7 +401,7 @@ class Probe:
         code, back = self.code, self.past()
         ahead = None if back else self.beyond()
         code.loop, self.loop.gathers = self.loop, True
-        is_apart = not self.loop.is_firm(start)
+        is_apart = not self.loop.is_firm(start) and not tests.loops
         before, far = map(code.constant, (NEVER, BEGINNING) if back else (BEGINNING, NEVER))
         last = code.fresh("p")
         if is_apart:
