@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
 
 Names = dict[str, str]
-_BOUND = re.compile(r"\((\w+) :=")
+_BOUND = re.compile(r"\b(\w+) :=")
 
 
 class Probe:
