@@ -15,7 +15,7 @@ from etalis.columnar.kernels.buffers import Buffers, code_keys
 from etalis.columnar.kernels.join import ArrivingRows, Pairs
 from etalis.columnar.kernels.matching import NEVER, NEWEST, Matching
 from etalis.columnar.operators.base import AbsenceTest, AgreementTest, Batch, ColumnOperator, TestSequence
-from etalis.columnar.operators.join_keys import ComputedKeys
+from etalis.columnar.operators.join_keys import ComputedKeys, follows_from
 from etalis.columnar.operators.pair_search import (
     FollowingSearch,
     JoinSearch,
@@ -56,6 +56,7 @@ class JoinOperator(ColumnOperator):
         self.gaps = gaps
         self.agreement = AgreementTest(vague) if vague else None
         self.tests = tests if self.agreement is None else TestSequence((self.agreement, *tests.tests))
+        self.asked = self.tests  # what pairs are still asked where keys show a part of it
         self.matching = Matching.of(node.relation, node.policy, window_of(node.tests))
         self.meets_itself = node.policy.keep == "newest" and meet(node.left, node.right)
         self.key = tuple(v for v in shared_names(node) if v not in vague)
@@ -94,9 +95,13 @@ class JoinOperator(ColumnOperator):
         """Join what waits and what is new, and keep what waits then."""
         parts = [part for pair in zip(self.waiting, fresh, strict=True) for part in pair]
         columns = [[part.column(v) for v in self.key] for part in parts]
+        self.asked = self.tests
         if self.computed is not None:
-            more = self.computed.columns((parts[:2], parts[2:]))
+            more, shown = self.computed.columns((parts[:2], parts[2:]))
             columns = [[*shared, *others] for shared, others in zip(columns, more, strict=True)]
+            self.asked = TestSequence(
+                test for test in self.tests.tests if not (isinstance(test, Judge) and follows_from(test.test, shown))
+            )
         keys = code_keys(columns, list(map(len, parts)))
         follows = self.matching.retain[1] == NEVER and not self.meets_itself
         sides, search = (follows and self._following(batch, parts, keys)) or self._meeting(batch, parts, keys)
@@ -150,7 +155,7 @@ class JoinOperator(ColumnOperator):
     @property
     def _is_late(self) -> bool:
         """Whether the policy chooses among pairs only after they are tested."""
-        return bool(self.tests) and self.matching.consume
+        return bool(self.asked) and self.matching.consume
 
     @property
     def _ebbs(self) -> bool:
@@ -160,14 +165,14 @@ class JoinOperator(ColumnOperator):
     @property
     def _searching(self) -> Matching:
         if self.meets_itself:
-            return self.matching.by_turn(all_of_them=bool(self.tests))
+            return self.matching.by_turn(all_of_them=bool(self.asked))
         return self.matching.without_policy() if self._is_late else self.matching
 
     def _pairs(self, sides: Sequence[Instances], search: PairSearch) -> Instances:
         """Return the pairs that pass the tests."""
         found: list[Instances] = []
         while not search.is_over or not found:
-            pairs = search.pairs(PAIRS if self.tests else 1 << 62)
+            pairs = search.pairs(PAIRS if self.asked else 1 << 62)
             found.append(self._judged(sides, pairs, search.alive if self._is_late else None))
             if self._is_late and not search.is_over:
                 search.rebuild()
@@ -180,10 +185,10 @@ class JoinOperator(ColumnOperator):
         if self.agreement is not None:
             matches = self.agreement.beside(matches, sides[1].take(b))
         are_put_together = self.node.policy.select == "together"
-        if not self.tests and not are_put_together:
+        if not self.asked and not are_put_together:
             return matches
         candidates = matches
-        passing, matches = self.tests.passing(candidates)
+        passing, matches = self.asked.passing(candidates)
         if alive is not None:
             passes = np.zeros(len(a), bool)
             passes[passing] = True
@@ -201,14 +206,14 @@ class JoinOperator(ColumnOperator):
     @property
     def _asks_again(self) -> bool:
         """Whether conditions see more of a combined match than of its latest candidate."""
-        return any(isinstance(test, Judge) and test.test.kind != "where" for test in self.tests.tests)
+        return any(isinstance(test, Judge) and test.test.kind != "where" for test in self.asked.tests)
 
     def _combined(self, candidates: Instances, count: int, pairs: Pairs, passes: Flags, alive: Flags) -> Instances:
         """Return the matches that arrivals make with all their candidates, if the conditions hold for these too.
 
         Where one does not stand, nothing is consumed, and what comes later chooses anew (definition 12.18).
         """
-        again = TestSequence(test for test in self.tests.tests if not isinstance(test, AbsenceTest))
+        again = TestSequence(test for test in self.asked.tests if not isinstance(test, AbsenceTest))
         a, b, arrived, _ = pairs
         if not len(a):
             return again.passing(candidates)[1]

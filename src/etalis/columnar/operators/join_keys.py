@@ -8,7 +8,7 @@ link with each other, directly or not: of a function that is its result.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,15 +16,24 @@ from etalis.columnar.data.columns import Column, key_rows
 from etalis.columnar.data.instances import Instances
 from etalis.columnar.kernels.buffers import KeyIndex
 from etalis.language import syntax as s
+from etalis.language.check.goals import conjuncts
 from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_relation import FactRelation
 from etalis.plan import algebra as p
 from etalis.plan.binarize import term_variables
 from etalis.plan.rewrite.join_keys import LARGEST
+from etalis.runtime.codegen.keys.fact_search import proves
 from etalis.runtime.codegen.keys.number_keys import is_plain_number, number_key
 
 _EXACT = float(1 << 53)  # floats hold every integer up to here
 _RING = {"+": np.add, "-": np.subtract, "*": np.multiply}
+
+
+class KeyColumn(NamedTuple):
+    """One side of a key, and whether what is equal is so by the condition itself, not only as far as keys tell."""
+
+    column: Column
+    is_exact: bool
 
 
 class ComputedKeys:
@@ -35,32 +44,55 @@ class ComputedKeys:
         self.exports = node.left.exports, node.right.exports
         self.links = [LinkedValues(pair, database) if pair.kind == "fact" else None for pair in self.pairs]
 
-    def columns(self, sides: Sequence[Sequence[Instances]]) -> list[list[Column]]:
-        """Return, for the instances of the left and of the right side, the columns of all keys that can be told."""
+    def columns(self, sides: Sequence[Sequence[Instances]]) -> tuple[list[list[Column]], list[p.KeyPair]]:
+        """Return the columns of all keys that can be told, for the instances of the left and of the right side.
+
+        With them come the pairs that hold exactly where their columns are equal.
+        """
         parts = [(place, rows) for place, side in enumerate(sides) for rows in side]
         found: list[list[Column]] = [[] for _ in parts]
+        shown: list[p.KeyPair] = []
         for pair, links in zip(self.pairs, self.links, strict=True):
-            columns = [self._key(pair, place, rows, links) for place, rows in parts]
-            if all(column is not None for column in columns):
-                for several, column in zip(found, columns, strict=True):
-                    assert column is not None
-                    several.append(column)
-        return found
+            keys = [self._key(pair, place, rows, links) for place, rows in parts]
+            columns = [key.column for key in keys if key is not None]
+            if len(columns) < len(parts):
+                continue
+            for several, column in zip(found, columns, strict=True):
+                several.append(column)
+            if all(key is not None and key.is_exact for key in keys):
+                shown.append(pair)
+        return found, shown
 
-    def _key(self, pair: p.KeyPair, place: int, rows: Instances, links: LinkedValues | None) -> Column | None:
+    def _key(self, pair: p.KeyPair, place: int, rows: Instances, links: LinkedValues | None) -> KeyColumn | None:
         term = (pair.left, pair.right)[place]
         if not all(_are_numbers(rows.column(v)) for v in pair.numbers if v in self.exports[place]):
             return None
         if isinstance(term, s.Var) and pair.kind in ("value", "fact"):
             column = rows.column(term.name)
-            return column if links is None else links.numbers(column, place)
+            return KeyColumn(column, True) if links is None else links.numbers(column, place)
         computed = _computed(term, rows)
         if computed is not None and (computed[1] or pair.kind == "number"):
-            return Column("float", np.broadcast_to(computed[0], len(rows)) + 0.0)
+            return KeyColumn(Column("float", np.broadcast_to(computed[0], len(rows)) + 0.0), True)
         inputs = term_variables(term)
         make = number_key(term, inputs, integers=pair.kind == "integer")
         keys = list(map(make, *(rows.column(v).values() for v in inputs)))
-        return None if None in keys else Column("float", np.array(keys, np.float64))
+        return None if None in keys else KeyColumn(Column("float", np.array(keys, np.float64)), False)
+
+
+def follows_from(test: p.Condition, shown: Sequence[p.KeyPair]) -> bool:
+    """Tell whether a condition holds wherever some pairs do."""
+    return test.kind == "where" and not test.outputs and all(_is_among(goal, shown) for goal in conjuncts(test.goal))
+
+
+def _is_among(goal: s.Term, shown: Sequence[p.KeyPair]) -> bool:
+    kinds = {"=": "value", "==": "value", "=:=": "number"}
+    return isinstance(goal, s.Compound) and any(
+        goal == pair.fact or (kinds.get(goal.name) == pair.kind and goal.args in _both_ways(pair)) for pair in shown
+    )
+
+
+def _both_ways(pair: p.KeyPair) -> tuple[tuple[s.Term, s.Term], tuple[s.Term, s.Term]]:
+    return (pair.left, pair.right), (pair.right, pair.left)
 
 
 def _are_numbers(column: Column) -> bool:
@@ -106,9 +138,11 @@ class LinkedValues:
         self.predicate = database.predicate(fact.name, len(fact.args))
         self.places = fact.args.index(pair.left), fact.args.index(pair.right)
         self.fixed = [(i, arg.value) for i, arg in enumerate(fact.args) if isinstance(arg, s.Const)]
+        self.tells_all = proves(pair)
+        self.is_function = False  # whether each left value is in one fact at most
         self.known: tuple[Any, tuple[dict[Any, int], dict[Any, int]]] = (None, ({}, {}))
 
-    def numbers(self, column: Column, place: int) -> Column | None:
+    def numbers(self, column: Column, place: int) -> KeyColumn | None:
         """Return the number of each value's set; None where there are no plain facts to tell it."""
         relation = self.predicate.relation
         if relation is None or not self.predicate.defined:
@@ -119,7 +153,7 @@ class LinkedValues:
         index = KeyIndex(key_rows([[column]], [len(column)])[0])
         sets = self.known[1][place]
         found = [sets.get(value, -1 - place) for value in column.take(index.first).values()]
-        return Column("int", np.array(found, np.int64)[index.group])
+        return KeyColumn(Column("int", np.array(found, np.int64)[index.group]), self.tells_all and self.is_function)
 
     def _sets(self, relation: FactRelation) -> tuple[dict[Any, int], dict[Any, int]]:
         """Return the numbers of the values of the left and of the right side."""
@@ -129,7 +163,8 @@ class LinkedValues:
         if self.fixed:
             live = [row for row in live if all(row[i] == value for i, value in self.fixed)]
         left = {row[a]: row[b] for row in live}
-        if len(left) == len(live):  # a function of the left value
+        self.is_function = len(left) == len(live)
+        if self.is_function:
             numbers = {y: number for number, y in enumerate(dict.fromkeys(left.values()))}
             return {x: numbers[y] for x, y in left.items()}, numbers
         return _connected([(row[a], row[b]) for row in live])
