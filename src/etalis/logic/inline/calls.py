@@ -70,6 +70,8 @@ class PredicateCalls:
         elif len(args) == 1 and name in _CLASSES:
             self._is_of(scope, _CLASSES[name], args[0])
         elif key in _LOOPS and not scope.is_known(args[_LOOPS[key]]):
+            if name == "between" and not isinstance(deref(args[2]), Variable):
+                raise DeclineError
             return Called(self._loop(scope, key, args))
         else:
             return self._on_values(scope, key, args)

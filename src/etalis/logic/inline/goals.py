@@ -25,6 +25,7 @@ from etalis.logic.inline.steps import (
     Steps,
     SubGoal,
     SuccessStep,
+    TruthTest,
     as_truth,
     defined_in,
     names_in,
@@ -33,7 +34,7 @@ from etalis.logic.inline.unfold import commit, conjunction, conjuncts, has_inner
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.terms.unify import Term, Variable, deref, variables
 
-Ask = Callable[[Term, Sequence[Variable], Sequence[Variable]], Callable[..., Any] | None]
+Ask = Callable[[Term, Sequence[Variable], Sequence[Variable], bool], Callable[..., Any] | None]
 _CALLED = frozenset(("call", "prolog", "query", "db"))
 
 
@@ -133,12 +134,17 @@ class GoalSteps:
     def _alternatives(
         self, scope: GoalScope, goals: Sequence[Term], rest: tuple[Term, ...], wanted: tuple[Variable, ...]
     ) -> tuple[GoalScope, tuple[Term, ...]] | None:
-        """Compile alternatives, each with what follows; if nothing that follows needs to know which, as one test."""
+        """Compile alternatives, each with what follows; if nothing that follows needs to know which, as one test.
+
+        That test must be safe: where what follows fails, the solver goes on to the next, which may raise.
+        """
         if not self._bound_for(scope, goals, rest, wanted):
             inner = scope.inner()
             self._fork(inner, goals, (), ())
-            self._add_truth(scope, inner, "")
-            return scope, rest
+            truth = as_truth(inner.steps)
+            if truth is not None and truth.safe:
+                self._add_test(scope, truth, "")
+                return scope, rest
         if len(goals) == 1:
             return scope, (goals[0], *rest)
         self._fork(scope, goals, rest, wanted)
@@ -189,14 +195,14 @@ class GoalSteps:
         """Check whether a goal has a solution, or has none."""
         inner = scope.inner()
         self.goals(inner, (goal,), ())
-        self._add_truth(scope, inner, sign)
-
-    def _add_truth(self, scope: GoalScope, inner: GoalScope, sign: str) -> None:
         truth = as_truth(inner.steps)
         if truth is None:
             found = self._function(inner.steps)
             scope.check(f"({found.text} is {'' if sign else 'not '}None)", safe=False)
-            return
+        else:
+            self._add_test(scope, truth, sign)
+
+    def _add_test(self, scope: GoalScope, truth: TruthTest, sign: str) -> None:
         for guard in truth.guards:
             scope.guard(guard)
         scope.check(f"({sign}{truth.text})", safe=truth.safe)
@@ -222,12 +228,13 @@ class GoalSteps:
         """Ask the solver: for one goal if it has no other solution that matters, else together with what follows."""
         bound = self._bound_for(scope, [goal], rest, wanted)
         name, arity = (goal, 0) if isinstance(goal, str) else (goal[0], len(goal) - 1) if goal else ("", 0)
-        alone = not bound or ((name, arity) in TESTS and not self.database.overrides(name, arity))
+        is_test = (name, arity) in TESTS and not self.database.overrides(name, arity)
+        alone = is_test or not bound
         if not alone:
             bound = tuple(v for v in wanted if v not in scope.known)
         asked = goal if alone else conjunction((goal, *rest))
         inputs = [v for v in dict.fromkeys(variables(asked)) if v in scope.known]
-        ask = self.ask(asked, inputs, bound)
+        ask = self.ask(asked, inputs, bound, alone and not is_test)
         if ask is None:
             scope.guard("False")
             return None

@@ -10,50 +10,82 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from etalis.logic.inline.purity import pure_clauses
+from etalis.logic.errors import LogicLimitError
+from etalis.logic.inline.purity import Clauses, pure_clauses
 from etalis.logic.inline.steps import DeclineError
+from etalis.logic.machine.database import Database
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.logic.terms.unify import Term, Variable
 
 _MOST = 10_000  # answers that are kept
+_STEPS = 10_000  # in which all solutions of a goal are found, if only its truth is asked for
 _UNKNOWN = object()
 
 
-def asking(solver: Solver) -> Callable[[Term, Sequence[Variable], Sequence[Variable]], Callable[..., Any] | None]:
-    """Return what makes a function that asks a goal; None for a goal whose answers may not be kept."""
-    database = solver.database
-    limits = replace(solver.limits, steps=solver.limits.steps // 2)  # the other half is for the rest of its goal
+def asking(solver: Solver) -> Callable[[Term, Sequence[Variable], Sequence[Variable], bool], Callable[..., Any] | None]:
+    """Return what makes a function that asks a goal; None for a goal whose answers may not be kept.
 
-    def ask(goal: Term, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> Callable[..., Any] | None:
+    With `to_the_end` it is only asked whether there is a solution, and all are looked at: none may raise, as goals
+    behind it that fail come back for the next.
+    """
+    database = solver.database
+    half = solver.limits.steps // 2  # the other half is for the rest of its goal
+
+    def ask(
+        goal: Term, inputs: Sequence[Variable], outputs: Sequence[Variable], to_the_end: bool
+    ) -> Callable[..., Any] | None:
         clauses = pure_clauses(database, goal)
         if clauses is None:
             return None
+        limited = solver.within(replace(solver.limits, steps=min(half, _STEPS) if to_the_end else half))
         names = {str(i): variable for i, variable in enumerate((*inputs, *outputs))}
         given, wanted = tuple(names)[: len(inputs)], tuple(names)[len(inputs) :]
-        solve = solver.within(limits).prepare(Goal(goal, names), given, wanted)
-        memo: dict[tuple[Any, ...], Any] = {}
-        generation = database.generation
-        known = clauses
-
-        def answer(*values: Any) -> Any:
-            nonlocal generation, known
-            if database.generation != generation:
-                memo.clear()
-                generation = database.generation
-                if any(predicate.changes != changes for predicate, changes in known):
-                    found = pure_clauses(database, goal)
-                    if found is None:
-                        generation = -1
-                        raise DeclineError
-                    known = found
-            answered = memo.get(values, _UNKNOWN)
-            if answered is _UNKNOWN:
-                if len(memo) >= _MOST:
-                    memo.clear()
-                answered = memo[values] = solve(*values)
-            return answered
-
-        return answer
+        posed = Goal(goal, names)
+        solve = _truth(limited.prepare_all(posed, given, ())) if to_the_end else limited.prepare(posed, given, wanted)
+        return _kept(database, goal, clauses, solve)
 
     return ask
+
+
+def _truth(solve: Callable[..., list[Any]]) -> Callable[..., Any]:
+    """Return whether there is a solution, as a function; one with too many to look at is given up for good."""
+    given_up = False
+
+    def ask(*values: Any) -> Any:
+        nonlocal given_up
+        if given_up:
+            raise DeclineError
+        try:
+            return () if solve(*values) else None
+        except LogicLimitError:
+            given_up = True
+            raise
+
+    return ask
+
+
+def _kept(database: Database, goal: Term, clauses: Clauses, solve: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that keeps its answers for as long as they are true."""
+    memo: dict[tuple[Any, ...], Any] = {}
+    generation, known = database.generation, clauses
+
+    def answer(*values: Any) -> Any:
+        nonlocal generation, known
+        if database.generation != generation:
+            memo.clear()
+            generation = database.generation
+            if any(predicate.changes != changes for predicate, changes in known):
+                found = pure_clauses(database, goal)
+                if found is None:
+                    generation = -1
+                    raise DeclineError
+                known = found
+        answered = memo.get(values, _UNKNOWN)
+        if answered is _UNKNOWN:
+            if len(memo) >= _MOST:
+                memo.clear()
+            answered = memo[values] = solve(*values)
+        return answered
+
+    return answer
