@@ -28,9 +28,10 @@ from helpers.every_back_end import BACK_ENDS, Row, outcomes
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("ignore::etalis.ProgramWarning")]
 
-AGGREGATE = (
-    'AggregateFunction("product", 1, lambda x, y: x * y, _same, _type_of_sum, None, at_opener=True, numeric=True),'
-)
+# a window of the first is folded anew, one of the second has two stacks, one of the third takes values out
+AGGREGATE = """AggregateFunction("product", 1, lambda x, y: x * y, _same, _type_of_sum, None, True, True),
+    AggregateFunction("digits", "", lambda s, x: s + str(x), _same, _always("string"), None, merge=operator.add),
+    AggregateFunction("parity", 0, lambda s, x: s ^ x & 1, _same, _type_of_sum, None, undo=lambda s, x: s ^ x & 1),"""
 RELATIONS = """Relation("overlaps", (("a1", "<", "b1"), ("b1", "<", "a2"), ("a2", "<", "b2"))),
             Relation("covers", (("a1", "<", "b1"), ("b2", "<", "a2")), "a", weakens=True),
             Relation("then", (("a2", "<=", "b1"),), sequential=True),"""
@@ -65,6 +66,13 @@ HAND_WRITTEN: list[tuple[str, str | None, list[Row], list[str], str | None]] = [
     ("r(R) <- b(_) seq aggregate(product(X), a(X), R).", None, POINTS,
      ["r(1) [1, 1]", "r(1) [4, 4]", "r(2) [1, 2]", "r(24) [1, 5]", "r(4) [4, 5]", "r(6) [1, 3]"],
      "the aggregate product has no kernel"),
+    ("r(R) <- aggregate(digits(X), a(X), R) last 2.", None, [*(row for row in POINTS if row[0] == "a"), ("a", 7, 6, 6)],
+     ["r(2) [2, 2]", "r(23) [2, 3]", "r(34) [3, 5]", "r(47) [5, 6]"], "the aggregate digits has no kernel"),
+    ("r(R) <- aggregate(digits(X), a(X), R) within 3.", None,
+     [("a", 1, 1, 1), ("a", 2, 1, 2), ("a", 3, 0, 3), ("a", 4, 4, 4)],
+     ["r(1) [1, 1]", "r(12) [1, 2]", "r(123) [0, 3]", "r(124) [1, 4]"], "the aggregate digits has no kernel"),
+    ("r(R) <- aggregate(parity(X), a(X), R) last 2.", None, [row for row in POINTS if row[0] == "a"],
+     ["r(0) [2, 2]", "r(1) [2, 3]", "r(1) [3, 5]"], "the aggregate parity has no kernel"),
     ("r(X, Y) <- a(X) overlaps b(Y).", "unrestricted", OVERLAPPING, ["r(2, 3) [1, 6]"], None),
     ("r(X, Y) <- a(X) covers b(Y).", "unrestricted", OVERLAPPING, ["r(7, 5) [8, 12]"], None),
     ("r(X, Y) <- a(X) then b(Y).", "unrestricted", OVERLAPPING,

@@ -160,7 +160,7 @@ class Special:
             case p.Fold(opener=None):
                 return self.folds.slider(entry, entry.node)
             case p.Fold():
-                return self.folds.folder(entry, entry.node)
+                return self.folds.openers.folder(entry, entry.node)
             case p.Deadline():
                 return self._waiter(entry, entry.node)
         raise AssertionError(entry.node)

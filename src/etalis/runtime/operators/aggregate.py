@@ -10,7 +10,8 @@ from etalis.data.values import Value
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values
 from etalis.runtime.operators.mixed_window import MixedWindow
 from etalis.runtime.operators.running import Running
-from etalis.runtime.operators.sliding import Item, SlidingWindow
+from etalis.runtime.operators.sliding import SlidingWindow
+from etalis.runtime.operators.two_stacks import Item
 from etalis.temporal.aggregate import AggregateFunction, explain_no_value, has_no_value
 
 

@@ -15,7 +15,8 @@ from itertools import islice, pairwise
 from typing import Any
 
 from etalis.data.values import Value, order_key
-from etalis.runtime.operators.sliding import Item, SlidingWindow, fold
+from etalis.runtime.operators.sliding import SlidingWindow
+from etalis.runtime.operators.two_stacks import Item, fold
 from etalis.temporal.aggregate import AggregateFunction
 
 

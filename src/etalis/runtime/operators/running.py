@@ -1,8 +1,7 @@
 """Totals that only grow: what all elements of a group, or all since an opener, have come to.
 
-Each is told how many elements there are where it needs that. Sums of floats are two floats, the rounded sum and what
-rounding lost: as long as that is no more than a float holds, both together are exact. What they cannot hold, or what is
-not of one type, becomes an `ExactSum`. `state` is the total as plain data, which `load` takes over.
+Each is told how many elements there are where it needs that. `state` is the total as plain data, which `load` takes
+over.
 """
 
 from __future__ import annotations
@@ -11,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from etalis.data.values import Real, Value, order_key, real
+from etalis.data.values import Value, order_key
+from etalis.runtime.operators.exact_total import PLAIN, SumTotal, kind_of
 from etalis.temporal.aggregate import AggregateFunction, divide
-from etalis.temporal.exact_sum import ExactSum, to_units
 
 
 class GroupTotal(Protocol):
@@ -45,86 +44,6 @@ class CountTotal:
 
     def load(self, state: Any) -> None:
         """Take nothing over."""
-
-
-def kind_of(x: Value) -> type:
-    """Return the type that a value is compared and added as.
-
-    >>> kind_of(Real(2.0)), kind_of(2)
-    (<class 'float'>, <class 'int'>)
-    """
-    kind = type(x)
-    return float if kind is Real else kind
-
-
-class SumTotal:
-    """A sum of integers in `high`, or of floats in `high` and `low`, all of one `kind`; else it is `exact`."""
-
-    __slots__ = ("exact", "high", "kind", "low")
-
-    def __init__(self, row: AggregateFunction | None = None) -> None:
-        del row
-        self.kind: type | None = None
-        self.high: Any = 0
-        self.low = 0.0
-        self.exact: ExactSum | None = None
-
-    def shift(self, x: Value, times: int) -> bool:
-        """Add a number, or take it out; tell whether the sum is still exact, else it is as before."""
-        if self.kind is not kind_of(x):
-            return False
-        if self.kind is int:
-            self.high += times * x
-            return True
-        x = float(x) * times
-        high, low = self.high, self.low
-        rounded = high + x
-        part = rounded - high
-        lost = (high - (rounded - part)) + (x - part)
-        rest = low + lost
-        if rest - low != lost or rest - lost != low:
-            return False
-        self.high, self.low = rounded, rest
-        return True
-
-    def add(self, x: Value) -> None:
-        """Add a number."""
-        if self.kind is None and self.exact is None:
-            self.kind = kind_of(x)
-            self.high = 0 if self.kind is int else 0.0
-        if self.exact is None and self.shift(x, 1):
-            return
-        self.exact, self.kind = (self.total() if self.exact is None else self.exact).add(x), None
-
-    def total(self) -> ExactSum:
-        """Return the sum as one that holds everything."""
-        if self.exact is not None:
-            return self.exact
-        if self.kind is float:
-            return ExactSum(0, to_units(self.high) + to_units(self.low), 1)
-        return ExactSum(self.high)
-
-    def value(self, count: int) -> Value:
-        """Return the sum, rounded once."""
-        del count
-        if self.exact is not None:
-            return self.exact.value()
-        return self.high if self.kind is not float else real(self.high + self.low)
-
-    def state(self) -> Any:
-        """Return the sum as plain data."""
-        return tuple(self.total())
-
-    def load(self, state: Any) -> None:
-        """Take over a sum: one of integers, or of floats that two hold, as those."""
-        exact = ExactSum(*state)
-        parts = list(exact.parts())[:3]
-        if not exact.floats:
-            self.kind, self.high, self.exact = int, exact.whole, None
-        elif exact.whole or exact.above or exact.below or len(parts) > 2:
-            self.kind, self.exact = None, exact
-        else:
-            self.kind, self.exact, (self.high, self.low, *_) = float, None, (*parts, 0.0, 0.0)
 
 
 class MeanTotal(SumTotal):
@@ -169,9 +88,6 @@ class ExtremeTotal:
     def load(self, state: Any) -> None:
         """Take over the best."""
         self.best, self.kind = state, kind_of(state) if type(state) in PLAIN else None
-
-
-PLAIN = frozenset({int, float, Real, str})  # compared with their like, these are in the standard order
 
 
 class DistinctTotal:
