@@ -40,9 +40,9 @@ def find_facts(predicate: Predicate, positions: tuple[int, ...], budget: Budget)
     def find(key: Any) -> Sequence[Row]:
         nonlocal known, rows, died, get
         relation = predicate.relation
-        if relation is not known:
-            if relation is None:
-                raise DeclineError
+        if relation is None:
+            raise DeclineError
+        if relation is not known or relation.rows is not rows:  # a shared relation has rows of its own once it changes
             known, rows, died, get = relation, relation.rows, relation.died, relation.index(positions).get
         found = get(key)
         if found is None:
