@@ -247,6 +247,30 @@ def test_companies_linked_through_a_chain_of_suppliers(tmp_path: Path) -> None:
     assert engine.errors == []
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "d(X) <- a(X) where good(X).",
+        "d(X) <- a(X) where (\\+ \\+ link(X, _)).",
+        "d(X) <- (a(X) seq b(Y)) where link(X, Y).",
+    ],
+)
+def test_facts_that_one_engine_changes_are_found_by_it_alone(rule: str) -> None:
+    program = etalis.compile(f":- dynamic good/1, link/2. {rule}")
+    program.load_facts("good", [("ann",), ("bob",)])
+    program.load_facts("link", [("ann", 1), ("bob", 2)])
+    engines = [program.engine(policy="unrestricted") for _ in range(2)]
+    found: list[list[str]] = [[], []]
+    for time in (1, 3):
+        rows = [("a", "ann", time), ("a", "eve", time), ("b", 1, time + 1)]
+        for engine, names in zip(engines, found, strict=True):
+            names += [e.args[0] for name, value, at in rows for e in engine.push(name, value, at=at)]
+        engines[0].assert_fact("good", "eve")
+        engines[0].assert_fact("link", "eve", 1)
+    assert "eve" in found[0]
+    assert "eve" not in found[1]
+
+
 def test_engines_share_loaded_facts_until_they_change_them() -> None:
     program = etalis.compile("over(X, L) <- pay(X, A) where (limit(X, L), A > L).")
     program.load_facts("limit", [("ann", 5), ("bob", 7)])

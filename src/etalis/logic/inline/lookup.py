@@ -52,15 +52,16 @@ def _fact_test(predicate: Predicate) -> Callable[..., bool]:
     """Return the test whether a fact with given arguments is known."""
     positions = tuple(range(predicate.arity))
     known: Any = None
+    rows: Any = None
     died: Any = None
     get: Any = None
 
     def is_known(key: Any) -> bool:
-        nonlocal known, died, get
+        nonlocal known, rows, died, get
         relation = predicate.relation
-        if relation is not known:
-            assert relation is not None
-            known, died, get = relation, relation.died, relation.index(positions).get
+        assert relation is not None
+        if relation is not known or relation.rows is not rows:  # a shared relation has rows of its own once it changes
+            known, rows, died, get = relation, relation.rows, relation.died, relation.index(positions).get
         found = get(key)
         if found is None or not died:
             return found is not None

@@ -62,10 +62,12 @@ class FactSearch:
             return
         predicate, number = code.constant(self.predicate), code.fresh("n")
         code(f"{number} = {code.constant(relation.index(self.positions))}.get({value})")
-        with code.block(f"if {predicate}.relation is not {code.constant(relation)} or {code.constant(relation.died)}:"):
+        known, rows = code.constant(relation), code.constant(relation.rows)
+        stands = f"{predicate}.relation is {known} and {known}.rows is {rows} and not {code.constant(relation.died)}"
+        with code.block(f"if not ({stands}):"):
             code(call)
         with code.block(f"elif {number}.__class__ is int:"):
-            code(f"{at} = {code.constant(relation.rows)}[{number}][{code.constant(self.wanted)}]")
+            code(f"{at} = {rows}[{number}][{code.constant(self.wanted)}]")
             code(f"{group} = {other}.get({at})")
         with code.block("else:"):
             code(call)
