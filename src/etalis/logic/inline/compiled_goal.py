@@ -104,7 +104,7 @@ class CompiledGoal:
         where, puts = {}, []
         for name, value in zip(self.question.outputs, values, strict=True):
             text = self._named(value, code, local, new)
-            if not text.isidentifier() or text == "None":
+            if not (value.startswith("_v") and value.isidentifier()):
                 here = code.fresh("n")
                 puts.append(f"[{here} := {text}]")
                 text = here

@@ -221,7 +221,7 @@ class GoalScope:
                 self.match(part, term)
             return
         if operand.kind != "list":
-            self.guard(f"{whole}.__class__ is not {self.shared.constant(Struct)} or {whole}.name != '[|]'")
+            self.guard(f"({whole}.__class__ is not {self.shared.constant(Struct)} or {whole}.name != '[|]')")
         is_list = "" if operand.kind == "list" else f"{whole}.__class__ is tuple and "
         self.check(f"{is_list}len({whole}) {'==' if tail == () else '>='} {len(items)}")
         for i, item in enumerate(items):

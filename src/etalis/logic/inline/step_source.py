@@ -90,7 +90,8 @@ def write_expression(steps: Steps, found: str, declined: str) -> str:
             case CheckStep(text=text):
                 return f"({text} and {write_expression(steps[i + 1 :], found, declined)})"
             case AssignStep(name=name, text=text):
-                return f"(({name} := {text}) is not None and {write_expression(steps[i + 1 :], found, declined)})"
+                rest = write_expression(steps[i + 1 :], found, declined)
+                return f"((({name} := {text}) is not None or True) and {rest})"
             case GuardStep(text="False"):
                 return declined
             case GuardStep():

@@ -159,7 +159,7 @@ def _truth(steps: Steps, guards: list[str], state: dict[str, Any]) -> str | None
                 parts.append(text)
                 state["safe"] &= safe
             case AssignStep(name=name, text=text, safe=safe):
-                parts.append(f"(({name} := {text}) is not None)")
+                parts.append(f"(({name} := {text}) is not None or True)")
                 state["safe"] &= safe
                 state["assigned"].add(name)
             case ForkStep(branches=branches):
