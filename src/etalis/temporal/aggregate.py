@@ -26,7 +26,7 @@ class AggregateFunction:
     """One row of the table; accumulators are immutable values.
 
     `at_opener`: an opener has a value before any element. `numeric`: values must be numbers. `has_value`: it is taken
-    of a value. `counts`: the result is a number of elements, at most all of them.
+    of a value. `counts`: the result is a number of elements, at most all of them. `grows`: it holds values.
     """
 
     name: str
@@ -39,6 +39,7 @@ class AggregateFunction:
     numeric: bool = False
     has_value: bool = True
     counts: bool = False
+    grows: bool = False
     undo: Callable[[Any, Value], Any] | None = None
     merge: Callable[[Any, Any], Any] | None = None
 
@@ -111,10 +112,11 @@ ROWS = (
         merge=lambda s, t: (s[0].merge(t[0]), s[1] + t[1]),
     ),
     AggregateFunction(
-        "distinct", frozenset(), lambda s, x: s | {x}, len, _always("int"), "distinct", counts=True, merge=operator.or_
+        "distinct", frozenset(), lambda s, x: s | {x}, len, _always("int"), "distinct", counts=True, grows=True,
+        merge=operator.or_,
     ),
     AggregateFunction("first", (), lambda s, x: s or (x,), lambda s: s[0], _same, "first", merge=lambda s, t: s or t),
     AggregateFunction("last", None, lambda _, x: x, _same, _same, "last", merge=_merged(lambda _, x: x)),
-    AggregateFunction("list", (), lambda s, x: (*s, x), _same, _always("term"), "list", merge=operator.add),
+    AggregateFunction("list", (), lambda s, x: (*s, x), _same, _always("term"), "list", grows=True, merge=operator.add),
 )  # fmt: skip
 FOLDS: Mapping[str, AggregateFunction] = MappingProxyType({row.name: row for row in ROWS})

@@ -21,6 +21,7 @@ from etalis.language.check.wording import kind, listing, source_text
 from etalis.language.flags import Settings, rule_settings
 from etalis.language.lint.blocking import core_of
 from etalis.language.traversal import children, names, pattern_variables, postorder, rule_variables, variables
+from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import RELATIONS, Relation
 
@@ -133,8 +134,12 @@ def _kept_by(
                 yield Keeper(word, f"a run of {_text(part)} per {listing(keys)}", policy.consume)
         case s.Isolated():
             yield Keeper("iso", "every event that the program names", False)
-        case s.Aggregate(pattern=part) if id(node) not in anchored:
-            yield Keeper("aggregate", _every(part), False)
+        case s.Aggregate(kind=name, pattern=part) if id(node) not in anchored:
+            keys = _keys(node, rule, bound)
+            if name not in FOLDS or FOLDS[name].grows:
+                yield Keeper("aggregate", _every(part), False)
+            elif keys:
+                yield Keeper("aggregate", f"a value of {_text(part)} per {listing(keys)}", False)
         case s.AnyOf(count=count, patterns=parts) if count > 1:
             for part in parts:
                 yield Keeper("any", _every(part), policy.consume)

@@ -276,7 +276,8 @@ def _fold(node: p.Fold, parts: Sequence[PlanStep]) -> PlanStep:
     spans += [f"the last {node.last} of a group"] if node.last is not None else []
     over = ", ".join(spans) or "all, for ever"
     details.append(f"slides over its elements: {over}")
-    return PlanStep("operator", title, tuple(details), (PlanInput("a", parts[0], over),))
+    kept = over if spans or FOLDS[node.kind].grows else "what all have come to, for ever"
+    return PlanStep("operator", title, tuple(details), (PlanInput("a", parts[0], kept),))
 
 
 def _blockers_kept(node: p.Node, test: p.Absent) -> str:

@@ -74,7 +74,7 @@ def held_by(part: Any, state: State) -> Iterator[tuple[Any, int]]:
             yield from ((run, run.end) for group in runs.values() for run in group)
             yield from ((run, run.end) for group in firsts.values() for run, _ in group)
         case Slider(groups=totals, is_running=True):
-            yield from ((total, total.start) for total in totals.values())
+            yield from ((total, total.start) for total in totals.values() for _ in range(total.held()))
         case Slider(groups=windows):
             yield from ((item, item[0]) for window in windows.values() for item in window)
         case Waiter():

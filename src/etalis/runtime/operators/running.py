@@ -203,6 +203,10 @@ class Running:
         self.total.add(x)
         return self.total.value(self.count)
 
+    def held(self) -> int:
+        """Return how many values it holds: one, or all that its total has."""
+        return len(self.total.values) if isinstance(self.total, DistinctTotal | ListTotal) else 1
+
     def __iter__(self) -> Iterator[Running]:
         """Yield itself: of all groups this is the one that holds one thing."""
         yield self

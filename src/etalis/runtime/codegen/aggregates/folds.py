@@ -7,7 +7,7 @@ from typing import Any
 
 from etalis.plan import algebra as p
 from etalis.runtime.codegen.aggregates.openers import OpenerFolds
-from etalis.runtime.codegen.aggregates.results import MARKS, Names, Operators, FoldResults
+from etalis.runtime.codegen.aggregates.results import MARKS, FoldResults, Names, Operators
 from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code, tuple_of

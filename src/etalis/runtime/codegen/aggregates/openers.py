@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from etalis.data.values import Value
 from etalis.plan import algebra as p
 from etalis.plan.bindings import sure
-from etalis.runtime.codegen.aggregates.results import Names, FoldResults
+from etalis.runtime.codegen.aggregates.results import FoldResults, Names
 from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code, tuple_of
