@@ -425,6 +425,8 @@ class Compiler:
                         passing.expressions.append(window or f"{t2} - {t1} <= {code.constant(duration)}")
                 case p.GoalTest():
                     rule, types = self.rule_of(entry), self.types(entry)
+                    if code.loop is not None:
+                        code.loop.asks = True
                     self.conditions.write(code, test, names, firm, t1, t2, passing, rule, types)
                     if proven is not None and test.goal == proven[0]:
                         passing.expressions.append(f"({proven[1]} or {passing.expressions.pop()})")

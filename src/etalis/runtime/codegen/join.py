@@ -51,7 +51,7 @@ class Probe:
         self.y1, self.y2 = code.fresh("s"), code.fresh("e")
         x, y = (self.x1, self.x2), (self.y1, self.y2)
         (self.a1, self.a2), (self.b1, self.b2) = (x, y) if place == 0 else (y, x)
-        self.loop = CandidateLoop([*self.locals, *y])
+        self.loop = CandidateLoop(words_of(*names.values(), t1, t2), self.y2)
         self.window = self._write_window()
 
     @property
@@ -167,8 +167,7 @@ class Probe:
             elif op == "=" and f"{mine}2" in (x, y):
                 partner = y if x[0] == mine else x
                 conditions.append(f"{self.y2} < {self.points[partner]}")
-        if self.window is not None:
-            conditions.append(f"{self.y2} < {self.window}")
+        conditions += [f"{self.y2} < {limit}" for limit in (self.window, self.loop.floor) if limit is not None]
         return " or ".join(conditions) or None
 
     def beyond(self) -> str | None:
@@ -188,7 +187,7 @@ class Probe:
     def forget(self) -> None:
         """Let blockers of a key go when its last left side has gone."""
         for blockers in self.compiler.special.watching(self.entry):
-            self.code(f"{self.code.constant(blockers)}.forget({self.key})")
+            self.code(f"{self.code.constant(blockers.groups)}.pop({self.key}, None)")
 
     def consumed(self) -> None:
         """What consumes a repetition consumes the whole."""
@@ -284,7 +283,13 @@ class Probe:
                 with self._take_first(y, g, condition):
                     self._try_each(y, g, j, condition, f"range(1, len({g}))")
                 return
-        self._try_each(y, g, j, condition, f"range(len({g}) - 1, -1, -1)" if latest else f"range(len({g}))")
+        if latest:
+            places = f"range(len({g}) - 1, -1, -1)"
+        elif self.loop.floor is not None:
+            places = f"range({code.constant(stores.first_since)}({g}, {self.loop.floor}), len({g}))"
+        else:
+            places = f"range(len({g}))"
+        self._try_each(y, g, j, condition, places)
 
     @contextmanager
     def _take_first(self, y: str, g: str, condition: str) -> Iterator[None]:

@@ -94,7 +94,30 @@ class Special:
         del child
         blockers = self.blockers(entry, place)
         joined = self.test_of(entry, place).joined
-        code(f"{code.constant(blockers)}.add({self.key(blockers, [names[v] for v in joined])}, {t1}, {t2})")
+        key = self.key(blockers, [names[v] for v in joined])
+        if not isinstance(blockers, Blockers):
+            code(f"{code.constant(blockers)}.add({key}, {t1}, {t2})")
+        elif blockers.watched is None:
+            self._write_blocker(code, blockers, key, t1, t2)
+        else:
+            with code.block(f"if {key} in {code.constant(blockers.watched)}:"):
+                self._write_blocker(code, blockers, key, t1, t2)
+
+    def _write_blocker(self, code: Code, blockers: Blockers, key: str, t1: str, t2: str) -> None:
+        """Write that a blocker is noted with the latest start so far, which that of an instant is."""
+        group, groups = code.fresh("g"), code.constant(blockers.groups)
+        code(f"{group} = {groups}.get({key})")
+        with code.block(f"if {group} is None:"):
+            code(f"{groups}[{key}] = [({t2}, {t1})]")
+        if not blockers.first_only:
+            latest = t1 if t1 == t2 else f"{t1} if {t1} > {group}[-1][1] else {group}[-1][1]"
+            with code.block("else:"):
+                code(f"{group}.append(({t2}, {latest}))")
+        if blockers.keep is not None:
+            fifo = code.constant(blockers.fifo)
+            code(f"{fifo}.append(({t2}, {key}))")
+            with code.block(f"if {t2} > {fifo}.due:"):
+                code(f"{code.constant(blockers.expire_lot)}({t2})")
 
     def unblocked(
         self, code: Code, entry: Wired, place: int, test: p.Absent, names: Names, t1: str, t2: str, low: str, high: str
@@ -112,6 +135,8 @@ class Special:
             bounds = f"{t2} - {code.constant(test.window + 1)}", t2
         if isinstance(blockers, Blockers) and code.loop is not None and code.loop.is_firm(key, bounds[1]):
             latest = self._write_latest(code, code.loop.before, blockers, key, bounds[1])
+            if bounds[0] == code.loop.end and not code.loop.asks:
+                code.loop.floor = latest
             return f"{latest} <= {bounds[0]}"
         return f"not {code.constant(blockers)}.hit({key}, {', '.join(bounds)})"
 

@@ -14,24 +14,28 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 _WORDS = re.compile(r"\w+")
+_CONSTANT = re.compile(r"k?\d+$")
 GENERATED = "<etalis plan>"  # the file that generated code says it comes from
 
 
 class CandidateLoop:
     """A search through what waits: lines that stand before its loop, and heads whose events it gathers in lists.
 
-    `varying` are the names that each candidate binds anew.
+    `firm` are the names that stay the same, `end` is where a candidate ends, `floor` what ends before which is none.
     """
 
-    def __init__(self, varying: Iterable[str]) -> None:
-        self.varying = frozenset(varying)
+    def __init__(self, firm: Iterable[str], end: str) -> None:
+        self.firm = frozenset(firm)
+        self.end = end
+        self.floor: str | None = None
+        self.asks = False  # whether a condition has been written, which may report an error
         self.before: list[str] = []
         self.gathers = False
         self.found: dict[str, list[Any]] = {}  # the list of each kind of event, with all kinds made alike
 
     def is_firm(self, *expressions: str) -> bool:
         """Tell whether expressions are the same for all candidates."""
-        return self.varying.isdisjoint(words_of(*expressions))
+        return all(word in self.firm or _CONSTANT.match(word) for word in words_of(*expressions))
 
 
 class Code:

@@ -7,8 +7,9 @@ start and end < hi" is one binary search. Law: ends arrive in order.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import deque
 from typing import Any
+
+from etalis.runtime.operators.store import LOT, Fifo
 
 BEFORE_TIME = -(1 << 200)
 LEAST_TRIM = 64
@@ -28,31 +29,27 @@ class Blockers:
         self.keep = keep
         self.first_only = first_only
         self.watched = watched
-        self.fifo: deque[tuple[int, Any]] = deque()
-
-    def add(self, key: Any, start: int, end: int) -> None:
-        """Note one occurrence."""
-        if self.watched is not None and key not in self.watched:
-            return
-        group = self.groups.get(key)
-        if group is None:
-            self.groups[key] = [(end, start)]
-        elif self.first_only:
-            return
-        else:
-            latest = group[-1][1]
-            group.append((end, start if start > latest else latest))
-        if self.keep is not None:
-            self.fifo.append((end, key))
-            self.expire(end)
+        self.fifo = Fifo()
 
     def expire(self, now: int) -> None:
         """Let go what can block nothing that ends at a moment or later."""
+        self._expire(now, len(self.fifo))
+
+    def expire_lot(self, now: int) -> None:
+        """Let go some of it, and say when there is more."""
+        assert self.keep is not None
+        self._expire(now, LOT)
+        self.fifo.put_off(now, self.keep)
+
+    def _expire(self, now: int, most: int) -> None:
         if self.keep is None:
             return
         limit = now - self.keep
-        while self.fifo and self.fifo[0][0] < limit:
-            old = self.fifo.popleft()[1]
+        for _ in range(min(most, len(self.fifo))):
+            end, old = self.fifo[0]
+            if end >= limit:
+                return
+            self.fifo.popleft()
             group = self.groups.get(old)
             if group is not None:
                 del group[: bisect_left(group, (limit,))]
@@ -63,10 +60,6 @@ class Blockers:
         """Tell whether something occurred with low < start and end < high."""
         group = self.groups.get(key)
         return group is not None and latest_start(group, high) > low
-
-    def forget(self, key: Any) -> None:
-        """Drop a key whose left sides are all gone."""
-        self.groups.pop(key, None)
 
 
 def latest_start(group: list[tuple[int, int]], high: int) -> int:

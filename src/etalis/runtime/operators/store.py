@@ -9,8 +9,10 @@ Law: what is kept beside the values (tokens, inputs' numbers, bounds of a gap) n
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from etalis.temporal.interval import EARLIEST
@@ -19,6 +21,7 @@ Instance = tuple[Any, ...]
 Group = Any  # Instance | list[Instance] | deque[Instance]
 Store = dict[Any, Group]
 
+_END = itemgetter(-1)
 LONG = 64
 SLACK = 4  # what has expired goes a part of its time later, so that many go at once
 LOT = 64  # at most so many, so that no event waits for long
@@ -111,6 +114,11 @@ def take(store: Store, key: Any, group: Group, index: int) -> None:
         store[key] = group[0]
 
 
+def first_since(group: Sequence[Instance], limit: int) -> int:
+    """Return the place of the first of several instances that has not ended before a moment."""
+    return 0 if group[0][-1] >= limit else bisect_left(group, limit, key=_END)
+
+
 def leave(store: Store, key: Any, rest: list[Instance]) -> None:
     """Replace a group by what is left of it."""
     if not rest:
@@ -131,6 +139,10 @@ class Fifo(deque[tuple[int, Any]]):
 
     due = EARLIEST - 1
 
+    def put_off(self, now: int, keep: int) -> None:
+        """Look at it again when there are many that have waited so long."""
+        self.due = (self[0][0] if self else now) + keep + keep // SLACK
+
 
 def expire_lot(store: Store, fifo: Fifo, now: int, keep: int) -> None:
     """Drop a lot of the instances that have waited so long, and say when there are others.
@@ -141,7 +153,7 @@ def expire_lot(store: Store, fifo: Fifo, now: int, keep: int) -> None:
     ({'c2': (9, 9)}, 19)
     """
     expire(store, fifo, now - keep, LOT)
-    fifo.due = (fifo[0][0] if fifo else now) + keep + keep // SLACK
+    fifo.put_off(now, keep)
 
 
 def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int) -> None:

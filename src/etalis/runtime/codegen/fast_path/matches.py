@@ -7,6 +7,7 @@ lists, where nothing follows from it, or queue it for the rounds to come.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from etalis.plan import algebra as p
@@ -45,13 +46,21 @@ class EventOffer:
         """Write that an event is offered, and what that causes handed out: at once, where nothing else follows."""
         code, leaves, top = output.code, self.leaves.get(kind, []), len(output.code.lines)
         is_last = self._is_written(kind) and not any(map(self._follows, self.heads_of(leaves)))
-        is_alone = len(leaves) == 1 and not self.passes_time
-        code.direct = output.own if is_last and is_alone and _ends_there(self.compiler, leaves[0]) else None
+        makers = [leaf for leaf in leaves if not _only_waits(self.compiler, leaf)]
+        is_one = is_last and len(makers) == 1 and _ends_there(self.compiler, makers[0])
+        is_at_once = is_one and makers[0] is leaves[-1] and not self.passes_time
+        kept = [code.fresh("m")] if is_one and not is_at_once else []
+        code.direct = output.own if is_at_once else partial(_keep, kept[0]) if kept else None
         code.rounds, code.queues = ([] if is_last else None), False
         self.offer(code, kind)
-        for found in code.rounds or ():
+        for found in (*kept, *(code.rounds or ())):
             code.insert(top, f"{found} = ()")
-        self._hand_out(output, code.rounds or [])
+        if kept:
+            due = " or due" if self.passes_time else ""
+            with code.block(f"if {kept[0]}{due}:"):
+                code.add(output.all_of(f"due + {kept[0]}" if due else kept[0]))
+        else:
+            self._hand_out(output, code.rounds or [])
         code.direct = code.rounds = None
         code(output.done)
 
@@ -111,6 +120,25 @@ class EventOffer:
     def _is_written(self, kind: Kind) -> bool:
         """Tell whether the leaves of a kind are all that its events come to, and few enough to be in the text."""
         return self.are_few and kind not in self.rules.learned and kind not in self.rules.spied
+
+
+def _keep(name: str, events: list[str]) -> list[str]:
+    """Return the line that keeps matches until all leaves have had the event."""
+    return [f"{name} = ({''.join(f'{event}, ' for event in events)})"]
+
+
+def _only_waits(compiler: Compiler, entry: Wired) -> bool:
+    """Tell whether matches of an entry make none at once: they wait, or block."""
+    for reader in entry.readers:
+        match reader.kind, None if reader.kind == "head" else reader.target.node:
+            case "negated", _:
+                continue
+            case _, p.Join() if not compiler.probes(reader.target, reader.place):
+                continue
+            case _, p.Filter() | p.Union() if _only_waits(compiler, reader.target):
+                continue
+        return False
+    return True
 
 
 def _ends_there(compiler: Compiler, leaf: Wired) -> bool:
