@@ -41,6 +41,7 @@ FRAMES = (
     *["{0} {op} {1}"] * 7, *["({0}) {kind} ({goal})"] * 3, "{0} or {1}", "({0}) within {n}", "({0}) cnot {leaf}",
     "({0}) fnot {leaf}", "({0}) seq (not {leaf} within {n})", "({0}) seq ({leaf} ntimes {n})", "({leaf}) star_times",
     "({0}) seq aggregate({fold}, {leaf}, R)", "({0}) do q(1)", "{0} seq {1} seq {leaf}",
+    "({0}) seq ({leaf} ntimes (X, 3))", "iso(({0}) seq {leaf})", "({0}) seq ({leaf} star_times) seq {leaf}",
 )  # fmt: skip
 KINDS = ("where", "where", "where", "check", "event_multiply")
 KNOWLEDGE = "p(0, 1). p(1, 2). p(1, 0). q(1). q(x).\n"
