@@ -6,7 +6,7 @@ What raises is reported with rule, bindings and text, and fails that match alone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from etalis.data.measure import TOO_DEEP, is_too_deep
@@ -17,6 +17,7 @@ from etalis.language.printer import print_term
 from etalis.logic.inline.compiled_goal import GoalCompilation, PosedGoal
 from etalis.logic.inline.inline import inline
 from etalis.logic.inline.python_source import HELPERS
+from etalis.logic.inline.scope import normal
 from etalis.logic.machine.fact_lookup import Goal
 from etalis.logic.solver import Solver
 from etalis.plan import algebra as p
@@ -64,7 +65,7 @@ class Conditions:
         """Add a condition to a match's tests; what it binds is added to `names`, also where an input may be unbound."""
         timed = test.kind == "check"
         outputs = (*test.outputs, *(v for v in test.inputs if v not in firm))
-        slow = self.prepare(test, outputs, rule)
+        slow = _with_reals(self.prepare(test, outputs, rule), test.inputs, types)
         if test.kind != "event_multiply" and all(v in firm for v in test.inputs):
             times = {_START: t1, _END: t2} if timed else {}
             seconds = _seconds if timed else None
@@ -101,7 +102,7 @@ class Conditions:
         self, code: Code, test: p.Prefilter, names: Names, passing: Passing, types: Mapping[str, str]
     ) -> None:
         """Add a prefilter to a match's tests; all that it reads is bound."""
-        keep = self.prepare_prefilter(test)
+        keep = _with_reals(self.prepare_prefilter(test), test.inputs, types)
         question = PosedGoal(to_logic(test.goal), test.inputs, (), types)
         if not self._compiled(code, question, names, {}, keep, ((), None), passing):
             arguments = ", ".join(names[v] for v in test.inputs)
@@ -247,6 +248,13 @@ class Conditions:
                 return None
             return now + moment
         return max(now, moment)
+
+
+def _with_reals(ask: Callable[..., Any], inputs: Sequence[str], types: Mapping[str, str]) -> Callable[..., Any]:
+    """Return a function of the solver whose declared floats need not be as the solver holds them."""
+    if all(types.get(name) != "float" for name in inputs):
+        return ask
+    return lambda *values: ask(*map(normal, values))
 
 
 def to_moment(value: Value) -> int:
