@@ -37,7 +37,8 @@ def write_body(steps: Steps, decline: str, depth: int = 0) -> Iterator[str]:
             yield f"{'    ' * depth}{line}"
         if isinstance(step, LoopStep | ForkStep | ChoiceStep | SuccessStep):
             return
-    yield f"{'    ' * depth}pass"
+    last = f"if {' and '.join(checks)}: pass" if checks else "pass"  # a check may raise
+    yield f"{'    ' * depth}{last}"
 
 
 def _write_step(step: Step, decline: str) -> Iterator[str]:
@@ -88,7 +89,8 @@ def write_expression(steps: Steps, found: str, declined: str) -> str:
     for i, step in enumerate(steps):
         match step:
             case CheckStep(text=text):
-                return f"({text} and {write_expression(steps[i + 1 :], found, declined)})"
+                rest = write_expression(steps[i + 1 :], found, declined)
+                return text if rest == "True" else f"({text} and {rest})"
             case AssignStep(name=name, text=text):
                 rest = write_expression(steps[i + 1 :], found, declined)
                 return f"((({name} := {text}) is not None or True) and {rest})"
