@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+from collections import Counter, namedtuple
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -129,7 +129,7 @@ def given_as(way: str, what: Any, time: int) -> Any:
 def outcome(engine: etalis.Engine, action: Any) -> Any:
     """Return what an action gives, an error by its text."""
     try:
-        return [(repr(event), tuple(map(type, event.args))) for event in action(engine)]
+        return [(repr(event), tuple(map(type, event.args)), event.parts) for event in action(engine)]
     except EtalisError as error:
         return str(error)
     except (TypeError, ValueError, AttributeError) as error:
@@ -145,7 +145,7 @@ def standing(engine: etalis.Engine) -> Any:
     return reached, engine.waiting(), letters, unread, engine.error_count, str(engine.report()), engine.due
 
 
-def compare(program: etalis.Program, options: dict[str, Any], actions: list[Any]) -> None:
+def compare(program: etalis.Program, options: dict[str, Any], actions: list[Any], *, restores: bool = False) -> None:
     """Run both ways beside each other."""
     fast, slow = program.engine(**options), program.engine(**options)
     assert "push" in fast.__dict__, "no generated way in"
@@ -153,8 +153,12 @@ def compare(program: etalis.Program, options: dict[str, Any], actions: list[Any]
     for action in actions:
         assert outcome(fast, action) == outcome(slow, action)
         assert standing(fast) == standing(slow)
-    assert outcome(fast, etalis.Engine.close) == outcome(slow, etalis.Engine.close)
+    again = program.restore(fast.snapshot()) if restores else None
+    last = fast.close()
+    assert outcome(fast, lambda _: last) == outcome(slow, etalis.Engine.close)
     assert standing(fast) == standing(slow)
+    if again is not None:
+        assert Counter(again.close()) == Counter(last)
 
 
 @given(st.data())
@@ -170,10 +174,11 @@ def test_events_in_every_form_are_taken_as_in_general(data: Any) -> None:
         time += what[3]
         note(f"{way} {what} at {time}")
         actions.append(given_as(way, what, time))
-    options: dict[str, Any] = {"policy": policy}
+    corrects = title in ("revised", "corrected", "held")
+    options: dict[str, Any] = {"policy": policy, "parts": not corrects and data.draw(st.integers(0, 5)) == 0}
     if hands_on:
         options["on_dead_letter"] = lambda _: None
-    compare(etalis.compile(PROGRAMS[title]), options, actions)
+    compare(etalis.compile(PROGRAMS[title]), options, actions, restores=data.draw(st.integers(0, 9)) == 0)
 
 
 @settings(max_examples=settings.default.max_examples // 4)

@@ -132,7 +132,14 @@ class RuleSet:
         self.wiring = Wiring([planned for planned, _ in self.rules])
         self.heads.makers = Counter(r.head.kind for r, _ in self.rules)
         compiler = self.compiler = Compiler(
-            self.wiring, self.state, self.memory, self.conditions, self.heads, self.evidence, self._infer_types
+            self.wiring,
+            self.state,
+            self.memory,
+            self.conditions,
+            self.heads,
+            self.evidence,
+            self._infer_types,
+            self.program.signatures,
         )
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)

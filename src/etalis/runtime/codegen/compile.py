@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
+from etalis.language.attributes import Signature
 from etalis.language.syntax import Term
 from etalis.plan import algebra as p
 from etalis.plan.retention import NEVER_STORED, retention, waits_as_instant, window_of
@@ -23,6 +24,7 @@ from etalis.runtime.codegen.keys.join_keys import JoinKeys
 from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader, Wiring, may_double, own_names
 from etalis.runtime.codegen.operators import Special
 from etalis.runtime.codegen.passing import Passing
+from etalis.runtime.codegen.plain_floats import PlainFloats
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.codegen.terms import match_arguments
 from etalis.runtime.operators import store as stores
@@ -39,7 +41,7 @@ class Compiler:
 
     def __init__(
         self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads,
-        evidence: Evidence, infer: Callable[[], Typing],
+        evidence: Evidence, infer: Callable[[], Typing], declared: Mapping[str, Signature],
     ) -> None:  # fmt: skip
         self.wiring = wiring
         self.state = state
@@ -53,6 +55,7 @@ class Compiler:
         self.outlined: dict[int, Callable[..., Any]] = {}
         self.sources: list[tuple[str, str, list[Any]]] = []  # what it does, text and constants of every function
         self.special = Special(self)
+        self.floats = PlainFloats(wiring, self.types, declared)
 
     def remember(self, entry: Wired, name: str, make: Callable[[], Any]) -> Any:
         """Return the part of an entry's state under a name, made on first use and kept while the rule lives."""
@@ -167,7 +170,8 @@ class Compiler:
         if not heads and self.waits_at(entry) is None:  # behind its readers: where these return a match, that says it
             code(f"{code.constant(mark)}.seen = {self.key_of(entry, names)}")
         if heads:
-            self.heads.emit(code, [(r.target, _renamed(names, r)) for r in heads], t1, t2)
+            made = [(r.target, self.floats.write_values(code, entry, r, _renamed(names, r))) for r in heads]
+            self.heads.emit(code, made, t1, t2)
 
     def makes_at(self, entry: Wired) -> Made | None:
         """Return what notes every event that matches of an entry become, which is a mark; None if there is none."""

@@ -121,7 +121,7 @@ class Conditions:
 
         def keep(*values: Any) -> Any:
             try:
-                return solve(*values)
+                return solve(*map(normal, values))
             except EtalisError:
                 return unknown
 
@@ -152,7 +152,7 @@ class Conditions:
             if off and key in off:
                 return None
             try:
-                return solve(*values)
+                return solve(*map(normal, values))  # some may be plain floats
             except EtalisError as error:
                 self._report(self._explain(error, test, values, rule, what))
                 broken = self.breaker.note(key, error, test.goal.span)

@@ -206,7 +206,8 @@ class FastPath:
     def convert(self, source: Taker, kind: Kind) -> None:
         """Write the conversion of attributes, and what is done with an event that cannot be read."""
         code, signature = source.code, self.rules.program.signatures.get(kind[0], ())
-        write = partial(write_conversion, code, kind[0], signature, places(kind[1]), source.given)
+        plain = self._plain_floats(kind) if self.in_turn else ()
+        write = partial(write_conversion, code, kind[0], signature, places(kind[1]), source.given, plain)
         if not self.goes_on:
             write()
             return
@@ -214,3 +215,10 @@ class FastPath:
             write()
         with code.block(f"except {code.constant(EtalisError)}:"):
             source.otherwise()
+
+    def _plain_floats(self, kind: Kind) -> list[int]:
+        """Return the places at which nothing that reads a kind needs to tell a float from an integer."""
+        if kind in self.rules.learned or kind in self.rules.spied:
+            return []
+        leaves, floats = self.matches.leaves.get(kind, []), self.compiler.floats
+        return [place for place in range(kind[1]) if all(floats.fit(leaf, place) for leaf in leaves)]

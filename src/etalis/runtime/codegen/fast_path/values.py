@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 
 from etalis.data.values import Real, to_value
@@ -18,8 +19,13 @@ _PLAIN = {  # of a declared type: what is a value of it
 _NUMBER = "type({x}) is float and {x} == {x}"  # NaN is refused
 
 
-def write_conversion(code: Code, name: str, signature: Signature, places: list[str], given: str) -> None:
-    """Write that attributes become values, by their declared types if there are some; `given` is what they are of."""
+def write_conversion(
+    code: Code, name: str, signature: Signature, places: list[str], given: str, plain: Collection[int]
+) -> None:
+    """Write that attributes become values, by their declared types if there are some; `given` is what they are of.
+
+    Floats at the places of `plain` stay as they are.
+    """
     for place, x in enumerate(places):
         attribute, wanted = signature[place] if signature else ("", "any")
         as_given = x if given == "None" else f"{code.constant(from_row)}({given}, {x})"
@@ -29,6 +35,11 @@ def write_conversion(code: Code, name: str, signature: Signature, places: list[s
                 other = f"{x} = {code.constant(to_value)}({as_given})" if wanted == "any" else slow
                 with code.block(f"if type({x}) is not int and type({x}) is not str:"):
                     _write_float(code, x, other)
+            case "float" if place in plain:
+                with code.block(f"if not ({_NUMBER.format(x=x)}):"):
+                    code(slow)
+                with code.block(f"elif not {x}:"):
+                    code(f"{x} = 0.0")  # there is no negative zero
             case "float":
                 _write_float(code, x, slow)
             case "bool":

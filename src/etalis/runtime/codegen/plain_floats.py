@@ -1,0 +1,104 @@
+"""Which variables may hold a float as it came: an integral one need not be `Real` as long as nothing tells it from 2.
+
+A float is held plainly between the source that declares it and the heads, where it becomes a value, if all that happens
+to it on the way is arithmetic and comparison in conditions, which know its type (`logic/inline/scope.py`). A join key,
+an absence, an aggregate, a repetition or an action compares it or keeps it: then it is a value from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from etalis.data.values import Real
+from etalis.language import syntax as s
+from etalis.language.attributes import Signature
+from etalis.logic.inline.scope import normal
+from etalis.plan import algebra as p
+from etalis.runtime.codegen.network import Wired, WiredReader, Wiring, own_names
+from etalis.runtime.codegen.source import Code
+
+Types = Callable[[Wired], Mapping[str, str]]
+
+
+class PlainFloats:
+    """The variables of each entry that may hold plain floats."""
+
+    def __init__(self, wiring: Wiring, types: Types, declared: Mapping[str, Signature]) -> None:
+        self._types = types
+        self._kept: dict[int, set[str]] = {}
+        for leaf in wiring.leaves:
+            if isinstance(leaf.node, p.Source):
+                for term, (_, kind) in zip(leaf.node.args, declared.get(leaf.node.name, ()), strict=False):
+                    if kind == "float" and isinstance(term, s.Var) and term.name in leaf.node.exports:
+                        self._keep(leaf, term.name)
+
+    def _keep(self, leaf: Wired, name: str) -> None:
+        for entry, known_as in self._follow(leaf, name) or ():
+            self._kept.setdefault(id(entry), set()).add(known_as)
+
+    def fit(self, leaf: Wired, place: int) -> bool:
+        """Tell whether an attribute may come to a leaf as a plain float."""
+        assert isinstance(leaf.node, p.Source)
+        match leaf.node.args[place]:
+            case s.Var(name=name) as variable:
+                alone = leaf.node.args.count(variable) == 1
+                return alone and (name not in leaf.node.exports or name in self._kept.get(id(leaf), ()))
+            case s.Const(value=value):
+                return isinstance(value, float)
+        return False
+
+    def write_values(self, code: Code, entry: Wired, reader: WiredReader, names: dict[str, str]) -> dict[str, str]:
+        """Return the names of a match with its plain floats as values."""
+        for name in self._kept.get(id(entry), ()):
+            known_as = reader.renames.get(name, name)
+            if known_as in names:
+                names[known_as] = _value_of(code, names[known_as])
+        return names
+
+    def _follow(self, entry: Wired, name: str) -> list[tuple[Wired, str]] | None:
+        """Return where a variable comes to, under which names; None where something must know its exact value."""
+        if self._types(entry).get(name) != "float":
+            return None
+        found = [(entry, name)]
+        for reader in entry.readers:
+            known_as = reader.renames.get(name, name)
+            if reader.kind == "head":
+                if reader.target.head.actions or reader.target.head.alarm is not None:
+                    return None
+                continue
+            target: Wired = reader.target
+            if reader.kind == "negated" or not _passes(target, known_as):
+                return None
+            if known_as in target.node.exports:
+                further = self._follow(target, known_as)
+                if further is None:
+                    return None
+                found += further
+        return found
+
+
+def _passes(entry: Wired, name: str) -> bool:
+    """Tell whether an operator does nothing with a variable but to ask conditions, and to hand it on."""
+    match entry.node:
+        case p.Join(keys_on=keys_on):
+            both = [name in exports for exports in own_names(entry)]
+            return not (all(both) or keys_on) and _are_conditions(p.tests(entry.node), name)
+        case p.Filter() | p.Union():
+            return _are_conditions(p.tests(entry.node), name)
+    return False
+
+
+def _are_conditions(tests: tuple[p.Test, ...], name: str) -> bool:
+    for test in tests:
+        match test:
+            case p.GoalTest(kind="event_multiply") | p.Action():
+                return False
+            case p.Absent(joined=joined) if name in joined:
+                return False
+    return True
+
+
+def _value_of(code: Code, x: str) -> str:
+    if not x.isidentifier():
+        return f"{code.constant(normal)}({x})"
+    return f"({x} if type({x}) is not float or not {x}.is_integer() else {code.constant(Real)}({x} + 0.0))"
