@@ -6,13 +6,14 @@ The engine reads no clock: time comes with events, with `advance`, or from the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, update_wrapper
 from itertools import chain
 from types import MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from etalis.errors import ConditionError, EtalisError
+from etalis.errors import ConditionError, EtalisError, EventError, InputError
 from etalis.runtime.codegen.entry_points import GeneralPath, write_fast_path
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.core import Core, EngineOptions
@@ -23,6 +24,7 @@ from etalis.runtime.reporting.report import Report
 from etalis.runtime.state import NEVER
 from etalis.runtime.thread_guard import alone
 from etalis.temporal.event import Event, Retraction
+from etalis.temporal.record_columns import ColumnRows
 from etalis.temporal.time_input import to_instant
 
 if TYPE_CHECKING:
@@ -90,16 +92,30 @@ class RuntimeEngine:
         """Refuse to take an event."""
         return self.core.turn_away(*self.core.inputs.event(name, args, named, at))
 
-    def run(self, rows: Iterable[Any]) -> Iterator[Event]:
+    def run(self, rows: Iterable[Any] | Mapping[str, Any]) -> Iterator[Event]:
         """Take many events, yield the complex events they cause; generated text, as `push` is.
 
         A row is a tuple (name, *attributes, at), an Event, or a dict with `event`, `at` (or `start` and `end`) and the
-        attributes, such as `Event.to_dict` makes. A `Retraction` takes an event back. One that
+        attributes, such as `Event.to_dict` makes. A `Retraction` takes an event back. A dict of columns, such as
+        `{"event": "a", "x": [1, 2], "at": [0, 1]}`, is the rows of its lists. A row that
         cannot be read is a dead letter where the engine has `on_dead_letter`, otherwise an error. Where nobody takes
         the dead letters, how many there were is logged at the end.
         """
         dead_letters = self.core.dead_letters
-        return chain(self._take_rows(rows), dead_letters.report_since(dead_letters.count))
+        taken = self._take_columns(rows) if isinstance(rows, Mapping) else self._take_rows(rows)
+        return chain(taken, dead_letters.report_since(dead_letters.count))
+
+    def _take_columns(self, columns: Mapping[str, Any]) -> Iterator[Event]:
+        given = ColumnRows(columns, self.core.inputs.attributes_in_order)
+
+        def take() -> Iterator[Event]:
+            try:
+                yield from self._take_rows(given.rows)
+            except (EventError, InputError) as error:
+                found = [replace(p, message=f"row at index {given.place}: {p.message}") for p in error.problems]
+                raise type(error)(*found) from None
+
+        return take()
 
     def _take_rows(self, rows: Iterable[Any]) -> Iterator[Event]:
         for row in rows:

@@ -131,6 +131,10 @@ class Inputs:
             args = arrange(name, signature, args, named)
         return convert(name, signature, args)
 
+    def attributes_in_order(self, name: str) -> tuple[str, ...]:
+        """Return the attributes of an event, none if it is not declared or they have no order."""
+        return () if name in self.implied else tuple(attribute for attribute, _ in self.signatures.get(name, ()))
+
     def _without_surplus(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Leave out the fields of a row that are no attributes of its event; one that seems misspelt stays."""
         known = [attribute for attribute, _ in self.signatures.get(name, ())]
