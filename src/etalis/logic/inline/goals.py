@@ -22,6 +22,7 @@ from etalis.logic.inline.steps import (
     DeclineError,
     ForkStep,
     GuardStep,
+    Step,
     Steps,
     SubGoal,
     SuccessStep,
@@ -80,7 +81,7 @@ class GoalSteps:
                 scope.known, scope.standing = before, standing
                 del scope.steps[mark:]
                 following = self._remainder(scope, goal, goals, wanted)
-            if id(goal) in self.settled and all(isinstance(s, GuardStep | CheckStep) for s in scope.steps[mark:]):
+            if id(goal) in self.settled and all(_is_settled(step) for step in scope.steps[mark:]):
                 scope.steps[mark:] = [step for step in scope.steps[mark:] if isinstance(step, GuardStep)]
             if following is None:
                 return
@@ -246,3 +247,8 @@ class GoalSteps:
             scope.guard(f"None not in {found.text}")
         scope.known.update({v: Operand(f"{found.text}[{i}]") for i, v in enumerate(bound)})
         return scope, rest if alone else ()
+
+
+def _is_settled(step: Step) -> bool:
+    """Tell whether a step of a settled conjunct guards or checks what cannot raise; what raises is to be reported."""
+    return isinstance(step, GuardStep) or (isinstance(step, CheckStep) and step.safe)
