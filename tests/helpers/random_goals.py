@@ -1,0 +1,140 @@
+"""Random goals over values of all kinds, and the clauses that they call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from etalis.data.values import Struct, real
+from etalis.logic.machine.fact_lookup import Goal
+from etalis.logic.terms.unify import Variable
+
+CLAUSES = """
+near(A, B) :- border(A, B).
+near(A, B) :- border(B, A).
+border(a, b). border(b, c). border(1, 2). border(2.0, 1).
+limit(a, 1, 2.5). limit(a, 2, 0.5). limit(b, 3, 1). limit(1, a, 2.0). limit(2.0, 1, 1).
+bound(1). bound(3). bound(2.0).
+big(X) :- bound(L), X > L.
+sum(X, Y, Z) :- Z is X + Y.
+pick(X, Y) :- limit(X, Y, _), \\+ bound(Y).
+pick(X, none) :- \\+ limit(X, _, _).
+swap(f(X, Y), g(Y, X)).
+path(X, Y) :- border(X, Y).
+path(X, Z) :- border(X, Y), path(Y, Z).
+first([X|_], X).
+sign(X, neg) :- X < 0, !.
+sign(_, pos).
+level(X, L) :- integer(X), !, (X > 1 -> L = high ; L = low).
+level(X, none) :- atom(X), \\+ border(X, _), !.
+level(f(X, Y), Y) :- bound(X), !, border(Y, _), !.
+level(X, L) :- limit(X, L, _).
+once_only(X, Y) :- limit(X, Y, _), !, Y \\== a.
+"""
+
+HUGE = (1 << 1030, -(1 << 2000), 10**300)
+SMALL = (-3, -1, 0, 1, 1, 2, 2, 3)
+VALUES: dict[str, tuple[Any, ...]] = {
+    "int": (*SMALL, *SMALL, *HUGE, "null"),
+    "float": (-1.0, -0.0, 0.0, 0.5, 1.0, 2.0, 2.5, real(1.0), real(2.0), 1e300, 1.7e308, float("inf"), "null"),
+    "number": (*SMALL, 0.5, real(1.0), real(-2.0), "null"),
+    "string": ("a", "a", "b", "b", "c", "null", "é", "12", ""),
+    "term": (
+        *SMALL, *SMALL, *HUGE, 0.5, real(1.0), real(2.0), 1.7e308, float("-inf"), "a", "a", "b", "pi", "null", (), (1,),
+        (1, "a", 2), ("b", "a"), (Struct("-", ("a", 1)), Struct("-", ("b", 2))), Struct("+", (1, 2)),
+        Struct("f", (1, "a")), Struct("[|]", (1, "a")), Struct("-", ("a", 2)),
+    ),
+}  # fmt: skip
+BINARY = ["+", "+", "-", "*", "/", "//", "mod", "div", "rem", "min", "max", "**", "/\\", ">>", "atan2", "copysign"]
+UNARY = ["-", "+", "abs", "floor", "round", "sqrt", "float", "sign", "\\"]
+OWN = ["near", "border", "path", "pick", "sign", "swap", "first", "level", "once_only"]
+BUILT_IN = ["member", "memberchk", "length", "msort", "atom_length", "sum_list", "@<", "atom_number", "last"]
+THREE = ["limit", "limit", "sum", "between", "nth0", "atom_concat", "append"]
+TESTS = ["integer", "float", "number", "atom", "is_list", "bound", "big", "var", "compound"]
+CONSTANTS = (-2, 0, 1, 1, 2, 3, 0.5, real(2.0), "a", "b", "none", "null", (), "pi")
+
+
+class GoalAuthor:
+    """Writes a goal over inputs A to D, whose variables X to W mean more than one thing at most of their places."""
+
+    def __init__(self, seed: int, deepest: int = 3) -> None:
+        self.random = Random(seed)
+        self.types = {name: self.pick(sorted(VALUES)) for name in "ABCD"}
+        self.values = [self.pick(VALUES[kind]) for kind in self.types.values()]
+        self.variables = {name: Variable() for name in "ABCDXYZW"}
+        self.goal = Goal(self.conjunction(self.pick(range(deepest + 1))), self.variables)
+        self.outputs = [name for name in "XYZ" if self.random.random() < 0.5]
+
+    def pick(self, several: Sequence[Any]) -> Any:
+        return several[self.random.randrange(len(several))]
+
+    def variable(self) -> Variable:
+        return self.variables[self.pick("AABBCCDDXXXYYZW")]
+
+    def number(self, depth: int) -> Any:
+        match self.random.randrange(10) if depth else 9:
+            case 0 | 1 | 2:
+                return (self.pick(BINARY), self.number(depth - 1), self.number(depth - 1))
+            case 3:
+                return (self.pick(UNARY), self.number(depth - 1))
+            case 4:
+                return self.pick((-1, 0, 1, 2, 3, 0.5, real(2.0), "pi"))
+            case _:
+                return self.variable()
+
+    def thing(self, depth: int = 2) -> Any:
+        match self.random.randrange(12) if depth else 9:
+            case 0:
+                return ("f", self.thing(depth - 1), self.thing(depth - 1))
+            case 1:
+                return ("[|]", self.thing(depth - 1), self.thing(depth - 1))
+            case 2:
+                return ("[|]", self.thing(depth - 1), ())
+            case 3:
+                return ("-", self.thing(depth - 1), self.thing(depth - 1))
+            case 4 | 5:
+                return self.pick(CONSTANTS)
+            case _:
+                return self.variable()
+
+    def simple(self) -> Any:
+        match self.random.randrange(16):
+            case 0 | 1 | 2:
+                return (self.pick(("<", ">", "=<", ">=", "=:=", "=\\=")), self.number(2), self.number(2))
+            case 3 | 4:
+                return ("is", self.thing(1), self.number(2))
+            case 5 | 6:
+                return (self.pick(("=", "=", "\\=", "==", "\\==")), self.thing(), self.thing())
+            case 7 | 8 | 9:
+                return (self.pick(OWN), self.thing(1), self.thing(1))
+            case 10:
+                return (self.pick(BUILT_IN), self.thing(), self.thing())
+            case 11 | 12:
+                return (self.pick(THREE), self.thing(1), self.thing(1), self.thing(1))
+            case 13 | 14:
+                return (self.pick(TESTS), self.thing(1))
+            case _:
+                inner = ("limit", self.variable(), self.variable(), self.variable())
+                return self.pick(("true", "unknown", "!", ("findall", self.variable(), inner, self.variable())))
+
+    def any_goal(self, depth: int) -> Any:
+        match self.random.randrange(14) if depth else 13:
+            case 0:
+                return (";", self.conjunction(depth - 1), self.conjunction(depth - 1))
+            case 1:
+                then = ("->", self.conjunction(depth - 1), self.conjunction(depth - 1))
+                return (";", then, self.conjunction(depth - 1))
+            case 2:
+                return (self.pick(("\\+", "once", "ignore", "call")), self.conjunction(depth - 1))
+            case 3:
+                return (self.pick(("forall", "->")), self.conjunction(depth - 1), self.conjunction(depth - 1))
+            case _:
+                return self.simple()
+
+    def conjunction(self, depth: int) -> Any:
+        goals = [self.any_goal(depth) for _ in range(self.random.randrange(1, 2 + depth))]
+        found = goals.pop()
+        while goals:
+            found = (",", goals.pop(), found)
+        return found

@@ -1,0 +1,83 @@
+"""Random conditions over declared attributes: engine and meaning agree, in matches and in errors."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, note
+from hypothesis import strategies as st
+
+import etalis
+from etalis.data.values import real
+from etalis.errors import EtalisError, ProgramError
+from etalis.language.read.parser import parse
+from etalis.logic.terms.write import Style, print_term
+from etalis.semantics.steps import run
+from etalis.temporal.event import Event
+from helpers.examples import by_day
+from helpers.random_goals import CLAUSES, VALUES, GoalAuthor
+
+EVENTS = {"e": "AB", "g": "CD"}
+PARTS = (
+    "({0} seq {1}) where ({2})", "({0} and {1}) where ({2})", "({0} where ({2})) seq {1}", "({0} seq {1}) check ({2})",
+)  # fmt: skip
+FLAGS = ":- set_flag(max_goal_steps, 20000).\n"
+
+
+def program(author: GoalAuthor, random: Random) -> str:
+    """Write a rule with a goal, over events with attributes of the types that the goal's inputs have."""
+    types = {name: "any" if kind == "number" else kind for name, kind in author.types.items()}
+    first, second = (
+        f"{event}({', '.join(f'{name.lower()}: {types[name]}' for name in names)})" for event, names in EVENTS.items()
+    )
+    goal = print_term(author.goal.term, Style(names={v: name for name, v in author.variables.items()}))
+    pattern = random.choice(PARTS).format("e(A, B)", "g(C, D)", goal)
+    return f"{FLAGS}:- event({first}).\n:- event({second}).\nr(X, Y) <- {pattern}.\n{CLAUSES}"
+
+
+def stream(author: GoalAuthor, random: Random) -> list[Event]:
+    """Draw events, the first of which have the values that the goal was written with."""
+    held = [real(x) if isinstance(x, float) else x for x in author.values]
+    events = [("e", held[:2]), ("g", held[2:])]
+    for _ in range(6):
+        kind = random.choice(list(EVENTS))
+        drawn = [random.choice(VALUES[author.types[name]]) for name in EVENTS[kind]]
+        events.append((kind, [real(x) if isinstance(x, float) else x for x in drawn]))
+    return [Event.make(kind, tuple(values), i * 500_000, i * 500_000) for i, (kind, values) in enumerate(events)]
+
+
+def reasons(errors: Sequence[EtalisError]) -> list[str]:
+    """Return why conditions were not judged, without the words of either side around it."""
+    raised = [error.problems[0].message.partition(" raised")[2].lstrip(": ") for error in errors]
+    return sorted(re.sub(r"(, with | \()[A-D] = .*$", "", text, flags=re.DOTALL) for text in raised)
+
+
+@pytest.mark.property
+@by_day(2)
+@given(st.integers(0, 1 << 40))
+def test_conditions_over_declared_attributes(seed: int) -> None:
+    check(seed)
+
+
+def check(seed: int) -> Any:
+    author, random = GoalAuthor(seed, deepest=1), Random(seed)
+    text, events = program(author, random), stream(author, random)
+    policy = random.choice(["unrestricted", "chronological", "recent", "snoop_recent"])
+    note(text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            engine = etalis.compile(text).engine(policy=policy)
+    except ProgramError:
+        return None
+    failures: list[EtalisError] = []
+    expected = run(parse(text), events, policy=policy, errors=failures)
+    found = [match for event in events for match in engine.push(event)]
+    assert found == expected
+    assert reasons(engine.errors) == reasons(failures)
+    return bool(found), bool(failures)
