@@ -127,6 +127,7 @@ class Compiler:
             parameters = [f"x{i}" for i in range(kind[1])]
             rest = ["*_"] if self.heads.parts else []
             code(f"({', '.join(['t2', 't1', '_', *parameters, *rest])}) = raw")
+            code.begin_event()
             for leaf in leaves:
                 self.offer(code, leaf, parameters, "t1", "t2")
         return self.finish(code, f"{format_atom(kind[0])}/{kind[1]}")
@@ -373,8 +374,10 @@ class Compiler:
         elif newest:
             code(f"{code.constant(stores.put_newest)}({where}, {key}, {instance})")
         else:
-            group = code.fresh("g")
-            code(f"{group} = {where}.get({key})")
+            group = code.groups.pop((id(self.side(entry, place)), key), "")
+            if not group:
+                group = code.fresh("g")
+                code(f"{group} = {where}.get({key})")
             with code.block(f"if {group} is None:"):
                 code(f"{where}[{key}] = {instance}")
             if t1 == t2:
@@ -391,7 +394,8 @@ class Compiler:
             fifo = code.constant(self.remember(entry, f"fifo{place}", stores.Fifo))
             code(f"{fifo}.append(({t2}, {key}))")
             with code.block(f"if {t2} > {fifo}.due:"):
-                code(f"{code.constant(stores.expire_lot)}({where}, {fifo}, {t2}, {code.constant(keep)})")
+                stays = not node.policy.consume
+                code(f"{code.constant(stores.expire_lot)}({where}, {fifo}, {t2}, {code.constant(keep)}, {stays})")
 
     # tests
 

@@ -332,14 +332,15 @@ class Probe:
         if is_asked:
             code(f"{hits} = ()")
         self.find(g)
+        if not (consume or is_asked or tests.actions) and self.compiler.heads.may_gather(self.entry):
+            self._gather(g, tests, names, start, end)
+            self.keep_waiting(own)
+            return
         with code.block(f"if {g} is not None:"):
             with code.block(f"if type({g}) is tuple:"):
                 code(f"{g} = ({g},)")
             code.add(self.loop.before)
-            back = self.past()
-            if not (consume or is_asked or tests.actions) and self.compiler.heads.may_gather(self.entry):
-                self._gather(g, tests, names, start, end)
-            elif consume or is_asked or back:
+            if consume or is_asked or self.past():
                 self._write_back(g, hits, tests, names, start, end)
             else:
                 with code.block(f"for {y} in {g}:"):
@@ -404,7 +405,18 @@ class Probe:
         by their starts alone.
         """
         code, back = self.code, self.past()
-        ahead = None if back else self.beyond()
+        if not self.keys.gathers:
+            code.know_group(self.other, self.key, g)
+        with code.block(f"if {g} is not None:"):
+            code.add(self.loop.before)
+            self._gather_each(
+                f"({g},) if type({g}) is tuple else {f'reversed({g})' if back else g}", back, tests, names, start, end
+            )
+
+    def _gather_each(
+        self, group: str, back: str | None, tests: Passing, names: Names, start: str, end: str
+    ) -> None:  # fmt: skip
+        code, ahead = self.code, None if back else self.beyond()
         code.loop, self.loop.gathers = self.loop, True
         is_apart = not self.loop.is_firm(start) and not tests.loops
         before, far = map(code.constant, (NEVER, BEGINNING) if back else (BEGINNING, NEVER))
@@ -412,7 +424,7 @@ class Probe:
         if is_apart:
             code(f"{last} = {before}")
         top = len(code.lines)
-        with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2])} in {f'reversed({g})' if back else g}:"):
+        with code.block(f"for {tuple_of([*self.locals, self.y1, self.y2])} in {group}:"):
             if back or ahead:
                 with code.block(f"if {back or ahead}:"):
                     code("break")

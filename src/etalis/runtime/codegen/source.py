@@ -53,6 +53,8 @@ class Code:
         self.loop: CandidateLoop | None = None
         self.rounds: list[str] | None = None
         self.queues = False
+        self.base = self.depth  # of what is done with every event
+        self.groups: dict[tuple[int, str], str] = {}
         self.long_running = False
         self.shared: dict[str, CellType] = {}
 
@@ -88,6 +90,16 @@ class Code:
     def insert(self, place: int, line: str) -> None:
         """Put a line of the current depth before one that is written."""
         self.lines.insert(place, "    " * self.depth + line)
+
+    def begin_event(self) -> None:
+        """Begin what is done with an event."""
+        self.base = self.depth
+        self.groups.clear()
+
+    def know_group(self, store: Any, key: str, group: str) -> None:
+        """Say that a name holds the group of a key, whoever else asks for it."""
+        if self.depth == self.base:
+            self.groups[id(store), key] = group
 
     def fresh(self, stem: str) -> str:
         """Return a new local name."""

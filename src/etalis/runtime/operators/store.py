@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -137,27 +137,34 @@ def members(group: Group) -> Sequence[Instance]:
 class Fifo(deque[tuple[int, Any]]):
     """What waits, as (end, key) in order of storing; after `due` the first of it is looked at."""
 
-    due = EARLIEST - 1
+    __slots__ = ("due",)
+
+    def __init__(self, items: Iterable[tuple[int, Any]] = ()) -> None:
+        super().__init__(items)
+        self.due = EARLIEST - 1
 
     def put_off(self, now: int, keep: int) -> None:
         """Look at it again when there are many that have waited so long."""
         self.due = (self[0][0] if self else now) + keep + keep // SLACK
 
 
-def expire_lot(store: Store, fifo: Fifo, now: int, keep: int) -> None:
+def expire_lot(store: Store, fifo: Fifo, now: int, keep: int, as_lists: bool) -> None:
     """Drop a lot of the instances that have waited so long, and say when there are others.
 
     >>> store, fifo = {"c1": (1, 1), "c2": (9, 9)}, Fifo([(1, "c1"), (9, "c2")])
-    >>> expire_lot(store, fifo, 12, 8)
+    >>> expire_lot(store, fifo, 12, 8, False)
     >>> store, fifo.due
     ({'c2': (9, 9)}, 19)
     """
-    expire(store, fifo, now - keep, LOT)
+    expire(store, fifo, now - keep, LOT, as_lists)
     fifo.put_off(now, keep)
 
 
-def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int) -> None:
-    """Drop up to so many instances that ended before `limit`; `fifo` lists (end, key) in order of storing."""
+def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int, as_lists: bool = False) -> None:
+    """Drop up to so many instances that ended before `limit`; `fifo` lists (end, key) in order of storing.
+
+    Where nothing is consumed, groups may stay lists when one is left, which more will join.
+    """
     for _ in range(min(most, len(fifo))):
         end, key = fifo[0]
         if end >= limit:
@@ -172,7 +179,9 @@ def expire(store: Store, fifo: deque[tuple[int, Any]], limit: int, most: int) ->
                 del store[key]
         elif group is not None and group[0][-1] < limit:
             del group[0]
-            if len(group) == 1:
+            if not group:
+                del store[key]
+            elif len(group) == 1 and not as_lists:
                 store[key] = group[0]
 
 

@@ -72,6 +72,7 @@ class EventOffer:
         if process is None:
             code(f"{code.constant(self.rules.evidence.unread)}[{code.constant(kind)}] += 1")
         elif self._is_written(kind):
+            code.begin_event()
             for leaf in self.leaves[kind]:
                 self.compiler.offer(code, leaf, parameters, "t", "t")
         else:
