@@ -212,7 +212,8 @@ class Probe:
         y = code.fresh("y")
         tests, names, start, end = self.passing()
         condition = " and ".join(tests.expressions) or "True"
-        self.taken = node.policy.consume and not any(isinstance(t, p.GoalTest | p.Absent) for t in node.tests)
+        is_asked = any(isinstance(t, p.GoalTest | p.Absent) for t in node.tests)
+        self.taken = node.policy.consume and not is_asked and not self.keys.gathers
         if self.taken:
             code(f"{y} = {code.constant(self.other)}.pop({self.key}, None)")
         else:
@@ -279,7 +280,7 @@ class Probe:
         code(f"{g} = {y}")
         if self.taken:
             code(f"{code.constant(self.other)}[{self.key}] = {g}")
-            if not latest and not self.keys.gathers:
+            if not latest:
                 with self._take_first(y, g, condition):
                     self._try_each(y, g, j, condition, f"range(1, len({g}))")
                 return
