@@ -16,6 +16,7 @@ import etalis
 from etalis.data.values import real
 from etalis.errors import EtalisError, ProgramError
 from etalis.language.read.parser import parse
+from etalis.logic.terms.unify import variables
 from etalis.logic.terms.write import Style, print_term
 from etalis.semantics.steps import run
 from etalis.temporal.event import Event
@@ -35,9 +36,12 @@ def program(author: GoalAuthor, random: Random) -> str:
     first, second = (
         f"{event}({', '.join(f'{name.lower()}: {types[name]}' for name in names)})" for event, names in EVENTS.items()
     )
-    goal = print_term(author.goal.term, Style(names={v: name for name, v in author.variables.items()}))
+    names = {variable: name for name, variable in author.variables.items()}
+    goal = print_term(author.goal.term, Style(names=names))
     pattern = random.choice(PARTS).format("e(A, B)", "g(C, D)", goal)
-    return f"{FLAGS}:- event({first}).\n:- event({second}).\nr(X, Y) <- {pattern}.\n{CLAUSES}"
+    used = sorted({names[variable] for variable in variables(author.goal.term)}.intersection("XYZ"))
+    head = f"r({', '.join(['A', 'C', *(used if random.random() < 0.7 else ())])})"
+    return f"{FLAGS}:- event({first}).\n:- event({second}).\n{head} <- {pattern}.\n{CLAUSES}"
 
 
 def stream(author: GoalAuthor, random: Random) -> list[Event]:
@@ -79,5 +83,6 @@ def check(seed: int) -> Any:
     expected = run(parse(text), events, policy=policy, errors=failures)
     found = [match for event in events for match in engine.push(event)]
     assert found == expected
-    assert reasons(engine.errors) == reasons(failures)
+    if policy == "unrestricted":  # others need not look at every pair
+        assert reasons(engine.errors) == reasons(failures)
     return bool(found), bool(failures)
