@@ -63,7 +63,7 @@ def print_term(term: s.Term) -> str:
 
 @cache
 def _standard() -> Printer:
-    """Return the printer with the operators that every program begins with; to write a term takes less than to make it."""
+    """Return the printer with the operators that every program begins with: to make it takes longer than to write."""
     return Printer(GoalOperators())
 
 

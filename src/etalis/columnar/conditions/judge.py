@@ -8,12 +8,13 @@ itself would call, which reports what is to be reported.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from etalis.columnar.conditions.arithmetic import InexactError
-from etalis.columnar.conditions.asked import distinct, given_values, tuples_of
+from etalis.columnar.conditions.asked import distinct, given_values, narrowed, tuples_of
 from etalis.columnar.conditions.lowering import find_steps
 from etalis.columnar.conditions.steps import Comparisons, Solved, follow, places_of
 from etalis.columnar.data.columns import FLAT, Column, Flags, Integers, concat, from_values, key_rows
@@ -43,8 +44,13 @@ class Judge:
         self.types = types
         self.conditions = conditions
         self.key = (rule, "condition", print_term(test.goal))
-        self.ask: Callable[..., Any] = conditions.ask(test, self.outputs, rule)
+        self._asking = partial(conditions.ask, test, self.outputs, rule, is_firm=vague.isdisjoint(test.inputs))
         self.steps = None if vague else find_steps(test, self.outputs, types, conditions)
+
+    @cached_property
+    def ask(self) -> Callable[..., Any]:
+        """The condition as a whole, as the engine asks it; it is compiled when a match needs it."""
+        return self._asking()
 
     @property
     def multiplies(self) -> bool:
@@ -133,11 +139,13 @@ class Judge:
         kept = np.repeat(np.arange(len(rows)), counts[group])
         found = [solution for answer in several for solution in answer or ()]
         places = places_of(counts, group)
-        bound = {
-            name: from_values([each[place] for each in found], self.types[name]).take(places)
-            for place, name in enumerate(self.outputs)
-        }
+        columns = {name: self._column(name, [each[i] for each in found]) for i, name in enumerate(self.outputs)}
+        bound = {name: column.take(places) for name, column in columns.items()}
         return kept, bound, until
+
+    def _column(self, name: str, values: Sequence[Value]) -> Column:
+        """Return values as a column of the type of their variable, or of the one that all of them have."""
+        return from_values(values, self.types[name]) if self.types[name] in FLAT else narrowed(values)
 
     def _answers(self, rows: Instances) -> tuple[list[Any], Integers, int]:
         """Ask once per distinct tuple of arguments; return the answers, and which of them each match has.

@@ -179,7 +179,7 @@ class _Lowering:
         is_timed = self.test.kind == "check" and self._sees_times(goal)
         reads = self._reads(goal)
         asked = p.GoalTest("check" if is_timed and not multiplies else kind, goal, reads, tuple(makes))
-        solving = partial(self.conditions.solving, asked, asked.outputs)
+        solving = partial(self.conditions.solving, asked, asked.outputs, is_firm=True)
         return Asked(solving, reads, makes, is_timed=is_timed, multiplies=multiplies)
 
     def _sees_times(self, goal: Term) -> bool:

@@ -108,9 +108,13 @@ class Conditions:
             arguments = ", ".join(names[v] for v in test.inputs)
             passing.expressions.append(f"{code.constant(keep)}({arguments}) is not None")
 
-    def ask(self, test: p.Condition, outputs: tuple[str, ...], rule: str) -> Callable[..., Any]:
-        """Return the function of a condition or of a prefilter: its outputs, or None."""
-        return self.prepare_prefilter(test) if isinstance(test, p.Prefilter) else self.prepare(test, outputs, rule)
+    def ask(
+        self, test: p.Condition, outputs: tuple[str, ...], rule: str, *, is_firm: bool = False
+    ) -> Callable[..., Any]:
+        """Return the function of a condition or of a prefilter: its outputs, or None; all inputs are bound if firm."""
+        if isinstance(test, p.Prefilter):
+            return self.prepare_prefilter(test)
+        return self.prepare(test, outputs, rule, is_firm=is_firm)
 
     def prepare_prefilter(self, test: p.Condition) -> Callable[..., Any]:
         """Return the function (inputs...) of a prefilter: None where it is refuted; what raises stays, unreported."""
@@ -142,10 +146,10 @@ class Conditions:
         return f"{code.constant(act)}({', '.join(names[v] for v in action.inputs)})"
 
     def prepare(
-        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition"
+        self, test: p.GoalTest, outputs: tuple[str, ...], rule: str, what: str = "condition", *, is_firm: bool = False
     ) -> Callable[..., Any]:
         """Return the function (inputs..., [start, end]) of a goal: its outputs or None, a list where it multiplies."""
-        solve = self.solving(test, outputs)
+        solve = self.solving(test, outputs, is_firm=is_firm)
         key, off = (rule, what, print_term(test.goal)), self.breaker.off
 
         def guarded(*values: Any) -> Any:
@@ -162,8 +166,26 @@ class Conditions:
 
         return guarded
 
-    def solving(self, test: p.GoalTest, outputs: tuple[str, ...]) -> Callable[..., Any]:
+    def solving(self, test: p.GoalTest, outputs: tuple[str, ...], *, is_firm: bool) -> Callable[..., Any]:
         """Return the function of a goal as `prepare` does; what raises is neither reported nor caught."""
+        solve = self._solving(test, outputs)
+        if not is_firm or test.kind == "event_multiply":
+            return solve
+        is_timed = test.kind == "check"
+        times, seconds = ((_START, _END), _seconds) if is_timed else ((), None)
+        question = PosedGoal(to_logic(test.goal), test.inputs, outputs, {}, (), times, seconds)
+        compiled = self.compilation.compile(question)
+        if compiled is None:
+            return solve
+        given = [*test.inputs, *times]
+        code = Code([f"v{i}" for i in range(len(given))])
+        names = dict(zip(given, code.parameters, strict=True))
+        text, found = compiled.write(code, names, solve, Code, ((), None))
+        where = {**names, **found}
+        code(f"return ({''.join(where[v] + ', ' for v in outputs)}) if {text} else None")
+        return code.function()
+
+    def _solving(self, test: p.GoalTest, outputs: tuple[str, ...]) -> Callable[..., Any]:
         goal, inputs = to_logic(test.goal), test.inputs
         extra = _TIMES if test.kind == "check" else ()
         if test.kind == "event_multiply":

@@ -130,9 +130,9 @@ class TableAdmission:
 
 def _coded(names: Any) -> Any:
     """Return names coded by a dictionary; that all are one name is seen sooner."""
-    if names[0].is_valid and pc.all(pc.equal(names.slice(0, _FEW), names[0])).as_py() and not names.null_count:
-        if pc.all(pc.equal(names, names[0])).as_py():
-            return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(names), np.int32)), names.slice(0, 1))
+    some = (names.slice(0, _FEW), names)
+    if not names.null_count and all(pc.all(pc.equal(part, names[0])).as_py() for part in some):
+        return pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(names), np.int32)), names.slice(0, 1))
     return names.dictionary_encode()
 
 
