@@ -8,7 +8,11 @@ import random
 import pytest
 
 import etalis
+from etalis.runtime.operators.mixed_window import MixedWindow, window_of
+from etalis.runtime.operators.sliding import SlidingWindow
+from etalis.runtime.operators.two_stacks import fold
 from etalis.runtime.reporting import inspection
+from etalis.temporal.aggregate import FOLDS
 
 pytestmark = [pytest.mark.fast, pytest.mark.filterwarnings("ignore::etalis.ProgramWarning")]
 
@@ -80,3 +84,28 @@ def test_an_extreme_that_goes_makes_place_for_the_next() -> None:
         numbers = [x for _, x in held if not isinstance(x, str)]
         [found] = engine.push("a", value, at=at)
         assert found.args[0] == ("x" if texts else max(numbers))  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("name", FOLDS)
+def test_windows_come_to_what_is_in_them(name: str) -> None:
+    """Whatever leaves first, and whatever a window was made from."""
+    row, chance = FOLDS[name], random.Random(name)
+    for _ in range(60):
+        within, last = chance.choice((None, 5, 9)), chance.choice((None, 1, 3))
+        values = (1, 2, 3, 1.5, 2.5, 10**30) if row.numeric else (1, 2, 3, "a", "b", 1.5, (1,))
+        window: SlidingWindow | MixedWindow = SlidingWindow(row)
+        came: list[tuple[int, object]] = []
+        end = 0
+        for _ in range(40):
+            end += chance.choice((0, 0, 1, 2))
+            item = end - chance.choice((0, 0, 1, 4, 7)), chance.choice(values)
+            came.append(item)
+            if window.items and item[0] < window.items[-1][0]:
+                window = MixedWindow(row, window)
+            found = window.slide(item, None if within is None else end - within, last)
+            taken = [x for x in came if within is None or x[0] >= end - within]
+            taken = taken if last is None else taken[-last:]
+            expected = (fold(row, taken), min(start for start, _ in taken)) if taken else (None, 0)
+            assert repr(found) == repr(expected)
+            if chance.random() < 0.05:
+                window = window_of(row, list(window))

@@ -1,20 +1,20 @@
 """A window whose elements leave in another order than they came in: composite ones, each by its own start.
 
-It keeps them by number of arrival, and their starts in a heap. Counts and sums take back what leaves, the least and
-greatest are at the ends of a sorted list; other aggregates, and windows that are bounded by number too, fold what is
-there anew: an element that newer ones had displaced counts again when those have left.
+It keeps them by number of arrival, and their starts in a heap. Counts and sums take back what leaves; for the least and
+greatest it keeps those that are better than all which stay longer, in the order in which they leave. Other aggregates,
+and windows that are bounded by number too, fold what is there anew: an element that newer ones had displaced counts
+again when those have left.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import islice, pairwise
-from typing import Any
 
-from etalis.data.values import Value, order_key
+from etalis.data.values import Value
 from etalis.runtime.operators.sliding import SlidingWindow
 from etalis.runtime.operators.two_stacks import Item, fold
 from etalis.temporal.aggregate import AggregateFunction
@@ -23,7 +23,7 @@ from etalis.temporal.aggregate import AggregateFunction
 class MixedWindow:
     """Items in any order of their starts; `items` is None, which tells generated code to ask."""
 
-    __slots__ = ("count", "held", "items", "latest", "ranked", "row", "starts", "total")
+    __slots__ = ("count", "held", "items", "latest", "row", "stairs", "starts", "total")
 
     def __init__(self, row: AggregateFunction, given: Iterable[Item]) -> None:
         self.row = row
@@ -33,7 +33,7 @@ class MixedWindow:
         self.latest = -1 << 63
         self.starts: list[tuple[int, int]] = []
         self.total = SlidingWindow(row).total
-        self.ranked: list[tuple[Any, int]] | None = [] if row.kernel in ("least", "greatest") else None
+        self.stairs: list[tuple[int, int]] | None = None  # (start or 0, number) of the best; None: not known
         for item in given:
             self._push(item)
 
@@ -45,17 +45,42 @@ class MixedWindow:
         self.held[self.count] = item
         self.latest = max(self.latest, item[0])
         heappush(self.starts, (item[0], self.count))
-        if self.ranked is not None:
-            insort(self.ranked, (order_key(item[1]), self.count))
-        elif self.total.any_order:
+        if self.total.any_order:
             self.total.push(item)
 
     def _pop(self, number: int) -> None:
         item = self.held.pop(number)
-        if self.ranked is not None:
-            del self.ranked[bisect_left(self.ranked, (order_key(item[1]), number))]
-        elif self.total.any_order:
+        if self.total.any_order:
             self.total.pop(item, self.held.values())
+
+    def _best(self, by_start: bool) -> Value:
+        """Return the least or greatest value; all in front of the best that are left have gone before it."""
+        if self.stairs is None:
+            self.stairs = []
+            for number in self.held:
+                self._climb(self.stairs, number, by_start)
+        stairs, held, gone = self.stairs, self.held, 0
+        while gone < len(stairs) and stairs[gone][1] not in held:
+            gone += 1
+        del stairs[:gone]
+        if self.count in held:
+            self._climb(stairs, self.count, by_start)
+        return held[stairs[0][1]][1]
+
+    def _climb(self, stairs: list[tuple[int, int]], number: int, by_start: bool) -> None:
+        """Put an item among the best, unless one that stays longer is as good; those that it is as good as go."""
+        step = (self.held[number][0] if by_start else 0, number)
+        place = bisect_left(stairs, step)
+        if place < len(stairs) and self._is_as_good(stairs[place][1], number):
+            return
+        low = place
+        while low and self._is_as_good(number, stairs[low - 1][1]):
+            low -= 1
+        stairs[low:place] = [step]
+
+    def _is_as_good(self, one: int, other: int) -> bool:
+        x, y = self.held[one][1], self.held[other][1]
+        return bool(x == y) or self.row.step(y, x) is x
 
     def counted(self, last: int | None) -> list[Item]:
         """Return the items that the value is taken over."""
@@ -80,16 +105,17 @@ class MixedWindow:
             while starts[0][1] not in held:
                 heappop(starts)
         if not held:
+            self.stairs = None
             return None, 0
         if limit is not None and last is not None and len(held) > last:
-            some = self.counted(last)
+            some, self.stairs = self.counted(last), None
             return fold(self.row, some), min(other[0] for other in some)
-        return self._value(), starts[0][0]
+        return self._value(limit is not None), starts[0][0]
 
-    def _value(self) -> Value:
+    def _value(self, by_start: bool) -> Value:
         held = self.held
-        if self.ranked is not None:
-            return held[self.ranked[0 if self.row.kernel == "least" else -1][1]][1]
+        if self.row.kernel in ("least", "greatest"):
+            return self._best(by_start)
         if self.total.any_order:
             return self.total.value(held.values())
         if self.row.kernel in ("first", "last"):
