@@ -39,6 +39,7 @@ _NUMPY_UNITS = MappingProxyType(
 _FINER = MappingProxyType({"ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"})
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _FINE = re.compile(r"(.*[T ]\d\d:?\d\d:?\d\d)[.,](\d{7,})(.*)", re.ASCII)  # Python would cut these digits off
+_WITH_MICROSECONDS = len("2026-01-31T12:00:00.000000")
 _HUGE = 60  # digits before the point: no time has so many, in any unit
 
 
@@ -99,6 +100,12 @@ def _convert(moment: object, unit: str) -> int:
 
 def _parse(text: str, unit: str) -> int:
     """Read a number of a unit, or a moment in the forms of ISO 8601 that Python knows."""
+    is_short = len(text) <= _WITH_MICROSECONDS and (text[19:20] == "." or "." not in text) and "," not in text
+    if is_short and text[4:5] == "-":  # a date, so no number, and without digits that would be cut off
+        try:
+            return _since_epoch(datetime.fromisoformat(text))
+        except ValueError:
+            pass
     stripped = str.strip(text)
     try:
         if _NUMBER.fullmatch(stripped):

@@ -29,12 +29,12 @@ def write_conversion(
     for place, x in enumerate(places):
         attribute, wanted = signature[place] if signature else ("", "any")
         as_given = x if given == "None" else f"{code.constant(from_row)}({given}, {x})"
-        slow = f"{x} = {code.constant(partial(convert_one, name, attribute, wanted))}({as_given})"
+        convert = to_value if wanted == "any" else partial(convert_one, name, attribute, wanted)
+        slow = f"{x} = {code.constant(convert)}({as_given})"
         match wanted:
             case "any" | "term":
-                other = f"{x} = {code.constant(to_value)}({as_given})" if wanted == "any" else slow
                 with code.block(f"if type({x}) is not int and type({x}) is not str:"):
-                    _write_float(code, x, other)
+                    _write_float(code, x, slow)
             case "float" if place in plain:
                 with code.block(f"if not ({_NUMBER.format(x=x)}):"):
                     code(slow)
