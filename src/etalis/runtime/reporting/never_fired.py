@@ -169,12 +169,14 @@ class Search:
                 return Why(text, f"{text} came, but never with all of{_asked(p.tests(node), ':')}", _hint(node))
 
     def _filter(self, child: p.Node, tests: tuple[p.Test, ...]) -> Why:
-        goals = [term_text(test.goal) for test in tests if isinstance(test, p.GoalTest | p.Prefilter)]
+        tests = tuple(map(_as_written, tests))
+        goals = [term_text(test.goal) for test in tests if isinstance(test, p.GoalTest)]
         if goals and len(goals) == len(tests):
             noun, which = ("condition", goals[0]) if len(goals) == 1 else ("conditions", " and ".join(goals))
             hint = "print what it is asked about, or ask engine.query(...): '1', 1 and 1.0 are three values"
             return Why(which, f"{_text(child)} came, but the {noun} {which} never held", hint)
-        return Why(_text(child), f"{_text(child)} came, but never with all of{_asked(tests, ':')}", _window_hint(tests))
+        remedy = _condition_hint(tests) or _window_hint(tests)
+        return Why(_text(child), f"{_text(child)} came, but never with all of{_asked(tests, ':')}", remedy)
 
     def _join(self, entry: Wired, node: p.Join) -> Why:
         text = f"{_text(node.left)} {node.relation.name} {_text(node.right)}"
@@ -279,6 +281,11 @@ def _relation(node: p.Join) -> str:
     if node.relation.name == "seq":
         return "the first before the second"
     return f"with {relation_test(node.relation)}" if node.relation.comparisons else "together"
+
+
+def _as_written(test: p.Test) -> p.Test:
+    """Return a prefilter as the condition that it was taken from."""
+    return p.GoalTest("where", test.goal, test.inputs, ()) if isinstance(test, p.Prefilter) else test
 
 
 def _asked(tests: tuple[p.Test, ...], before: str = ",") -> str:
