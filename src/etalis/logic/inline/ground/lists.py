@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from etalis.data.values import Real, Struct, Value, order_key
+from etalis.data.values import Real, Struct, Value
 from etalis.logic.arithmetic.functions import larger, smaller
 from etalis.logic.inline.ground.modes import Mode, test
 from etalis.logic.inline.scope import normal
 from etalis.logic.inline.steps import DeclineError
 from etalis.logic.machine.database import Key
+from etalis.logic.terms.order import sort_key
+from etalis.logic.terms.unify import from_value
 
 _LONGEST = 10_000
 _FLOATS = frozenset((float, Real))
@@ -33,6 +35,11 @@ def _natural(number: Value) -> int:
     return number
 
 
+def standard_key(value: Value) -> Any:
+    """Return what sorts values in the standard order, lists that have no end included."""
+    return sort_key(from_value(value))
+
+
 def _are_alike(items: Iterable[Value]) -> bool:
     """Tell whether Python orders values as the standard order does."""
     classes = set(map(type, items))
@@ -41,7 +48,7 @@ def _are_alike(items: Iterable[Value]) -> bool:
 
 def _sorted(several: Value) -> tuple[Value, ...]:
     items = _items(several)
-    return tuple(sorted(items, key=None if _are_alike(items) else order_key))
+    return tuple(sorted(items, key=None if _are_alike(items) else standard_key))
 
 
 def _sorted_once(several: Value) -> tuple[Value, ...]:
@@ -55,7 +62,7 @@ def _sorted_by(position: Value, order: Value, several: Value) -> tuple[Value, ..
     if not place and "=" in order and _are_alike(items):
         return tuple(sorted(items, reverse=order == "@>="))
     keys = tuple(_argument(item, place) for item in items) if place else items
-    numbers = sorted(range(len(items)), key=lambda i: order_key(keys[i]), reverse=order[1] == ">")
+    numbers = sorted(range(len(items)), key=lambda i: standard_key(keys[i]), reverse=order[1] == ">")
     if "=" not in order:  # of equal keys the first is kept
         numbers = list({keys[i]: i for i in reversed(numbers)}.values())[::-1]
     return tuple([items[i] for i in numbers])

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from etalis.data.values import Struct, Value, order_key
+from etalis.data.values import Struct, Value
 from etalis.logic.inline.facts import Budget
-from etalis.logic.inline.ground.lists import LIST_MODES
+from etalis.logic.inline.ground.lists import LIST_MODES, standard_key
 from etalis.logic.inline.ground.modes import Mode, test
 from etalis.logic.inline.ground.text import TEXT_MODES
 from etalis.logic.inline.steps import DeclineError
@@ -52,13 +52,13 @@ def _order(holds: Callable[[Any, Any], bool]) -> tuple[Mode, ...]:
     def compare(x: Value, y: Value) -> bool:
         if x.__class__ is str and y.__class__ is str:
             return holds(x, y)
-        return holds(order_key(x), order_key(y))
+        return holds(standard_key(x), standard_key(y))
 
     return (test(2, compare),)
 
 
 def _sign(x: Value, y: Value) -> str:
-    a, b = order_key(x), order_key(y)
+    a, b = standard_key(x), standard_key(y)
     return "<" if a < b else ">" if a > b else "="
 
 
