@@ -65,13 +65,21 @@ def scalars(row: Any) -> tuple[Any, ...]:
     return name, np.int64(a) if isinstance(a, int) else np.str_(a), np.array([b])[0], np.int64(t)
 
 
-def forms(rows: list[Any], names: tuple[str, str]) -> dict[str, list[Any]]:
+def forms(rows: list[Any], names: tuple[str, str]) -> dict[str, Any]:
     """Return the rows in every form that `run` takes."""
     found: dict[str, list[Any]] = {}
     for title, time in TIMES.items():
         found[f"tuples, {title}"] = [(*row[:-1], time(row[-1])) for row in rows]
         found[f"dicts, {title}"] = [as_dict(row, names, time(row[-1])) for row in rows]
-    return found | {"tuples of NumPy's scalars": [scalars(row) for row in rows]}
+    return found | {
+        "tuples of NumPy's scalars": [scalars(row) for row in rows],
+        "lists per attribute": lists(rows, names),
+    }
+
+
+def lists(rows: list[Any], names: tuple[str, str]) -> dict[str, list[Any]]:
+    """Return the columns of rows."""
+    return dict(zip(("event", *names, "at"), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def push_named(names: tuple[str, str]) -> feeding.Feed:

@@ -44,6 +44,20 @@ def test_programs() -> None:
     assert done.stdout.count("the same by push, run") == 46
 
 
+def test_forms_of_rows() -> None:
+    """All forms find equally many matches; what each takes is for an idle machine."""
+    done = bench("240", "1", script="entry_forms.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("lists per attribute") == 2
+
+
+@pytest.mark.jit
+def test_natural_conditions() -> None:
+    done = bench("500", "1", script="rewrites.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "where link(I, J)" in done.stdout
+
+
 def test_unknown_workload() -> None:
     done = bench("W99")
     assert done.returncode == 2
