@@ -22,6 +22,7 @@ from etalis.language import syntax as s
 from etalis.language.printer import print_program
 from etalis.plan import algebra as p
 from etalis.plan.retention import waits_as_instant
+from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.repetition import Runner
 from etalis.runtime.operators.store import Newest, Token, members
 from etalis.temporal.event import Event
@@ -153,7 +154,7 @@ def check_held(found: Engine, expected: Engine) -> None:
             assert all(held(group) == sorted(held(group), key=rank) for group in mine.values())
             keep = found.core.rules.compiler.retention(entry, place)
             since = None if keep is None else found.core.state.now - keep
-            a, b = (Counter((k, x) for k, group in s.items() for x in held(group)) for s in (mine, wanted))
+            a, b = map(waiting, (mine, wanted))
             instants = waits_as_instant(entry.node.relation, place)
             more = [x for _, x in a - b if not instants or x[-2] == x[-1]]  # the others can meet nothing
             assert not [x for x in more if since is None or x[-1] >= since]  # the others have expired
@@ -187,6 +188,13 @@ def counted(operator: Any, now: int) -> Iterator[tuple[Any, ...]]:
 def rank(instance: Any) -> tuple[int, int]:
     """Return what orders the instances of a key."""
     return instance[-1], instance[-2]
+
+
+def waiting(store: Any) -> Counter[tuple[Any, Any]]:
+    """Count the instances of a store, with their keys; the number of an arrival is its engine's own."""
+    found = [(key, instance) for key, group in store.items() for instance in held(group)]
+    numbered = isinstance(store, ArrivalStore)
+    return Counter((key, (*x[:-3], *x[-2:]) if numbered else x) for key, x in found)
 
 
 def held(group: Any) -> list[Any]:
