@@ -53,6 +53,12 @@ class Knowledge:
         return self._functions
 
     @property
+    def computed(self) -> frozenset[Key]:
+        """The predicates that are no table of facts: clauses with a body or functions of the host define them."""
+        clauses = [item for item in self._tree.items if isinstance(item, Clause) and item.body is not None]
+        return frozenset(self._functions) | {key for clause in clauses if (key := indicator(clause.head)) is not None}
+
+    @property
     def facts(self) -> Mapping[Key, list[tuple[Term, ...]]]:
         """The facts that the host loaded."""
         return self._facts

@@ -78,6 +78,7 @@ class RuleSet:
         self.traced = parts
         self.state = State() if state is None else state
         self.memory: dict[Any, Any] = {}
+        self.computed = program.knowledge.computed  # once, since stores are laid out by it
         self.pending = Pending()
         horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
         watched = watched or program.knowledge.calls_host or program.reads_clock
@@ -140,6 +141,7 @@ class RuleSet:
             self.evidence,
             self._infer_types,
             self.program.signatures,
+            self.computed,
         )
         self.processors = compiler.processors()
         self.ticks = self.compile_ticks(self.wiring.leaves)

@@ -7,7 +7,7 @@ becomes a function of its own when reached from another probe.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, assert_never
 
 from etalis.data.values import format_atom
@@ -42,6 +42,7 @@ class Compiler:
     def __init__(
         self, wiring: Wiring, state: State, memory: dict[Any, Any], conditions: Conditions, heads: Heads,
         evidence: Evidence, infer: Callable[[], Typing], declared: Mapping[str, Signature],
+        computed: Collection[p.Kind],
     ) -> None:  # fmt: skip
         self.wiring = wiring
         self.state = state
@@ -50,6 +51,7 @@ class Compiler:
         self.heads = heads
         self.evidence = evidence
         self.infer = infer
+        self.computed = computed
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
         self.outlined: dict[int, Callable[..., Any]] = {}
@@ -297,7 +299,7 @@ class Compiler:
     def join_keys(self, join: Wired) -> JoinKeys:
         """Return the key of a join."""
         assert isinstance(join.node, p.Join)
-        return JoinKeys(join.node, self.shared_key(join))
+        return JoinKeys(join.node, self.shared_key(join), self.computed)
 
     def key_function(self, join: Wired, place: int) -> Callable[..., Any] | None:
         """Return what makes the key of the values that an instance brings to one side; None where none is computed."""

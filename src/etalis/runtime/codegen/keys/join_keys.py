@@ -8,7 +8,7 @@ carry the number of their arrival.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from etalis.language import syntax as s
@@ -24,11 +24,15 @@ _LOOSE = ("number", "integer", "bound")  # where the key may be None
 
 
 class JoinKeys:
-    """The key of one join: `shared` variables that both sides always bind, then what the plan says must be equal."""
+    """The key of one join: `shared` variables that both sides always bind, then what the plan says must be equal.
 
-    def __init__(self, node: p.Join, shared: Sequence[str]) -> None:
+    A predicate that is `computed` has no table of facts to search.
+    """
+
+    def __init__(self, node: p.Join, shared: Sequence[str], computed: Collection[p.Kind]) -> None:
         self.shared = list(shared)
-        self.pairs = node.keys_on
+        asked = {pair: pair.fact and (pair.fact.name, len(pair.fact.args)) for pair in node.keys_on}
+        self.pairs = tuple(pair for pair, predicate in asked.items() if predicate not in computed)
         self.fact = next((pair for pair in self.pairs if pair.kind == "fact"), None)
         self.is_loose = any(pair.numbers or pair.kind in _LOOSE for pair in self.pairs)
         self.names = [*self.shared, *(f"$key{i}" for i in range(len(self.pairs)))]
