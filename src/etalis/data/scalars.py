@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+ITEMS: set[type] = set()  # scalars of NumPy that were seen, whose `item` is all that there is to do
+
 
 def to_python(x: Any) -> Any:
     """Return what another library holds as an object of Python, elements of arrays aside; anything else as it is.
@@ -18,6 +20,8 @@ def to_python(x: Any) -> Any:
     >>> to_python(np.int64(3)), to_python(np.array(["a"], dtype=object)), to_python("as it is")
     (3, ['a'], 'as it is')
     """
+    if type(x) in ITEMS:
+        return x.item()
     read = _LIBRARIES.get(type(x).__module__.partition(".")[0])
     return x if read is None or isinstance(x, type) else read(x)
 
@@ -51,7 +55,10 @@ def _from_numpy(x: Any) -> Any:
         return None if np.isnat(x) else x
     if isinstance(x, np.longdouble):  # its own `item`
         return float(x)
-    return x.item() if isinstance(x, np.generic) else x
+    if not isinstance(x, np.generic):
+        return x
+    ITEMS.add(type(x))
+    return x.item()
 
 
 def _from_pandas(x: Any) -> Any:

@@ -17,7 +17,7 @@ from operator import is_
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from etalis.data.scalars import is_numpy_time, show, to_python
+from etalis.data.scalars import ITEMS, is_numpy_time, show, to_python
 from etalis.errors import EventError, Problem
 
 Value: TypeAlias = Any  # str | int | float | tuple[Value, ...] | Struct
@@ -144,6 +144,8 @@ def to_value(x: object, depth: int = 0) -> Value:
     kind = type(x)
     if kind is int or kind is str or kind is Real:
         return x
+    if kind in ITEMS:
+        return to_value(to_python(x), depth)
     if isinstance(x, float):
         if math.isnan(x):
             raise _refuse("NaN is not a value", "leave the event out, or send None for a missing number")

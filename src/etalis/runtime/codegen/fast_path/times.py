@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from etalis.data.scalars import to_python
 from etalis.errors import EventError
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.state import BEGINNING
@@ -56,6 +57,9 @@ class Moments:
 
     def read(self, at: Any) -> int:
         """Return a moment in any form; `BEGINNING` for what is none."""
+        at = to_python(at)
+        if type(at) is int:
+            return at * MICROSECONDS
         try:
             start, end = to_interval(at)
         except EventError:
