@@ -62,7 +62,7 @@ def reasons(errors: Sequence[EtalisError]) -> list[str]:
 
 
 @pytest.mark.property
-@by_day(2)
+@by_day(4)
 @given(st.integers(0, 1 << 40))
 def test_conditions_over_declared_attributes(seed: int) -> None:
     check(seed)

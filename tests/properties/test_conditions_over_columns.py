@@ -97,7 +97,7 @@ PATTERNS = (
 )
 
 
-@by_day(2)
+@by_day(6)
 @given(st.data(), st.sampled_from(PATTERNS), st.sampled_from(sorted(POLICIES)))
 def test_random_conditions(data: st.DataObject, pattern: str, policy: str) -> None:
     kind = data.draw(st.sampled_from(("where", "where", "where", "check", "event_multiply")))

@@ -23,7 +23,7 @@ from etalis.language.rules import event_rules, known_events
 from etalis.language.traversal import postorder
 from etalis.semantics import steps as semantics
 from etalis.temporal.event import Event
-from helpers.examples import IS_NIGHT
+from helpers.examples import IS_NIGHT, by_day
 from helpers.programs import Shape, attribute_names, by_name, policies, programs, streams
 
 pytestmark = pytest.mark.property
@@ -147,6 +147,7 @@ def test_engine_gives_the_meaning(tree: s.Tree, stream: list[Event], policy: str
     agree(tree, stream, policy, ())
 
 
+@by_day(3)
 @given(programs(JOINS), streams(JOINS), policies(JOINS))
 def test_joins_give_the_meaning(tree: s.Tree, stream: list[Event], policy: str) -> None:
     agree(tree, stream, policy, ())

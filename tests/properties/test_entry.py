@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import etalis
 from etalis import EtalisError, Event, Struct
 from etalis.language.printer import print_program
+from helpers.examples import by_day
 from helpers.programs import policies, programs, streams
 
 pytestmark = pytest.mark.property
@@ -161,6 +162,7 @@ def compare(program: etalis.Program, options: dict[str, Any], actions: list[Any]
         assert Counter(again.close()) == Counter(last)
 
 
+@by_day(4)
 @given(st.data())
 def test_events_in_every_form_are_taken_as_in_general(data: Any) -> None:
     title = data.draw(st.sampled_from(sorted(PROGRAMS)))

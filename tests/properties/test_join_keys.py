@@ -146,7 +146,7 @@ def start(text: str, policy: str, changes: list[Change], errors: list[ConditionE
     return program, engine
 
 
-@by_day(2)
+@by_day(4)
 @given(st.integers(0, 1 << 40), st.sampled_from(sorted(POLICIES)))
 def test_keys_change_nothing(seed: int, policy: str) -> None:
     random = Random(seed)
@@ -171,7 +171,7 @@ def test_keys_change_nothing(seed: int, policy: str) -> None:
     assert [*push(again, stream[cut:]), *again.close()] == rest
 
 
-@by_day(4)
+@by_day(10)
 @given(st.integers(0, 1 << 40), st.sampled_from(sorted(POLICIES)))
 def test_keys_over_columns(seed: int, policy: str) -> None:
     random = Random(seed)

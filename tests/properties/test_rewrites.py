@@ -142,6 +142,7 @@ def pushed(program: etalis.Program, stream: list[Event], policy: str) -> tuple[l
         return None
 
 
+@by_day(4)
 @given(SEEDS, st.sampled_from(sorted(POLICIES)))
 def test_the_engine_gives_the_meaning_and_what_the_plan_as_written_gives(seed: int, policy: str) -> None:
     author = written(seed)
@@ -164,7 +165,7 @@ def test_the_engine_gives_the_meaning_and_what_the_plan_as_written_gives(seed: i
         assert filters or found[1] == before[1]
 
 
-@by_day(4)
+@by_day(10)
 @given(SEEDS, st.sampled_from(sorted(POLICIES)))
 def test_snapshots_go_on(seed: int, policy: str) -> None:
     author = written(seed)
@@ -187,7 +188,7 @@ def test_snapshots_go_on(seed: int, policy: str) -> None:
     assert found == expected[0]
 
 
-@by_day(2)
+@by_day(8)
 @given(SEEDS, st.sampled_from(sorted(POLICIES)))
 def test_columns_give_the_meaning(seed: int, policy: str) -> None:
     author = written(seed)
