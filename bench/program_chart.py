@@ -17,7 +17,7 @@ WAYS = {
     "DuckDB": ("DuckDB", "#0369a1"), "Polars": ("Polars", "#7dd3fc"),
 }  # fmt: skip
 OURS = ("push", "run", "columns")
-LOWEST, HIGHEST = 1e-3, 1e2
+LOWEST, HIGHEST = 5e-4, 1e2
 LABELS, WIDTH, LINE, TOP = 190, 900, 22, 104
 
 STYLE = """
@@ -113,7 +113,10 @@ def tables(figures: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def shown_share(each: dict[str, Any], way: str) -> str:
-    return f"{share(each, way):.2f}" if way in each["ways"] else ""
+    if way not in each["ways"]:
+        return ""
+    value = share(each, way)
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 def counts(each: dict[str, Any]) -> list[str]:
