@@ -208,7 +208,10 @@ class Engine(RuntimeEngine):
     @property
     def now(self) -> int | float | None:
         """The time reached, in seconds; None before the first event."""
-        return None if self.core.state.now == BEGINNING else to_seconds(self.core.state.now)
+        reached, disorder = self.core.state.now, self.core.disorder
+        if disorder is not None and disorder.watermark is not None and disorder.watermark.reached < NEVER:
+            reached = max(reached, disorder.watermark.reached)  # time passes while events are held
+        return None if reached == BEGINNING else to_seconds(reached)
 
     @property
     def error_count(self) -> int:
