@@ -118,8 +118,7 @@ class HoldStage:
         state = code.constant(self.path.state)
         quiet = f"row[3] is {code.constant(PLAIN)} and {state}.clock is not {code.constant(NEVER)}"
         for number, arity in enumerate(arities):
-            counted = f" and len(row) == {5 + arity}" if len(arities) > 1 else ""
-            with code.block(f"{'el' if number else ''}if {quiet}{counted}:"):
+            with code.block(f"{'el' if number else ''}if {quiet} and len(row) == {5 + arity}:"):
                 code(f"({', '.join(['t', '_', '_', '_', 'name', *places(arity)])}) = row")
                 self.path.by_kind(output, arity, lambda kind: self._offer(output, kind))
         code.add(output.all_of(f"{code.constant(self.disorder.release)}(row)"))
