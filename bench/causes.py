@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-KEPT = "every match that is kept is an object, which the collector of Python looks through again and again"
+KEPT = "matches that are kept (see below)"
 LIGHTER = "lighter matches"
 OPERATORS = "operators as generated code"
 DEADLINES = "every event sets a deadline; deadlines are objects, asked for and judged one by one"
@@ -23,8 +23,10 @@ CAUSES: dict[str, tuple[str, str]] = {
     ),
     "rules_1000_filter": ("over columns every rule starts and ends a table of its own, here for 5,000 rows", MANY),
     "rules_1000_by_symbol": ("every rule looks at every event", MANY),
+    "W1": (KEPT, LIGHTER),
+    "W2": (KEPT, LIGHTER),
     "W5": (KEPT, LIGHTER),
-    "W7": (f"sixteen per match by hand: {KEPT}", LIGHTER),
+    "W7": (f"sixteen for each of W1: {KEPT}", LIGHTER),
     "W8": ("reachability is asked of the logic machine; by hand, a comparison of two numbers stands for it", "none"),
     "W9": (f"every rule makes an event in a round of its own; {KEPT}", OPERATORS),
     "W10": (REPETITIONS, OPERATORS),
