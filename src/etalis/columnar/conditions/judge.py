@@ -121,8 +121,10 @@ class Judge:
         off = self.conditions.breaker.off
         if self.steps is None or (off and self.key in off):
             return None
+        unbound = dict.fromkeys(self.outputs)  # an alternative has columns of nulls for what is bound here
+        blocks = tuple(block.without(unbound) for block in rows.blocks) if unbound else rows.blocks
         try:
-            return follow(self.steps, rows, self.outputs)
+            return follow(self.steps, Instances(rows.turn, rows.start, rows.end, blocks), self.outputs)
         except InexactError:
             return None
 
