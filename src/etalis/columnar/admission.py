@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from etalis.columnar.data.batches import InputBatch, Kind, Received, arrange, below, listed
+from etalis.columnar.data.batches import InputBatch, Kind, ReceivedRows, arrange, below, listed
 from etalis.columnar.data.casts import UnfitError, to_column, to_integers
 from etalis.columnar.data.columns import Integers
 from etalis.columnar.state.base import Undo
@@ -218,11 +218,11 @@ def _gather(rows: Sequence[HeldRow], types: Types) -> _HeldRows:
     places: dict[Kind, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault((row[4], len(row) - 5), []).append(place)
-    events: dict[Kind, Received] = {}
+    events: dict[Kind, ReceivedRows] = {}
     for kind, mine in places.items():
         columns = list(zip(*(rows[place][5:] for place in mine), strict=True))
         typed = types.get(kind, ("term",) * kind[1])
-        events[kind] = Received(np.array(mine), [to_column(c, t) for c, t in zip(columns, typed, strict=True)])
+        events[kind] = ReceivedRows(np.array(mine), [to_column(c, t) for c, t in zip(columns, typed, strict=True)])
     end, start, rank = (to_integers([row[i] for row in rows]) for i in range(3))
     return _HeldRows(InputBatch(start, end, events), rank)
 

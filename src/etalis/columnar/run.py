@@ -12,7 +12,7 @@ from etalis.columnar.admission import OrderedAdmission, admission_of
 from etalis.columnar.atomic_batch import AtomicBatches, BatchPart
 from etalis.columnar.build import Builder
 from etalis.columnar.component import ColumnComponent, DerivedEvents
-from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, Received, listed
+from etalis.columnar.data.batches import NO_ROWS, InputBatch, Kind, ReceivedRows, listed
 from etalis.columnar.data.casts import UnfitError
 from etalis.columnar.data.columns import at
 from etalis.columnar.derivation_limit import Derivations
@@ -396,4 +396,4 @@ def _in_round(turn: int, start: int, kind: KindKey) -> tuple[Any, ...]:
     return moment % MOST_ROUNDS, start, kind[1], kind[0], place
 
 
-__all__ = ["ColumnRun", "InputBatch", "Received", "choose", "run_on", "warned"]
+__all__ = ["ColumnRun", "InputBatch", "ReceivedRows", "choose", "run_on", "warned"]

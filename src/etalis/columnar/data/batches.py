@@ -14,7 +14,7 @@ Kind: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedRows:
     """Events of one kind in a batch: their rows in the batch, and their attributes."""
 
     rows: Any
@@ -31,7 +31,7 @@ class InputBatch:
 
     start: Any
     end: Any
-    events: Mapping[Kind, Received]
+    events: Mapping[Kind, ReceivedRows]
 
 
 NO_ROWS = InputBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
@@ -43,7 +43,7 @@ def cut(batch: InputBatch, low: int, high: int) -> InputBatch:
     for kind, received in batch.events.items():
         a, b = np.searchsorted(received.rows, (low, high))
         part = np.arange(a, b)
-        events[kind] = Received(received.rows[a:b] - low, [column.take(part) for column in received.columns])
+        events[kind] = ReceivedRows(received.rows[a:b] - low, [column.take(part) for column in received.columns])
     return InputBatch(batch.start[low:high], batch.end[low:high], events)
 
 
@@ -56,7 +56,7 @@ def arrange(batch: InputBatch, rows: Integers) -> InputBatch:
         mine = places[received.rows]
         kept = np.flatnonzero(mine >= 0)
         kept = kept[np.argsort(mine[kept])]
-        events[kind] = Received(mine[kept], [column.take(kept) for column in received.columns])
+        events[kind] = ReceivedRows(mine[kept], [column.take(kept) for column in received.columns])
     return InputBatch(batch.start[rows], batch.end[rows], events)
 
 
@@ -64,7 +64,7 @@ def below(parts: Sequence[InputBatch]) -> InputBatch:
     """Return batches one after the other."""
     if len(parts) == 1:
         return parts[0]
-    several: dict[Kind, list[tuple[int, Received]]] = {}
+    several: dict[Kind, list[tuple[int, ReceivedRows]]] = {}
     first = 0
     for part in parts:
         for kind, received in part.events.items():
@@ -73,7 +73,7 @@ def below(parts: Sequence[InputBatch]) -> InputBatch:
     events = {}
     for kind, found in several.items():
         columns = [concat(same) for same in zip(*(received.columns for _, received in found), strict=True)]
-        events[kind] = Received(np.concatenate([received.rows + low for low, received in found]), columns)
+        events[kind] = ReceivedRows(np.concatenate([received.rows + low for low, received in found]), columns)
     return InputBatch(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), events)
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from etalis.columnar.data.batches import InputBatch, Received
+from etalis.columnar.data.batches import InputBatch, ReceivedRows
 from etalis.columnar.data.columns import from_values
 from etalis.columnar.data.flat import type_of
 from etalis.plan.types import Types
@@ -35,7 +35,7 @@ def gather(events: Sequence[Event], types: Types) -> InputBatch:
     for kind, mine in rows.items():
         columns = zip(*(events[row].args for row in mine), strict=True)
         taken = [from_values(column, t) for column, t in zip(columns, types[kind], strict=True)]
-        received[kind] = Received(np.array(mine, np.int64), taken)
+        received[kind] = ReceivedRows(np.array(mine, np.int64), taken)
     start = np.array([event.start_time for event in events], np.int64)
     end = np.array([event.end_time for event in events], np.int64)
     return InputBatch(start, end, received)

@@ -18,7 +18,7 @@ from etalis.columnar.data.columns import Column, from_arrow, from_values, ranks
 from etalis.columnar.data.instances import Picked
 from etalis.columnar.data.texts import PlainTexts
 from etalis.columnar.kernels.buffers import sort_out
-from etalis.columnar.run import InputBatch, Received
+from etalis.columnar.run import InputBatch, ReceivedRows
 from etalis.errors import EventError
 from etalis.language.attributes import convert_one
 from etalis.logic.knowledge.arrow_columns import in_one
@@ -50,15 +50,17 @@ def read_batch(table: Any, start: Any, end: Any, parts: Sequence[Part], coded: E
     """Return sorted rows as a batch; without codes, all are of the first part."""
     whole: dict[tuple[str, str], Column] = {}
     if coded is None:
-        return InputBatch(start, end, {parts[0].kind: Received(np.arange(len(end)), _whole(table, parts[0], whole))})
-    events: dict[Kind, Received] = {}
+        return InputBatch(
+            start, end, {parts[0].kind: ReceivedRows(np.arange(len(end)), _whole(table, parts[0], whole))}
+        )
+    events: dict[Kind, ReceivedRows] = {}
     for part, mine in zip(parts, sort_out(coded.codes, coded.numbers, len(parts)), strict=True):
         if _FLAT.issuperset(part.types):
             columns = _whole(table, part, whole)
-            events[part.kind] = Received(mine, columns if len(mine) == len(end) else Picked(columns, mine))
+            events[part.kind] = ReceivedRows(mine, columns if len(mine) == len(end) else Picked(columns, mine))
         else:
             rows = table.select(list(dict.fromkeys(part.columns))).take(pa.array(mine))
-            events[part.kind] = Received(mine, _whole(rows, part, {}))
+            events[part.kind] = ReceivedRows(mine, _whole(rows, part, {}))
     return InputBatch(start, end, events)
 
 
