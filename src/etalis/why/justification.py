@@ -105,6 +105,13 @@ class RepeatedRun:
 
 
 @datum
+class PutTogether:
+    """Several matches of a repetition that `cumulative` has made one of, the latest last."""
+
+    bodies: tuple[Body, ...]
+
+
+@datum
 class FoldedValue:
     """An aggregate: every element in the value."""
 
@@ -145,6 +152,7 @@ Body: TypeAlias = (
     | PairOf
     | ChosenBranch
     | RepeatedRun
+    | PutTogether
     | FoldedValue
     | PointReached
     | Awaited
@@ -178,12 +186,13 @@ class ConditionHeld:
 class Nothing:
     """No match of `pattern` under `bindings`: of a `gap` between the bounds, `inside` them, or `before`.
 
-    A match counts if it starts after (`open_low`: strictly) `low` and ends before (`open_high`: strictly) `high`.
+    A match counts if it starts after (`open_low`: strictly) `low` and ends before (`open_high`: strictly) `high`;
+    without `low` however long ago.
     """
 
     pattern: Pattern
     bindings: Bindings
-    low: int
+    low: int | None
     high: int
     where: str
     open_low: bool = True
@@ -283,6 +292,8 @@ def below(node: Node) -> tuple[Node, ...]:
             return (body,)
         case RepeatedRun(left=first, elements=elements) | FoldedValue(opener=first, elements=elements):
             return (*(() if first is None else (first,)), *elements)
+        case PutTogether(bodies=bodies):
+            return bodies
         case Awaited(left=left, nothing=nothing):
             return (left, nothing)
         case ConditionHeld(proof=proof) | ByClause(premises=proof):
