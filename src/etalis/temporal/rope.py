@@ -22,16 +22,24 @@ Rope: TypeAlias = Any
 class RunRope:
     """A repetition: after `left`, those of the elements (start, end, rope) from `first` up to `count`.
 
-    The list grows and is shared by all matches of a run; each reads as far as it had come.
+    The list grows and is shared by all matches of a run; each reads as far as it had come. One that `is_open` has no
+    upper bound: what follows it may read further (`FollowedRun`).
     """
 
-    __slots__ = ("count", "elements", "first", "left")
+    __slots__ = ("count", "elements", "first", "is_open", "left")
 
-    def __init__(self, left: Rope, elements: list[tuple[int, int, Rope]], first: int, count: int) -> None:
+    def __init__(
+        self, left: Rope, elements: list[tuple[int, int, Rope]], first: int, count: int, is_open: bool = False
+    ) -> None:
         self.left = left
         self.elements = elements
         self.first = first
         self.count = count
+        self.is_open = is_open
+
+    def taken(self) -> list[tuple[int, int, Rope]]:
+        """Return the elements that contribute, as (start, end, rope)."""
+        return self.elements[self.first : self.count]
 
 
 class FollowedRun:
@@ -44,17 +52,53 @@ class FollowedRun:
         self.before = before
         self.count = len(run.elements)
 
+    @property
+    def left(self) -> Rope:
+        """What the repetition comes after."""
+        return self.run.left
+
+    def taken(self) -> list[tuple[int, int, Rope]]:
+        """Return the elements that contribute, as (start, end, rope)."""
+        return [element for element in self.run.elements[self.run.first : self.count] if element[1] < self.before]
+
 
 class FoldRope:
-    """An aggregate: after `opener`, the elements (ropes) from `first` up to `count` of a list that grows."""
+    """An aggregate: after `opener`, the elements (ropes) from `first` up to `count` of a list that grows.
 
-    __slots__ = ("count", "elements", "first", "opener")
+    Of those before them `cut` are not told.
+    """
 
-    def __init__(self, opener: Rope, elements: list[Rope], first: int, count: int) -> None:
+    __slots__ = ("count", "cut", "elements", "first", "opener")
+
+    def __init__(self, opener: Rope, elements: list[Rope], first: int, count: int, cut: int = 0) -> None:
         self.opener = opener
         self.elements = elements
         self.first = first
         self.count = count
+        self.cut = cut
+
+    def taken(self) -> list[Rope]:
+        """Return the elements that contribute and are told."""
+        return self.elements[self.first : self.count]
+
+
+class MixedFold(FoldRope):
+    """An aggregate whose elements leave in another order than they came: those (start, rope) that start since a moment.
+
+    Of these the last ones, where it is bounded by number.
+    """
+
+    __slots__ = ("last", "since")
+
+    def __init__(self, elements: list[tuple[int, Rope]], first: int, count: int, since: int, last: int | None) -> None:
+        super().__init__(None, elements, first, count)
+        self.since = since
+        self.last = last
+
+    def taken(self) -> list[Rope]:
+        """Return the elements that contribute."""
+        found = [rope for start, rope in self.elements[self.first : self.count] if start >= self.since]
+        return found if self.last is None else found[-self.last :]
 
 
 class SeveralRopes:
@@ -107,12 +151,10 @@ def pieces(rope: Rope) -> list[Rope]:
             return [*rope]
         case tuple():  # a branch, or a derived event
             return [rope[-1]]
-        case RunRope(left=left, elements=elements, first=first, count=count):
-            return [left, *(rope for _, _, rope in elements[first:count])]
-        case FollowedRun(run=run, count=count, before=before):
-            return [run.left, *(rope for _, end, rope in run.elements[run.first : count] if end < before)]
-        case FoldRope(opener=opener, elements=elements, first=first, count=count):
-            return [opener, *elements[first:count]]
+        case RunRope(left=left) | FollowedRun(left=left):
+            return [left, *(element for _, _, element in rope.taken())]
+        case FoldRope(opener=opener):
+            return [opener, *rope.taken()]
         case SeveralRopes(ropes=ropes):
             return ropes
         case RaisedRope(cause=cause):
