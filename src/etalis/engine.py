@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from etalis.program import Program
     from etalis.tables.results.unfinished import Unfinished
+    from etalis.why.partial import PartialMatches
 
 C = TypeVar("C", bound=Callback)
 
@@ -320,6 +321,18 @@ class Engine(RuntimeEngine):
     def state(self) -> tuple[Waiting, ...]:
         """Say what the engine holds on to: per rule and operator how many instances, how many bytes, how old."""
         return inspect(self.core.rules, self.core.disorder)
+
+    @alone
+    def partial(
+        self, rule: str | None = None, key: Mapping[str, Any] | None = None, limit: int = 100
+    ) -> PartialMatches:  # fmt: skip
+        """Return the patterns that have begun, the fullest first: what is there, what is awaited, until when.
+
+        `rule` is a label or number, `key` gives values of variables: `engine.partial("fraud", {"Card": "c1"})`.
+        """
+        from etalis.why.partial import partial_matches  # of use where someone asks alone
+
+        return partial_matches(self.core.rules, rule, key, limit)
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""

@@ -25,6 +25,10 @@ COMMANDS = {
     "check": ("etalis.cli.check:check", "Report every problem of a program: code, place, hint."),
     "test": ("etalis.cli.cases:run_cases", "Run case files: programs, events, and what they must detect."),
     "explain": ("etalis.cli.check:explain", "Show how a program is run: its plan, a picture of it, its code."),
+    "watch": (
+        "etalis.cli.watch:watch",
+        "Show the patterns that have begun: what is there, and what is awaited.",
+    ),
     "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),
     "pipeline": ("etalis.cli.pipeline:app", "Run programs on Spark from a file."),
