@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from etalis.data.values import Value
-from etalis.language.syntax import Term
+from etalis.language.syntax import EventPattern, Term
 from etalis.why.justification import Derived, Justification, Occurred
 
 answer = dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,6 +51,7 @@ class AttemptPart:
     because: WhyNot | None = None  # of a missing part that rules derive
     note: str | None = None  # such as: needs itself
     count: int | None = None  # of a repetition or an aggregate: how many elements there are
+    pattern: EventPattern | None = None  # of an event: the pattern with what is bound as constants
 
 
 # causes
