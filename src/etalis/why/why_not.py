@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from etalis.data.values import Value
@@ -168,6 +168,7 @@ class Attempt:
     parts: tuple[AttemptPart, ...]
     causes: tuple[Cause, ...]
     deficit: tuple[int, int, int]
+    bindings: Mapping[str, Value] = field(default_factory=dict)
 
 
 @answer
