@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, dataclass_transform
 
 from etalis.data.values import Value, format_atom, format_value
 from etalis.language.syntax import Pattern, Term
 
 Bindings: TypeAlias = Mapping[str, Value]
-datum = dataclass(frozen=True, slots=True, eq=False, repr=False)
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+def datum(made: type[T]) -> type[T]:
+    """Make a class of frozen data that is neither compared nor printed by content."""
+    return dataclass(frozen=True, slots=True, eq=False, repr=False)(made)
 
 
 @datum

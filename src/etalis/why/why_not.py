@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from etalis.data.values import Value
 from etalis.language.syntax import EventPattern, Term
-from etalis.why.justification import Derived, Justification, Occurred
-
-answer = dataclass(frozen=True, slots=True, eq=False, repr=False)
+from etalis.why.justification import Derived, Justification, Occurred, datum
 
 
-@answer
+@datum
 class TimeBound:
     """A moment and whether it is excluded."""
 
@@ -21,7 +19,7 @@ class TimeBound:
     open: bool
 
 
-@answer
+@datum
 class TimeRange:
     """Where something would have counted."""
 
@@ -29,7 +27,7 @@ class TimeRange:
     before: TimeBound | None
 
 
-@answer
+@datum
 class NearestMiss:
     """An event that differs in one value from what is missing: `variable` (or the place) is `found`, not `wanted`."""
 
@@ -39,7 +37,7 @@ class NearestMiss:
     found: Value
 
 
-@answer
+@datum
 class AttemptPart:
     """A positive leaf of the rule in an attempt: present with its event, or missing. `text` is its pattern as bound."""
 
@@ -57,14 +55,14 @@ class AttemptPart:
 # causes
 
 
-@answer
+@datum
 class MissingPart:
     """A part has not come in the time in which it would have counted."""
 
     part: AttemptPart
 
 
-@answer
+@datum
 class OutOfOrder:
     """A relation that two parts do not have; by how much."""
 
@@ -74,7 +72,7 @@ class OutOfOrder:
     by: int
 
 
-@answer
+@datum
 class TooLong:
     """A window that is too short."""
 
@@ -82,7 +80,7 @@ class TooLong:
     actual: int
 
 
-@answer
+@datum
 class Refuted:
     """A condition without proof: its first conjunct that fails, with its values, or the error that it raised."""
 
@@ -92,7 +90,7 @@ class Refuted:
     error: str | None = None
 
 
-@answer
+@datum
 class KnownLater:
     """A condition that holds over the knowledge of today, by facts that were known only later."""
 
@@ -100,7 +98,7 @@ class KnownLater:
     facts: tuple[tuple[Term, int], ...]
 
 
-@answer
+@datum
 class WrongValue:
     """The values that an aggregate had instead (value, moment), nearest first; of a repetition the largest count."""
 
@@ -108,14 +106,14 @@ class WrongValue:
     found: tuple[tuple[Value, int], ...]
 
 
-@answer
+@datum
 class BlockedBy:
     """Events that an absence or `iso` saw, each with its justification where rules made it."""
 
     by: tuple[Occurred, ...]
 
 
-@answer
+@datum
 class Withheld:
     """A policy withheld the pair.
 
@@ -128,7 +126,7 @@ class Withheld:
     by: tuple[Occurred, ...]
 
 
-@answer
+@datum
 class Affair:
     """The engine's own affairs.
 
@@ -140,7 +138,7 @@ class Affair:
     event: Occurred | None = None
 
 
-@answer
+@datum
 class StillPending:
     """A deadline, an alarm or the watermark has not passed."""
 
@@ -161,7 +159,7 @@ Cause: TypeAlias = (
 )
 
 
-@answer
+@datum
 class Attempt:
     """One choice of events for the parts of a rule, and what is wrong with it."""
 
@@ -171,7 +169,7 @@ class Attempt:
     bindings: Mapping[str, Value] = field(default_factory=dict)
 
 
-@answer
+@datum
 class RuleAnswer:
     """How far one rule got: its nearest attempts first, how many more there are, what concerns the rule itself."""
 
@@ -182,7 +180,7 @@ class RuleAnswer:
     affairs: tuple[Affair, ...] = ()
 
 
-@answer
+@datum
 class WhyNot:
     """The answer: it did occur, no rule makes it, or how far each rule got.
 
