@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
 
 from etalis.data.values import Value
 from etalis.language.syntax import Property, Rule
@@ -11,12 +11,13 @@ from etalis.language.syntax import Property, Rule
 
 @dataclass(frozen=True, slots=True)
 class Occur:
-    """An event occurs, as an input: at the time reached, or when time reaches its end."""
+    """An event occurs, as an input: at the time reached, or when time reaches its end; `cause` is what raised it."""
 
     name: str
     args: tuple[Value, ...]
     start: int
     end: int
+    cause: Any = field(default=None, compare=False, repr=False)  # a rope, where ropes are kept
 
 
 @dataclass(frozen=True, slots=True)

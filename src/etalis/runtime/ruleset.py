@@ -131,6 +131,7 @@ class RuleSet:
         if self.compiled:
             self.note_waiting()
         self.wiring = Wiring([planned for planned, _ in self.rules])
+        self.heads.raises = self.traced and self.acts
         self.heads.makers = Counter(r.head.kind for r, _ in self.rules)
         compiler = self.compiler = Compiler(
             self.wiring,
@@ -160,7 +161,7 @@ class RuleSet:
             if made.feeds is None and self.log is not None:
                 made.feeds = _nothing
         self.sources = compiler.sources
-        self.numbered = self.traced or self.log is not None or compiler.reads_numbers()
+        self.numbered = self.log is not None or compiler.reads_numbers()
         self.has_timers = any(isinstance(e.node, p.Deadline) for e in self.wiring.entries) or any(
             planned.head.alarm is not None for planned, _ in self.rules
         )
@@ -246,7 +247,6 @@ class RuleSet:
     def fire_tick(self) -> None:
         """Let the next time point happen."""
         self.state.current += 1
-        self.state.parts = ()
         self.ticks.pop()[1]()
 
     def log_event(self, name: str, arity: int, start: int, end: int) -> None:

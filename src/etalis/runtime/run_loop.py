@@ -7,6 +7,7 @@ of knowledge, time points and raised events come before the inputs of their stam
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from heapq import heappop
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from etalis.runtime.changes import Changes
 from etalis.runtime.ruleset import RuleSet
 from etalis.runtime.state import NEVER, HeadKind, Raw, Tag, sort_round
 from etalis.temporal.event import Event, EventKind, brief, new_event
+from etalis.temporal.rope import RaisedRope
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram
@@ -51,9 +53,9 @@ class RunLoop:
                 self.move_to(end, out)
             self.made = 0
             state.tag = tag
-            if self.rules.numbered:
+            if self.rules.traced:
                 state.number = number
-                state.parts = (number,)
+                values = (*values, number)
             if not self.occur(*kind, (end, start, None, *values)):
                 self.rules.evidence.unread[kind] += 1
             if state.queue or state.steps:
@@ -83,7 +85,7 @@ class RunLoop:
                 state.now = max(state.now, time)
 
     def settle_now(self) -> tuple[Event, ...]:
-        """Process what generated code has queued, of rules without numbers and effects; return what is reported.
+        """Process what generated code has queued, of rules that tell no event from another; return what is reported.
 
         A round of one event, as most are, needs no sorting.
         """
@@ -107,7 +109,7 @@ class RunLoop:
         return tuple([new_event(Event, raw) for raw in out])
 
     def settle_numbered(self) -> tuple[Event, ...]:
-        """Process what generated code has queued, where events have numbers; return what is reported."""
+        """Process what generated code has queued, where events are told apart; return what is reported."""
         out: list[Raw] = []
         self.made = 0
         self.settle(out)
@@ -208,11 +210,8 @@ class RunLoop:
             self.count(more, raw)
 
     def number(self, raw: Raw, kind: EventKind) -> None:
-        """Give a derived event its number, where someone reads it."""
-        state = self.state
-        state.current += 1
-        if self.rules.traced:
-            state.parts = raw[3 + kind.arity]
+        """Tell a derived event from those before it, where someone reads that."""
+        self.state.current += 1
         self.rules.log_event(kind.name, kind.arity, raw[1], raw[0])
 
     def count(self, more: int, last: Raw) -> None:
@@ -232,6 +231,8 @@ class RunLoop:
     def follow(self, step: Step) -> None:
         """Take a step that a goal asks for: when the current input is complete, at once if there is none."""
         if self.taking:
+            if self.rules.traced and isinstance(step, Occur):
+                step = replace(step, cause=self.state.cause)
             self.state.steps.append(step)
         else:
             self._perform(step, [])
@@ -248,11 +249,14 @@ class RunLoop:
         """Let an event occur that a goal raised: an input, but received from nowhere."""
         kind = EventKind(step.name, len(step.args), None, self.program.attributes.get((step.name, len(step.args)), ()))
         kind.shown = self.rules.heads.shown
-        raw = (step.end, step.start, kind, *step.args)
+        raw: Raw = (step.end, step.start, kind, *step.args)
+        if self.rules.traced:
+            raw = (*raw, step.cause)
         self.count(1, raw)
         if self.rules.heads.reports_raised(step.name, step.args):
             out.append(raw)
-        self.state.parts = ()
+        if self.rules.traced:
+            raw = (step.end, step.start, None, *step.args, RaisedRope(raw, step.cause))
         self.occur(step.name, len(step.args), raw)
 
 

@@ -16,6 +16,7 @@ from etalis.runtime.engine import RuntimeEngine
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, sort_round
 from etalis.runtime.step_keys import due_key, is_due, read_due, time_of
 from etalis.temporal.event import EventKind
+from etalis.temporal.rope import CutRope
 
 
 @dataclass(slots=True)
@@ -108,11 +109,11 @@ class Relay:
             run_loop.taking = taking
 
     def _offer(self, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
-        state = self._state
-        if self._rules.numbered:
-            state.number += 1
-            state.parts = (state.number,)
-        self._run_loop.occur(name, len(values), (end, start, None, *values))
+        raw: Raw = (end, start, None, *values)
+        if self._rules.traced:
+            self._state.number += 1
+            raw = (*raw, self._state.number)
+        self._run_loop.occur(name, len(values), raw)
 
     def _next_key(self) -> bytes | None:
         """Return the key of what falls due next by the own rules."""
@@ -172,6 +173,8 @@ class Relay:
                 assert isinstance(kind, HeadKind)
                 out.append((step, number, raw))
                 feeds = kind.feeds
+            elif rules.traced and len(raw) == 3 + kind.arity:
+                raw = (*raw, CutRope(0))  # what others derived came without
             if feeds is not None:
                 if rules.numbered:
                     self._run_loop.number(raw, kind)

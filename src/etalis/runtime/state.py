@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
-from operator import lt
+from operator import itemgetter, lt
 from types import CellType
 from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
 from etalis.temporal.event import Event, EventKind, new_event, sort_key
 from etalis.temporal.interval import EARLIEST, show_moment
+from etalis.temporal.rope import Rope
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
 BEFORE = EARLIEST - 1  # what comes after it is a time
+_ATOM = itemgetter(slice(-1))  # of an event with a rope: all else
 
-Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, parts])
+Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, rope]), no kind: it was not derived
 
 
 class Owner(Protocol):
@@ -69,6 +71,7 @@ class State:
     """The moving parts that generated code and operators share."""
 
     __slots__ = (
+        "cause",
         "clock",
         "coming",
         "current",
@@ -76,7 +79,6 @@ class State:
         "floor",
         "inside",
         "number",
-        "parts",
         "queue",
         "reached",
         "sequence",
@@ -92,8 +94,8 @@ class State:
         self.floor = BEGINNING
         self.inside = CellType(0)  # the thread that is in the engine (thread_guard.py)
         self.number = 0
+        self.cause: Rope = None  # the match whose goal is asked, where goals raise events and ropes are kept
         self.current = 0
-        self.parts: tuple[int, ...] = ()
         self.queue: list[Raw] = []
         self.timers: list[Timer] = []
         self.tag: Tag | None = None
@@ -233,15 +235,9 @@ class Made:
 
     def note_several(self, found: list[Raw], arity: int) -> list[Raw]:
         """Note events of one end; return those that are new, in order."""
-        if self.stamp != found[0][0]:
-            try:
-                found.sort()
-                is_strict = all(map(lt, found, found[1:]))
-            except TypeError:
-                is_strict = False
-            if is_strict:
-                self.stamp, self.first = found[0][0], found
-                return found
+        if self.stamp != found[0][0] and _sort_plainly(found):
+            self.stamp, self.first = found[0][0], found
+            return found
         seen, new = self.identities(arity) if self.stamp == found[0][0] else set(), []
         for raw in found:
             identity = (raw[1], *raw[3 : 3 + arity])
@@ -284,13 +280,23 @@ def sort_round(batch: list[Raw]) -> None:
     Plain comparison is that order for arguments of one type. Where types differ, or an integer meets a float of its
     value (neither is less), the keys are spelled out.
     """
+    if len(batch) > 1 and not _sort_plainly(batch):
+        batch.sort(key=lambda raw: sort_key(new_event(Event, raw)))
+
+
+def _sort_plainly(batch: list[Raw]) -> bool:
+    """Sort events by plain comparison, of ropes none; tell whether that told them all apart."""
+    first = batch[0]
+    compared = batch
     try:
-        batch.sort()
-        if all(map(lt, batch, batch[1:])):
-            return
+        if len(first) == 3 + first[2].arity:
+            batch.sort()
+        else:
+            batch.sort(key=_ATOM)
+            compared = list(map(_ATOM, batch))
+        return all(map(lt, compared, compared[1:]))
     except TypeError:
-        pass
-    batch.sort(key=lambda raw: sort_key(new_event(Event, raw)))
+        return False
 
 
 def show_time(time: int) -> str:

@@ -1,9 +1,10 @@
 """An event: an atom that occurred on an interval.
 
-A tuple in disguise, laid out (end, start, kind, *arguments[, parts]), made in one allocation; plain comparison is the
-order of definition 6.7 (end, start, standard order of the atom) wherever the arguments are comparable. Outside it shows
-seconds, unpacks as (name, args, start, end), and has its attributes as members. Inside it is made by `new_event`, past
-the constructor that users call.
+A tuple in disguise, laid out (end, start, kind, *arguments[, rope]), made in one allocation; plain comparison, but for
+the rope, is the order of definition 6.7 (end, start, standard order of the atom) wherever the arguments are comparable.
+The rope, if it is kept, tells what the event is made of (`temporal.rope`). Outside an event shows seconds, unpacks as
+(name, args, start, end), and has its attributes as members. Inside it is made by `new_event`, past the constructor that
+users call.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
 from etalis.temporal.json_values import from_plain, to_plain, to_text
 from etalis.temporal.record import open_record
+from etalis.temporal.rope import FlatRope, flatten
 from etalis.temporal.time_input import are_dates, to_interval
 
 _item = tuple.__getitem__
@@ -108,7 +110,8 @@ class Event(tuple[Any, ...]):
         parts: tuple[int, ...] = (),
     ) -> Event:
         """Build an event from microseconds."""
-        return new_event(Event, (end, start, EventKind(name, len(args), rule), *args, *((parts,) if parts else ())))
+        made_of = (FlatRope(tuple(sorted(set(parts)))),) if parts else ()
+        return new_event(Event, (end, start, EventKind(name, len(args), rule), *args, *made_of))
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Event:
@@ -186,9 +189,8 @@ class Event(tuple[Any, ...]):
 
     @property
     def parts(self) -> tuple[int, ...]:
-        """Numbers of the received events it is made of, if the engine was asked to keep them."""
-        arity = self.kind.arity
-        return _item(self, 3 + arity) if len(self) > 3 + arity else ()
+        """Numbers of the received events it is made of, in order, if the engine was asked to keep them."""
+        return flatten(_item(self, -1)) if len(self) > 3 + self.kind.arity else ()
 
     @property
     def atom(self) -> str:
@@ -251,7 +253,8 @@ class Event(tuple[Any, ...]):
     def __reduce__(self) -> tuple[Any, ...]:
         kind = self.kind
         plain = EventKind(kind.name, kind.arity, kind.rule, kind.attributes)  # without what an engine keeps with it
-        return new_event, (type(self), (self.end_time, self.start_time, plain, *_item(self, slice(3, None))))
+        made_of = (FlatRope(self.parts),) if len(self) > 3 + kind.arity else ()
+        return new_event, (type(self), (self.end_time, self.start_time, plain, *self.args, *made_of))
 
     def __copy__(self) -> Self:
         return self
@@ -279,6 +282,18 @@ class Event(tuple[Any, ...]):
 
     def __ne__(self, other: object) -> bool:
         return not self == other
+
+    def __lt__(self, other: tuple[Any, ...]) -> bool:
+        return _compared(self) < _compared(other)
+
+    def __le__(self, other: tuple[Any, ...]) -> bool:
+        return _compared(self) <= _compared(other)
+
+    def __gt__(self, other: tuple[Any, ...]) -> bool:
+        return _compared(self) > _compared(other)
+
+    def __ge__(self, other: tuple[Any, ...]) -> bool:
+        return _compared(self) >= _compared(other)
 
     def __hash__(self) -> int:
         return hash(self._identity())
@@ -347,6 +362,11 @@ class Retraction(Event):
 
     def __repr__(self) -> str:
         return f"-{super().__repr__()}"
+
+
+def _compared(event: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what of an event is compared: all but the rope."""
+    return _item(event, slice(3 + event.kind.arity)) if isinstance(event, Event) else event
 
 
 def sort_key(event: Event) -> tuple[Any, ...]:

@@ -120,8 +120,17 @@ class RaisedRope:
         self.cause = cause
 
 
+class FlatRope:
+    """The numbers of all inputs of a match that has come from elsewhere: how it was put together is not told."""
+
+    __slots__ = ("numbers",)
+
+    def __init__(self, numbers: tuple[int, ...]) -> None:
+        self.numbers = numbers
+
+
 class CutRope:
-    """So many inputs that are not told."""
+    """So many inputs that are not told; 0: nobody knows how many, as of what a snapshot without numbers brought."""
 
     __slots__ = ("count",)
 
@@ -159,5 +168,7 @@ def pieces(rope: Rope) -> list[Rope]:
             return ropes
         case RaisedRope(cause=cause):
             return [cause]
+        case FlatRope(numbers=numbers):
+            return [*numbers]
         case _:
             return []

@@ -72,9 +72,9 @@ def test_programs_without_such_goals_keep_the_short_ways_in(way: str) -> None:
     assert way not in engine.__dict__
 
 
-def test_raised_events_are_no_received_ones() -> None:
+def test_what_follows_from_a_raised_event_is_made_of_the_match_that_raised_it() -> None:
     engine = etalis.compile("d <- a do event(c). e <- c. f <- b.").engine(parts=True)
-    assert [(e.name, e.parts) for e in engine.run([("a", 1), ("b", 2)])] == [("d", (1,)), ("e", ()), ("f", (2,))]
+    assert [(e.name, e.parts) for e in engine.run([("a", 1), ("b", 2)])] == [("d", (1,)), ("e", (1,)), ("f", (2,))]
 
 
 def test_an_engine_goes_on_after_the_limit() -> None:

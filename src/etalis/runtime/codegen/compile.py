@@ -32,6 +32,7 @@ from etalis.runtime.operators.base import Emit
 from etalis.runtime.operators.blockers import EventLog
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.state import Made, Raw, State
+from etalis.temporal.rope import Rope
 
 Names = dict[str, str]  # variable -> Python expression (a local name)
 
@@ -127,8 +128,12 @@ class Compiler:
                 code(f"{code.constant(self.processor(kind, [leaf]))}(raw)")
         else:
             parameters = [f"x{i}" for i in range(kind[1])]
-            rest = ["*_"] if self.heads.parts else []
-            code(f"({', '.join(['t2', 't1', '_', *parameters, *rest])}) = raw")
+            if self.heads.parts:
+                code.rope = "rope"
+                code(f"({', '.join(['t2', 't1', 'kind', *parameters, 'rope'])}) = raw")
+                code("if kind is not None: rope = raw")  # a derived event is a piece of what follows from it
+            else:
+                code(f"({', '.join(['t2', 't1', '_', *parameters])}) = raw")
             code.begin_event()
             for leaf in leaves:
                 self.offer(code, leaf, parameters, "t1", "t2")
@@ -150,13 +155,12 @@ class Compiler:
             self.deliver(code, leaf, names, t1, t2)
 
     def marks(self, code: Code, exports: Sequence[str]) -> Names:
-        """Return the marks an instance starts with: its inputs' numbers, itself."""
-        state = code.constant(self.state)
+        """Return the marks an instance starts with: what it is made of, itself."""
         found = {}
         if "$parts" in exports:
-            found["$parts"] = f"{state}.parts"
+            found["$parts"] = code.rope
         if "$ids" in exports:
-            found["$ids"] = f"frozenset(({state}.current,))"
+            found["$ids"] = f"frozenset(({code.constant(self.state)}.current,))"
         return found
 
     # handing on
@@ -217,7 +221,7 @@ class Compiler:
             case p.Filter():
                 self.filter(code, target, names, t1, t2)
             case p.Union():
-                self.unite(code, target, child, names, t1, t2)
+                self.unite(code, target, child, reader.place, names, t1, t2)
             case p.Fold() if reader.place == len(target.inputs) - 1:
                 self.special.folds.take(code, target, names, t1, t2)
             case p.Repetition() | p.Fold() | p.Deadline():
@@ -265,14 +269,20 @@ class Compiler:
             code(f"for {row} in {solutions}:")
             code.depth += 1
             names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
+        if passing.actions and self.heads.parts:
+            code(f"{code.constant(self.state)}.cause = {names['$parts']}")
         for action in passing.actions:
             code(self.conditions.action(code, action, names, self.rule_of(entry)))
         self.deliver(code, entry, names, t1, t2)
         code.depth = depth
 
-    def unite(self, code: Code, entry: Wired, child: Wired, names: Names, t1: str, t2: str) -> None:
+    def unite(
+        self, code: Code, entry: Wired, child: Wired, branch: int, names: Names, t1: str, t2: str
+    ) -> None:  # fmt: skip
         """Write a union: unbound variables become None; one event in two alternatives is one match."""
         full = {v: names.get(v, "None") for v in entry.node.exports}
+        if "$parts" in full:
+            full["$parts"] = f"(None, {branch}, {full['$parts']})"
         if not may_double(child, entry):
             self.deliver(code, entry, full, t1, t2)
             return
@@ -437,6 +447,8 @@ class Compiler:
                     rule, types = self.rule_of(entry), self.types(entry)
                     if code.loop is not None:
                         code.loop.asks = True
+                    if self.heads.raises and "$parts" in names:
+                        passing.expressions.append(f"{code.constant(self.note_cause)}({names['$parts']})")
                     self.conditions.write(code, test, names, firm, t1, t2, passing, rule, types)
                     if proven is not None and test.goal == proven[0]:
                         passing.expressions.append(f"({proven[1]} or {passing.expressions.pop()})")
@@ -460,6 +472,11 @@ class Compiler:
                 case p.Action():
                     passing.actions.append(test)
         return passing
+
+    def note_cause(self, rope: Rope) -> bool:
+        """Note whose condition is asked, which may raise an event."""
+        self.state.cause = rope
+        return True
 
     def restrict_solutions(
         self, code: Code, passing: Passing, row: str, rest: Passing, names: Names, inside: Names

@@ -39,6 +39,7 @@ class Heads:
         self.triggers = triggers
         self._raised: dict[tuple[str, int], Reported] = {}
         self.parts = parts
+        self.raises = False  # whether goals may raise events, of which it is kept what raised them
         self.shown = shown
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
@@ -73,9 +74,12 @@ class Heads:
         alike: dict[tuple[str, ...], list[PlannedRule]] = {}
         for rule, names in heads:
             sure = firm(rule.head.body)
+            args = [build(code, a, names, sure) for a in rule.head.event.args]
+            if rule.head.actions and self.parts:
+                match = ", ".join([t2, t1, code.constant(self.kind(rule)), *args, names["$parts"]])
+                code(f"{code.constant(self.state)}.cause = ({match})")
             for action in rule.head.actions:
                 code(self.conditions.action(code, action, names, rule.head.label))
-            args = [build(code, a, names, sure) for a in rule.head.event.args]
             made = self._measured(code, rule, args)
             args += [names["$parts"]] if self.parts else []
             with nullcontext() if made is None else code.block(made):
@@ -105,7 +109,7 @@ class Heads:
         """
         rules = [reader.target for reader in entry.readers if reader.kind == "head"]
         plain = all(rule.head.alarm is None and not rule.head.actions and self.is_lone(rule) for rule in rules)
-        return plain and len(rules) == len(entry.readers) and not self.parts
+        return plain and len(rules) == len(entry.readers)
 
     def is_lone(self, rule: PlannedRule) -> bool:
         """Tell whether no other rule makes events of this kind, so that equal attributes mean equally new."""

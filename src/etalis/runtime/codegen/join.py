@@ -19,6 +19,7 @@ from etalis.runtime.codegen.source import CandidateLoop, Code, tuple_of, words_o
 from etalis.runtime.operators import store as stores
 from etalis.runtime.operators.gathering import leave_gathered, take_gathered
 from etalis.runtime.state import BEGINNING, NEVER
+from etalis.temporal.rope import SeveralRopes
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
@@ -88,7 +89,7 @@ class Probe:
             if column in pair and column[0] != "$":
                 pair[column] = f"({pair[column]} if {pair[column]} is not None else {local})"
             elif column == "$parts" and column in pair:
-                pair[column] = f"merge_parts({pair[column]}, {local})"
+                pair[column] = self._pair_of(pair[column], local)
             elif column == "$ids" and column in pair:
                 pair[column] = f"({pair[column]} | {local})"
             else:
@@ -98,12 +99,14 @@ class Probe:
 
     def _name_marks(self, pair: Names) -> None:
         """Give a sequence its inner bounds: end of the first part, start of the last."""
-        if "$parts" in pair:
-            pair["$parts"] = pair["$parts"].replace("merge_parts", self.code.constant(merge_parts))
         if self.node.relation.sequential:
             left, right = own_names(self.entry)
             pair["$first"] = pair["$first"] if "$first" in left else self.a2
             pair["$last"] = pair["$last"] if "$last" in right else self.b1
+
+    def _pair_of(self, arriving: str, waiting: str) -> str:
+        """Return the rope of a pair, in the order of the text."""
+        return f"({arriving}, {waiting})" if self.place == 0 else f"({waiting}, {arriving})"
 
     def agreement(self) -> list[str]:
         """Return tests for shared variables that may be unbound."""
@@ -491,10 +494,7 @@ class Probe:
         """Return a mark of the combined match: that of the arriving instance and of all candidates."""
         place = self.columns.index(mark)
         own = self.names[mark]
-        others = f"*[z[{place}] for z in {hits}]"
-        return f"{own}.union({others})" if mark == "$ids" else f"{self.code.constant(merge_parts)}({own}, {others})"
-
-
-def merge_parts(*several: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers of all, in order, each once."""
-    return tuple(sorted({number for some in several for number in some}))
+        others = f"[z[{place}] for z in {hits}]"
+        if mark == "$ids":
+            return f"{own}.union(*{others})"
+        return self._pair_of(own, f"{self.code.constant(SeveralRopes)}({others})")

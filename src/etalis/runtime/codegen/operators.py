@@ -14,7 +14,7 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Values, Waiter
 from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers, latest_start
-from etalis.runtime.operators.combine import combiner, mark_value, marked, parents, picker, repeater, sharer
+from etalis.runtime.operators.combine import combiner, gather_marks, marked, parents, picker, repeater, sharer
 from etalis.runtime.operators.repetition import Limits, Repeater, Runner
 from etalis.runtime.operators.store import Token
 
@@ -271,12 +271,15 @@ class Special:
         marks = [v for v in ("$parts", "$ids") if v in element]
 
         def merge(parts: Any, values: Values) -> Any:
-            found = [frozenset(values[element.index(v)]) for v in marks]
-            return found if parts is None else [a | b for a, b in zip(parts, found, strict=True)]
+            found = [[values[element.index(v)]] for v in marks]
+            return found if parts is None else [a + b for a, b in zip(parts, found, strict=True)]
 
         def export(values: Values, token: Token, parts: Any) -> Values:
             own = {"$token": token, **dict(zip(marks, parts, strict=True))}
-            return tuple(mark_value(v, own[v]) if v in own else values[element.index(v)] for v in out)
+            return tuple(
+                own[v] if v == "$token" else gather_marks(v, None, own[v]) if v in own else values[element.index(v)]
+                for v in out
+            )
 
         return Runner(
             policy=node.policy, limits=limits, shared=picker(element, node.shared),

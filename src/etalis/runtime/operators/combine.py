@@ -7,6 +7,7 @@ from typing import Any
 
 from etalis.runtime.operators.base import Values
 from etalis.runtime.operators.store import Once, Token, waits
+from etalis.temporal.rope import FoldRope
 
 
 def picker(exports: Sequence[str], names: Sequence[str]) -> Callable[[Values], Values]:
@@ -54,9 +55,11 @@ def marked(element: Sequence[str]) -> bool:
     return any(v in ("$parts", "$ids") for v in element)
 
 
-def mark_value(name: str, found: frozenset[int]) -> Any:
-    """Return a mark in the form it is handed on in."""
-    return tuple(sorted(found)) if name == "$parts" else found
+def gather_marks(name: str, opener: Any, elements: list[Any]) -> Any:
+    """Return the mark of a match of many elements, after a left side that has one or after nothing."""
+    if name == "$parts":
+        return FoldRope(opener, elements, 0, len(elements))
+    return frozenset(opener or ()).union(*elements)
 
 
 def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]) -> Callable[..., Values]:
@@ -72,8 +75,7 @@ def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]
             elif name == "$last":
                 found.append(last)
             elif name in ("$parts", "$ids"):
-                own = a.values[left.index(name)]
-                found.append(mark_value(name, frozenset(own).union(*(x[element.index(name)] for x in taken))))
+                found.append(gather_marks(name, a.values[left.index(name)], [x[element.index(name)] for x in taken]))
             else:
                 mine = a.values[left.index(name)] if name in left else None
                 found.append(b[element.index(name)] if mine is None and name in element else mine)

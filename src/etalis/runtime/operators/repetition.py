@@ -225,7 +225,7 @@ class Runner:
         if self.policy.select == "together" and found:
             latest = found[-1]
             token = Token(latest, tuple(r.token for r in found))
-            parts = [frozenset().union(*marks) for marks in zip(*(r.parts for r in found), strict=True)]
+            parts = [[x for some in marks for x in some] for marks in zip(*(r.parts for r in found), strict=True)]
             self.emit(*self.export(values, token, parts), min(r.start for r in found), end)
             return
         for run in found:

@@ -32,7 +32,7 @@ class Changelog:
 
     def write(self, was: list[Raw], made: list[Raw], out: list[Any]) -> None:
         """Report what differs, and note it where each event of the present moment is made once."""
-        if was != made:
+        if self.rules.traced or was != made:  # ropes are not compared
             self._note(was, made)
             out.extend(_difference(was, made))
 

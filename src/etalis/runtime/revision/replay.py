@@ -176,12 +176,12 @@ class Replayer:
 
     def _run_plainly(self, chain: Chain) -> list[Raw]:
         run_loop, state, processors = self.run_loop, self.state, self.epochs[-1].processors
-        queue = state.queue
+        queue, traced = state.queue, self.epochs[-1].rules.traced
         self._forget_errors()
         out: list[Raw] = []
         for row, number in chain:
             state.clock = row[0]
-            processors[number](row)
+            processors[number](_with_rope(row) if traced else row)
             if queue:
                 if len(queue) == 1 and queue[0][2].feeds is None:  # no rounds follow, and all that is made is reported
                     out.append(queue.pop())
@@ -220,19 +220,25 @@ class Replayer:
             begin = stop
 
     def _run(self, epoch: Epoch, chain: Chain, out: list[Raw]) -> None:
-        run_loop, state, numbered = self.run_loop, self.state, epoch.rules.numbered
+        run_loop, state, numbered, traced = self.run_loop, self.state, epoch.rules.numbered, epoch.rules.traced
         for row, number in chain:
             end = row[0]
             if end != state.now:
                 run_loop.move_to(end, out)
             run_loop.made = 0
+            if traced:
+                row = _with_rope(row)
             if numbered:
-                state.number, state.parts = row[2], (row[2],)
                 run_loop.occur(*self.kinds[number], row)
             else:
                 epoch.processors[number](row)
             if state.queue:
                 run_loop.settle(out)
+
+
+def _with_rope(row: Row) -> Raw:
+    """Return a row as an event that was received, made of itself."""
+    return (*row[:2], None, *row[3:], row[2])
 
 
 def _change_nothing(step: Any) -> None:

@@ -29,7 +29,7 @@ from etalis.temporal.event import Event, EventKind, new_event
 if TYPE_CHECKING:
     from etalis.runtime.core import Core, EngineOptions
 
-_SCALARS = ("floor", "number", "current", "parts", "sequence")
+_SCALARS = ("floor", "number", "current", "sequence")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.combine import mark_value
+from etalis.runtime.operators.combine import gather_marks
 from etalis.temporal.aggregate import FOLDS
 
 
@@ -85,7 +85,6 @@ def unite_marks(slider: Slider, mark: str, place: int) -> Callable[[Any], Any]:
     """Return the marks of all items that the value of a group is taken over."""
 
     def unite(key: Any) -> Any:
-        found = frozenset(n for item in slider.groups[key].counted(slider.last) for n in item[place])
-        return mark_value(mark, found)
+        return gather_marks(mark, None, [item[place] for item in slider.groups[key].counted(slider.last)])
 
     return unite

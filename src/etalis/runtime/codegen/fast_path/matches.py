@@ -76,7 +76,8 @@ class EventOffer:
             for leaf in self.leaves[kind]:
                 self.compiler.offer(code, leaf, parameters, "t", "t")
         else:
-            code(f"{code.constant(process)}(({', '.join(['t', 't', 'None', *parameters])}))")
+            rope = [code.rope] if self.rules.traced else []
+            code(f"{code.constant(process)}(({', '.join(['t', 't', 'None', *parameters, *rope])}))")
             code.queues = True
 
     def _hand_out(self, output: MatchOutput, rounds: list[str]) -> None:

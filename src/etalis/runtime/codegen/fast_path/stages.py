@@ -79,7 +79,8 @@ class FastPath:
 
     def is_plain(self) -> bool:
         """Tell whether the fast path is exact for this rule set."""
-        return bool(self.hot) and (self.in_turn or not self.rules.numbered) and not self.rules.acts
+        numbered = self.rules.numbered or self.rules.traced
+        return bool(self.hot) and (self.in_turn or not numbered) and not self.rules.acts
 
     def write(self, source: EventInput, what: str, stage: Callable[[EventInput], None]) -> Callable[..., Any]:
         """Write a function that reads events and takes them by a stage."""
@@ -166,9 +167,10 @@ class FastPath:
                 code(f"due = {code.constant(self.core.run_loop.reach_now)}(t)")
         for clock in dict.fromkeys([source.clock, *([] if self.in_turn else [source.kept])]):
             code(f"{clock} = t")
+        if self.rules.traced:
+            code(f"{state}.number = number = {state}.number + 1")
+            code.rope = "number"
         if self.rules.numbered:
-            code(f"{state}.number += 1")
-            code(f"{state}.parts = ({state}.number,)")
             code(f"{state}.current += 1")
 
     def _count_unread(self, source: Taker, values: str, arity: str) -> None:
