@@ -138,6 +138,30 @@ class CutRope:
         self.count = count
 
 
+def follow(rope: Rope, token: object, before: int) -> Rope:
+    """Return the rope of what has waited for something that starts at a moment: open runs are read up to there.
+
+    What waits once for all matches of a repetition (definition 13.16) has a token; `or` and `cumulative` keep it.
+    """
+    if token is None:
+        return rope
+    branches = []
+    while type(rope) is tuple and len(rope) == 3:
+        branches.append(rope[1])
+        rope = rope[2]
+    if isinstance(rope, SeveralRopes):
+        rope = SeveralRopes([_read_on(run, before) for run in rope.ropes])
+    else:
+        rope = _read_on(rope, before)
+    for branch in reversed(branches):
+        rope = (None, branch, rope)
+    return rope
+
+
+def _read_on(rope: Rope, before: int) -> Rope:
+    return FollowedRun(rope, before) if isinstance(rope, RunRope) and rope.is_open else rope
+
+
 def flatten(rope: Rope) -> tuple[int, ...]:
     """Return the numbers of all inputs of a rope, sorted, each once."""
     found: set[int] = set()
