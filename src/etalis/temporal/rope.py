@@ -83,22 +83,19 @@ class FoldRope:
 
 
 class MixedFold(FoldRope):
-    """An aggregate whose elements leave in another order than they came: those (start, rope) that start since a moment.
-
-    Of these the last ones, where it is bounded by number.
-    """
+    """An aggregate whose elements (start, rope) leave in another order than they came: the last of those since then."""
 
     __slots__ = ("last", "since")
 
-    def __init__(self, elements: list[tuple[int, Rope]], first: int, count: int, since: int, last: int | None) -> None:
+    def __init__(self, elements: list[tuple[int, Rope]], first: int, count: int, since: int | None, last: int) -> None:
         super().__init__(None, elements, first, count)
         self.since = since
         self.last = last
 
     def taken(self) -> list[Rope]:
         """Return the elements that contribute."""
-        found = [rope for start, rope in self.elements[self.first : self.count] if start >= self.since]
-        return found if self.last is None else found[-self.last :]
+        since, some = self.since, self.elements[self.first : self.count]
+        return [rope for start, rope in some if since is None or start >= since][-self.last :]
 
 
 class SeveralRopes:

@@ -24,7 +24,8 @@ from etalis.columnar.state.base import KeptField, Link
 from etalis.columnar.state.links import by_end
 from etalis.columnar.state.repetition import FollowerStore, shelve
 from etalis.runtime.operators.base import Values, rank
-from etalis.runtime.operators.repetition import Left, Lengths, Repeater, Run, Runner
+from etalis.runtime.operators.chains import Lengths
+from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
 
 Chain: TypeAlias = tuple[int, int, Lengths]  # start and end of the last element; how many there are, since when
 Limits: TypeAlias = tuple[int, int]  # least and most, as columns have them
@@ -253,9 +254,10 @@ class _Arranged:
             for before in range(self.low[x], self.high[x]):
                 after.setdefault(before, []).append(x)
         for x in range(low, high):
-            run = Run(*self.interval(x))
-            run.parts = []  # nobody asks for the parts
-            yield run, [(*self.interval(y), lengths) for y, lengths in self._reach(x, after, limits).items()]
+            yield (
+                Run(*self.interval(x)),
+                [(*self.interval(y), lengths) for y, lengths in self._reach(x, after, limits).items()],
+            )
 
     def _reach(self, first: int, after: Mapping[int, list[int]], limits: Limits) -> dict[int, Lengths]:
         """Return how long the chains are that lead from an element to others."""

@@ -230,5 +230,5 @@ def shelve(
 
 def _run(start: int, end: int, number: int) -> Run:
     run = Run(start, end)
-    run.number, run.parts = number, []  # nobody asks for the parts
+    run.number = number
     return run

@@ -53,6 +53,7 @@ class Compiler:
         self.evidence = evidence
         self.infer = infer
         self.computed = computed
+        self.told = 100_000
         self._typing: Typing | None = None
         self._types: dict[int, Mapping[str, str]] = {}
         self.outlined: dict[int, Callable[..., Any]] = {}

@@ -19,7 +19,7 @@ from etalis.runtime.codegen.source import CandidateLoop, Code, tuple_of, words_o
 from etalis.runtime.operators import store as stores
 from etalis.runtime.operators.gathering import leave_gathered, take_gathered
 from etalis.runtime.state import BEGINNING, NEVER
-from etalis.temporal.rope import SeveralRopes
+from etalis.temporal.rope import SeveralRopes, follow
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
@@ -89,7 +89,8 @@ class Probe:
             if column in pair and column[0] != "$":
                 pair[column] = f"({pair[column]} if {pair[column]} is not None else {local})"
             elif column == "$parts" and column in pair:
-                pair[column] = self._pair_of(pair[column], local)
+                token = self.locals[self.columns.index("$token")] if "$token" in self.columns else None
+                pair[column] = self._pair_of(pair[column], self._followed(local, token))
             elif column == "$ids" and column in pair:
                 pair[column] = f"({pair[column]} | {local})"
             else:
@@ -107,6 +108,12 @@ class Probe:
     def _pair_of(self, arriving: str, waiting: str) -> str:
         """Return the rope of a pair, in the order of the text."""
         return f"({arriving}, {waiting})" if self.place == 0 else f"({waiting}, {arriving})"
+
+    def _followed(self, waiting: str, token: str | None) -> str:
+        """Return the rope of what has waited for what now follows it in a sequence."""
+        if token is None or not self.node.relation.sequential:
+            return waiting
+        return f"{self.code.constant(follow)}({waiting}, {token}, {self.b1})"
 
     def agreement(self) -> list[str]:
         """Return tests for shared variables that may be unbound."""
@@ -494,7 +501,8 @@ class Probe:
         """Return a mark of the combined match: that of the arriving instance and of all candidates."""
         place = self.columns.index(mark)
         own = self.names[mark]
-        others = f"[z[{place}] for z in {hits}]"
         if mark == "$ids":
-            return f"{own}.union(*{others})"
+            return f"{own}.union(*[z[{place}] for z in {hits}])"
+        token = f"z[{self.columns.index('$token')}]" if "$token" in self.columns else None
+        others = f"[{self._followed(f'z[{place}]', token)} for z in {hits}]"
         return self._pair_of(own, f"{self.code.constant(SeveralRopes)}({others})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from etalis.language import syntax as s
@@ -14,9 +15,11 @@ from etalis.runtime.codegen.source import Code
 from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.base import Values, Waiter
 from etalis.runtime.operators.blockers import BEFORE_TIME, Blockers, LooseBlockers, latest_start
-from etalis.runtime.operators.combine import combiner, gather_marks, marked, parents, picker, repeater, sharer
-from etalis.runtime.operators.repetition import Limits, Repeater, Runner
+from etalis.runtime.operators.chains import Limits
+from etalis.runtime.operators.combine import combiner, parents, picker, repeater, rope_of, sharer, waiting_rope
+from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Token
+from etalis.temporal.rope import Rope
 
 if TYPE_CHECKING:
     from etalis.runtime.codegen.compile import Compiler
@@ -255,8 +258,9 @@ class Special:
             shared=sharer(left, element, node.shared),
             combine=combiner(out, left, element), check=self.compiler.checker(entry, out),
             emit=self.compiler.emitter(entry, out), left_key=picker(left, firm), element_key=picker(element, firm),
-            repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked=marked(element),
-            event=self._event(entry), needs_first="$last" in out,
+            repeats=repeater(left), parents=parents(left), keep=self.keep(node), marked="$ids" in element,
+            event=self._event(entry), needs_first="$last" in out, rope_of=rope_of(element),
+            waiting_rope=waiting_rope(left),
         )  # fmt: skip
 
     def _event(self, entry: Wired) -> Callable[[], int] | None:
@@ -268,21 +272,15 @@ class Special:
         element = node.element.exports
         limits = self._limits(entry, node, node.shared)
         out = self.columns_out(entry)
-        marks = [v for v in ("$parts", "$ids") if v in element]
+        ids = element.index("$ids") if "$ids" in element else None
 
-        def merge(parts: Any, values: Values) -> Any:
-            found = [[values[element.index(v)]] for v in marks]
-            return found if parts is None else [a + b for a, b in zip(parts, found, strict=True)]
-
-        def export(values: Values, token: Token, parts: Any) -> Values:
-            own = {"$token": token, **dict(zip(marks, parts, strict=True))}
-            return tuple(
-                own[v] if v == "$token" else gather_marks(v, None, own[v]) if v in own else values[element.index(v)]
-                for v in out
-            )
+        def export(values: Values, token: Token, ids: frozenset[int], rope: Rope) -> Values:
+            own = {"$token": token, "$ids": ids, "$parts": rope}
+            return tuple(own[v] if v in own else values[element.index(v)] for v in out)
 
         return Runner(
             policy=node.policy, limits=limits, shared=picker(element, node.shared),
             emit=self.compiler.emitter(entry, out),
-            export=export, merge=merge, window=self.keep(node),
+            export=export, window=self.keep(node), rope_of=rope_of(element),
+            ids_of=None if ids is None else itemgetter(ids),
         )  # fmt: skip

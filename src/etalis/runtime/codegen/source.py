@@ -57,9 +57,7 @@ class Code:
         self.groups: dict[tuple[int, str], str] = {}
         self.long_running = False
         self.shared: dict[str, CellType] = {}
-        self.rope = (
-            "None"  # what the event that is offered is made of; a point in time of nothing
-        )
+        self.rope = "None"  # what the event that is offered is made of; a point in time of nothing
 
     def __call__(self, line: str) -> None:
         """Add a line at the current depth."""

@@ -8,11 +8,13 @@ from typing import Any
 
 from etalis.data.values import Value
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values
+from etalis.runtime.operators.fold_log import FoldLog
 from etalis.runtime.operators.mixed_window import MixedWindow
 from etalis.runtime.operators.running import Running
 from etalis.runtime.operators.sliding import SlidingWindow
 from etalis.runtime.operators.two_stacks import Item
 from etalis.temporal.aggregate import AggregateFunction, explain_no_value, has_no_value
+from etalis.temporal.rope import Rope
 
 
 class Opener:
@@ -40,12 +42,16 @@ class Folder:
         shared: Callable[[Values, Values], Values | None],
         combine: Callable[..., Values | None], at_opener: Callable[[Opener], Values | None], emit: Emit,
         repeats: Callable[[list[Values], Values], bool] | None, left_key: Key, element_key: Key, keep: int | None,
-        fail: Callable[[str], None], marked: bool,
+        fail: Callable[[str], None], marked: bool, told: int | None, rope_of: Callable[[Values], Rope] | None,
+        waiting_rope: Callable[[Values, int], Rope],
     ) -> None:  # fmt: skip
         self.fold = fold
         self.left_key = left_key
         self.element_key = element_key
         self.marked = marked
+        self.told = told  # of how many elements it is kept what contributes to a value; None: of none
+        self.rope_of = rope_of
+        self.waiting_rope = waiting_rope
         self.value = value
         self.shared = shared
         self.combine = combine
@@ -80,10 +86,12 @@ class Folder:
         for opener in openers:
             key = self.shared(opener.values, values) if opener.end < start else None
             if key is not None:
-                result, last = self.take(opener, key, value, start)
+                element = None if self.rope_of is None else self.rope_of(values)
+                result, last = self.take(opener, key, value, start, element)
                 total = opener.totals[key]
                 total.taken.append(values)
-                found = None if result is None else self.combine(opener, values, result, last, total.taken)
+                rope = self.rope(opener, total)
+                found = None if result is None else self.combine(opener, values, result, last, total.taken, rope)
                 if found is not None:
                     self.emit(*found, opener.start, end)
 
@@ -97,12 +105,24 @@ class Folder:
         self.openers.keep_only(place, found)
         return found
 
-    def take(self, opener: Opener, key: Values, value: Value, start: int) -> tuple[Value | None, int]:
+    def rope(self, opener: Opener, total: Running) -> Rope:
+        """Return what contributes to the value that a total has."""
+        if total.log is None:
+            return None
+        return total.log.tell(self.waiting_rope(opener.values, total.start), total.count)
+
+    def take(
+        self, opener: Opener, key: Values, value: Value, start: int, element: Rope = None
+    ) -> tuple[Value | None, int]:  # fmt: skip
         """Fold one value into the total of a group of an opener; return what it comes to, and since when."""
         total = opener.totals.get(key)
         if total is None:
-            total = opener.totals[key] = Running(self.fold, start)
-        return self.judge(total.add(value, start)), total.start
+            log = None if self.told is None else FoldLog(self.told)
+            total = opener.totals[key] = Running(self.fold, start, log)
+        value = total.add(value, start)
+        if total.log is not None:
+            total.log.add(element, total.count)
+        return self.judge(value), total.start
 
     def judge(self, value: Value) -> Value | None:
         """Return a value; report what is none."""
@@ -133,12 +153,14 @@ class Slider:
     """
 
     def __init__(
-        self, *, fold: AggregateFunction, within: int | None, last: int | None, keeps: bool, fail: Callable[[str], None]
-    ) -> None:
+        self, *, fold: AggregateFunction, within: int | None, last: int | None, keeps: bool,
+        fail: Callable[[str], None], told: int | None,
+    ) -> None:  # fmt: skip
         self.fold = fold
         self.within = within
         self.last = last
         self.fail = fail
+        self.told = told  # of how many elements it is kept what contributes to a value; None: of none
         self.is_running = within is None and last is None and not keeps
         self.groups: dict[Any, Any] = {}
         self.fifo: deque[tuple[int, Any]] = deque()  # (a moment, group) in about this order; each group once
@@ -149,13 +171,18 @@ class Slider:
             return None, 0
         group: Any = self.groups.get(key)
         if group is None:
-            group = self.groups[key] = Running(self.fold, item[0]) if self.is_running else SlidingWindow(self.fold)
+            log = None if self.told is None else FoldLog(self.told)
+            new: Any = Running(self.fold, item[0], log) if self.is_running else SlidingWindow(self.fold, log)
+            group = self.groups[key] = new
             if self.within is not None:
                 self.fifo.append((end, key))
         if self.is_running:
-            return self.judge(group.add(item[1], item[0])), group.start
+            value = group.add(item[1], item[0])
+            if group.log is not None:
+                group.log.add(item[2], group.count)
+            return self.judge(value), group.start
         if group.items and item[0] < group.items[-1][0]:
-            group = self.groups[key] = MixedWindow(self.fold, group)
+            group = self.groups[key] = MixedWindow(self.fold, group, self.told)
         limit = None if self.within is None else end - self.within
         value, start = group.slide(item, limit, self.last)
         return None if value is None else self.judge(value), start

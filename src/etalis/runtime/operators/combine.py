@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from etalis.runtime.operators.base import Values
 from etalis.runtime.operators.store import Once, Token, waits
-from etalis.temporal.rope import FoldRope
+from etalis.temporal.rope import Rope, follow
 
 
 def picker(exports: Sequence[str], names: Sequence[str]) -> Callable[[Values], Values]:
@@ -50,22 +51,26 @@ def parents(left: Sequence[str]) -> Callable[[Values], tuple[Token, ...]]:
     return lambda values: () if values[place] is None else (values[place],)
 
 
-def marked(element: Sequence[str]) -> bool:
-    """Tell whether the elements' own numbers are asked for."""
-    return any(v in ("$parts", "$ids") for v in element)
+def rope_of(exports: Sequence[str]) -> Callable[[Values], Rope] | None:
+    """Return what tells what contributes to an instance; None where that is not kept."""
+    return itemgetter(exports.index("$parts")) if "$parts" in exports else None
 
 
-def gather_marks(name: str, opener: Any, elements: list[Any]) -> Any:
-    """Return the mark of a match of many elements, after a left side that has one or after nothing."""
-    if name == "$parts":
-        return FoldRope(opener, elements, 0, len(elements))
-    return frozenset(opener or ()).union(*elements)
+def waiting_rope(left: Sequence[str]) -> Callable[[Values, int], Rope]:
+    """Return what tells what contributes to an instance that has waited for something that starts at a moment."""
+    rope = left.index("$parts") if "$parts" in left else None
+    token = left.index("$token") if "$token" in left else None
+    if rope is None:
+        return lambda _values, _before: None
+    if token is None:
+        return lambda values, _before: values[rope]
+    return lambda values, before: follow(values[rope], values[token], before)
 
 
 def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]) -> Callable[..., Values]:
     """Return how the exported values come from a left side, an element, the token and what was counted."""
 
-    def combine(a: Any, b: Values, token: Any, last: int, taken: list[Values]) -> Values:
+    def combine(a: Any, b: Values, token: Any, last: int, taken: list[Values], rope: Rope) -> Values:
         found: list[Any] = []
         for name in exports:
             if name == "$token":
@@ -74,8 +79,11 @@ def combiner(exports: Sequence[str], left: Sequence[str], element: Sequence[str]
                 found.append(a.values[left.index(name)] if name in left else a.end)
             elif name == "$last":
                 found.append(last)
-            elif name in ("$parts", "$ids"):
-                found.append(gather_marks(name, a.values[left.index(name)], [x[element.index(name)] for x in taken]))
+            elif name == "$parts":
+                found.append(rope)
+            elif name == "$ids":
+                own = a.values[left.index(name)]
+                found.append(own.union(*(x[element.index(name)] for x in taken)))
             else:
                 mine = a.values[left.index(name)] if name in left else None
                 found.append(b[element.index(name)] if mine is None and name in element else mine)

@@ -15,18 +15,22 @@ from heapq import heappop, heappush
 from itertools import islice, pairwise
 
 from etalis.data.values import Value
+from etalis.runtime.operators.fold_log import FoldLog
 from etalis.runtime.operators.sliding import SlidingWindow
 from etalis.runtime.operators.two_stacks import Item, fold
 from etalis.temporal.aggregate import AggregateFunction
+from etalis.temporal.rope import Rope
 
 
 class MixedWindow:
     """Items in any order of their starts; `items` is None, which tells generated code to ask."""
 
-    __slots__ = ("count", "held", "items", "latest", "row", "stairs", "starts", "total")
+    __slots__ = ("count", "held", "items", "latest", "limit", "log", "row", "stairs", "starts", "total")
 
-    def __init__(self, row: AggregateFunction, given: Iterable[Item]) -> None:
+    def __init__(self, row: AggregateFunction, given: Iterable[Item], told: int | None = None) -> None:
         self.row = row
+        self.log = None if told is None else FoldLog(told)
+        self.limit: int | None = None  # since when items count
         self.items = None
         self.held: OrderedDict[int, Item] = OrderedDict()
         self.count = 0
@@ -43,6 +47,8 @@ class MixedWindow:
     def _push(self, item: Item) -> None:
         self.count += 1
         self.held[self.count] = item
+        if self.log is not None:
+            self.log.add((item[0], item[2]), self._span())
         self.latest = max(self.latest, item[0])
         heappush(self.starts, (item[0], self.count))
         if self.total.any_order:
@@ -82,6 +88,15 @@ class MixedWindow:
         x, y = self.held[one][1], self.held[other][1]
         return bool(x == y) or self.row.step(y, x) is x
 
+    def _span(self) -> int:
+        """Return how many items there are from the oldest one on, those that have left included."""
+        return self.count - next(iter(self.held)) + 1
+
+    def rope(self, last: int | None) -> Rope:
+        """Return what contributes to the value."""
+        assert self.log is not None
+        return self.log.tell_mixed(self._span(), self.size(last), self.limit, last)
+
     def counted(self, last: int | None) -> list[Item]:
         """Return the items that the value is taken over."""
         if last is None:
@@ -95,7 +110,7 @@ class MixedWindow:
     def slide(self, item: Item, limit: int | None, last: int | None) -> tuple[Value, int]:
         """Take an item in, let the old go; return the value and the earliest start, no value if nothing is left."""
         self._push(item)
-        starts, held = self.starts, self.held
+        starts, held, self.limit = self.starts, self.held, limit
         while limit is not None and starts and starts[0][0] < limit:
             self._pop(heappop(starts)[1])
         if limit is None and last is not None and len(held) > last:
@@ -123,12 +138,12 @@ class MixedWindow:
         return fold(self.row, held.values())
 
 
-def window_of(row: AggregateFunction, items: Iterable[Item]) -> SlidingWindow | MixedWindow:
+def window_of(row: AggregateFunction, items: Iterable[Item], told: int | None = None) -> SlidingWindow | MixedWindow:
     """Return a window that holds items, in order of arrival."""
     given = [tuple(item) for item in items]
     if any(a[0] > b[0] for a, b in pairwise(given)):
-        return MixedWindow(row, given)
-    window = SlidingWindow(row)
+        return MixedWindow(row, given, told)
+    window = SlidingWindow(row, None if told is None else FoldLog(told, [item[2] for item in given]))
     for item in given:
         window.items.append(item)
         window.total.push(item)

@@ -7,18 +7,29 @@ from collections.abc import Callable
 from typing import Any
 
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values, rank, select
+from etalis.runtime.operators.chains import (
+    ChainEnd,
+    ChainLink,
+    Lengths,
+    Limits,
+    Links,
+    RunLog,
+    Slice,
+    extend_chains,
+    first_of,
+    lengthen,
+)
 from etalis.runtime.operators.store import Token
 from etalis.temporal.policy import Policy
+from etalis.temporal.rope import Rope, RunRope, SeveralRopes
 
-Limits = tuple[int, int | None]
 ReadLimits = Callable[[Values], Limits | None]
-Lengths = dict[int, int]  # length of a chain -> earliest start of its first element
 
 
 class Left:
     """What a repetition counts after, with its counts per values of the shared variables."""
 
-    __slots__ = ("chains", "counts", "elements", "end", "replaced_by", "start", "token", "values")
+    __slots__ = ("chains", "counts", "elements", "end", "logs", "replaced_by", "start", "token", "values")
 
     def __init__(self, values: Values, start: int, end: int, parents: tuple[Token, ...]) -> None:
         self.values = values
@@ -27,37 +38,22 @@ class Left:
         self.token = Token(self, parents)
         self.replaced_by: int | None = None
         self.counts: dict[Values, list[int]] = {}
-        self.chains: dict[Values, list[tuple[int, int, Lengths]]] = {}
+        self.chains: dict[Values, list[ChainEnd]] = {}
         self.elements: dict[Values, list[tuple[int, Values]]] = {}
+        self.logs: dict[Values, RunLog] = {}  # where contributing inputs are kept
 
     def stretch(self, key: Values, first: int, values: Values, marked: bool) -> list[Values]:
         """Return the elements counted from a start on, where their marks are asked for; else the last alone."""
         return [x for start, x in self.elements[key] if start >= first] if marked else [values]
 
-
-def extend_chains(chains: list[tuple[int, int, Lengths]], start: int, end: int, limits: Limits) -> Lengths:
-    """Add an element to the chains of its group; return the lengths of those that end at it.
-
-    A chain goes on to an element only if no other lies strictly between. Beyond what is asked for, longer is as good
-    as `least` (no upper limit) or no good at all.
-    """
-    least, most = limits
-    top = least if most is None else most + 1
-    latest = max((s for s, e, _ in chains if e < start), default=None)
-    lengths: Lengths = {1: start}
-    for _, e, found in chains:
-        if e < start and not (latest is not None and e < latest):
-            for n, first in found.items():
-                longer = min(n + 1, top)
-                lengths[longer] = min(first, lengths.get(longer, first))
-    chains.append((start, end, lengths))
-    return lengths
+    def log(self, key: Values) -> RunLog:
+        """Return what was noted of the elements of a group."""
+        if key not in self.logs:
+            self.logs[key] = RunLog()
+        return self.logs[key]
 
 
-def first_of(lengths: Lengths, limits: Limits) -> int | None:
-    """Return where the chains of an allowed length begin at the earliest; None if there is none."""
-    least, most = limits
-    return min((first for n, first in lengths.items() if n >= least and (most is None or n <= most)), default=None)
+Candidate = tuple[Left, Limits, Values, int]
 
 
 class Repeater:
@@ -68,8 +64,11 @@ class Repeater:
         combine: Callable[..., Values], check: Emit, emit: Emit, left_key: Key, element_key: Key,
         repeats: Callable[[list[Values], Values], bool], parents: Callable[[Values], tuple[Token, ...]],
         keep: int | None, marked: bool, event: Callable[[], int] | None, needs_first: bool,
+        rope_of: Callable[[Values], Rope] | None, waiting_rope: Callable[[Values, int], Rope],
     ) -> None:  # fmt: skip
         self.policy = policy
+        self.rope_of = rope_of
+        self.waiting_rope = waiting_rope
         self.needs_first = needs_first
         self.marked = marked
         self.event = event
@@ -121,49 +120,60 @@ class Repeater:
             found = self._candidate(left, values, start, end) if left.end < start else None
             if found is not None:
                 candidates.append(found)
-        chosen = select(self.policy, candidates)
-        complete = [c for c in chosen if self._is_complete(c[0], c[1], c[2], start, end)]
+        complete = [c for c in select(self.policy, candidates) if self._is_complete(c, values, start, end)]
         if self.policy.select == "together" and complete:
             self._emit_together(complete, values, end)
             return
-        for left, _, key, first in complete:
+        for found in complete:
+            left, _, key, first = found
             taken = left.stretch(key, first, values, self.marked)
-            self.emit(*self.combine(left, values, left.token, first, taken), left.start, end)
+            self.emit(*self.combine(left, values, left.token, first, taken, self._rope(found)), left.start, end)
 
-    def _candidate(self, left: Left, values: Values, start: int, end: int) -> tuple[Left, Limits, Values, int] | None:
+    def _candidate(self, left: Left, values: Values, start: int, end: int) -> Candidate | None:
         key = self.shared(left.values, values)
         limits = None if key is None else self.limits((*key, *left.values))
         if key is None or limits is None:
             return None
         if not self.policy.restricts:
-            first = self._extended(left, key, start, end, limits)
+            first = self._extended(left, key, values, start, end, limits)
         else:
             first = self._continued(left, key, start, limits)
         first = start if first is None else first
         if self.marked:
             left.elements.setdefault(key, []).append((start, values))
         taken = left.stretch(key, first, values, self.marked)
-        passes = self.check(*self.combine(left, values, left.token, first, taken), left.start, end)
+        passes = self.check(*self.combine(left, values, left.token, first, taken, None), left.start, end)
         return (left, limits, key, first) if passes else None
 
-    def _extended(self, left: Left, key: Values, start: int, end: int, limits: Limits) -> int | None:
+    def _extended(
+        self, left: Left, key: Values, values: Values, start: int, end: int, limits: Limits
+    ) -> int | None:  # fmt: skip
         """Return where the chains begin that this element completes; any one element is a `star_times`."""
-        if limits == (1, None) and not self.needs_first:
-            return start
-        return first_of(extend_chains(left.chains.setdefault(key, []), start, end, limits), limits)
+        log = None if self.rope_of is None else left.log(key)
+        first: int | None = start
+        if limits != (1, None) or self.needs_first:
+            first = first_of(extend_chains(left.chains.setdefault(key, []), start, end, limits, log), limits)
+        if log is not None and self.rope_of is not None:
+            log.add(start, end, self.rope_of(values))
+        return first
 
     def _continued(self, left: Left, key: Values, start: int, limits: Limits) -> int | None:
         """Return where the count began that this element would continue; `star_times` passes over none."""
         count = left.counts.get(key)
         return count[1] if count is not None and (limits[1] is None or count[2] < start) else None
 
-    def _is_complete(self, left: Left, limits: Limits, key: Values, start: int, end: int) -> bool:
+    def _is_complete(self, candidate: Candidate, values: Values, start: int, end: int) -> bool:
         """Count this element, and tell whether that makes a match."""
+        left, limits, key, _ = candidate
         least, most = limits
         if not self.policy.restricts:
             return key not in left.chains or first_of(left.chains[key][-1][2], limits) is not None
         if key in left.counts and self._continued(left, key, start, limits) is None:
             return False
+        if self.rope_of is not None:
+            if key not in left.counts:
+                left.logs[key] = RunLog()
+            left.log(key).add(start, end, self.rope_of(values))
         count = left.counts.setdefault(key, [0, start, end])
         count[0] += 1
         count[2] = end
@@ -171,24 +181,44 @@ class Repeater:
             del left.counts[key]
         return count[0] >= least
 
-    def _emit_together(self, complete: list[tuple[Left, Limits, Values, int]], values: Values, end: int) -> None:
+    def _rope(self, found: Candidate) -> Rope:
+        """Return what contributes to a match: what stands left, and the elements counted."""
+        if self.rope_of is None:
+            return None
+        left, limits, key, _ = found
+        log = left.log(key)
+        is_chain = not self.policy.restricts and limits[1] is not None
+        told = log.chain(limits) if is_chain else log.all()
+        before = told[0][told[1]][0] if is_chain else log.earliest
+        return RunRope(self.waiting_rope(left.values, before), *told, is_open=limits[1] is None)
+
+    def _emit_together(self, complete: list[Candidate], values: Values, end: int) -> None:
         latest, _, _, first = complete[-1]
         token = Token(latest, tuple(c[0].token for c in complete))
         taken = [x for left, _, key, start in complete for x in left.stretch(key, start, values, self.marked)]
-        self.emit(*self.combine(latest, values, token, first, taken), min(c[0].start for c in complete), end)
+        rope = _several([self._rope(c) for c in complete])
+        self.emit(*self.combine(latest, values, token, first, taken, rope), min(c[0].start for c in complete), end)
+
+
+def _several(ropes: list[Rope]) -> Rope:
+    return ropes[0] if len(ropes) == 1 else SeveralRopes(ropes)
 
 
 class Run:
     """A repetition in the making that stands alone."""
 
-    __slots__ = ("end", "number", "parts", "start", "token")
+    __slots__ = ("end", "ids", "log", "number", "start", "token")
 
     def __init__(self, start: int, end: int) -> None:
         self.number = 1
         self.start = start
         self.end = end
         self.token = Token(self)
-        self.parts: Any = None
+        self.ids: frozenset[int] = frozenset()
+        self.log: RunLog | None = None  # where contributing inputs are kept
+
+
+Complete = tuple[Run, Slice | None]
 
 
 class Runner:
@@ -196,17 +226,19 @@ class Runner:
 
     def __init__(
         self, *, policy: Policy, limits: ReadLimits, shared: Callable[[Values], Values], emit: Emit,
-        export: Callable[[Values, Token, Any], Values], merge: Callable[[Any, Values], Any], window: int | None,
+        export: Callable[[Values, Token, frozenset[int], Rope], Values], window: int | None,
+        ids_of: Callable[[Values], frozenset[int]] | None, rope_of: Callable[[Values], Rope] | None,
     ) -> None:  # fmt: skip
         self.policy = policy
         self.limits = limits
         self.shared = shared
         self.emit = emit
         self.export = export
-        self.merge = merge
+        self.ids_of = ids_of
+        self.rope_of = rope_of
         self.window = window
         self.runs: dict[Values, list[Run]] = {}
-        self.firsts: dict[Values, list[tuple[Run, list[tuple[int, int, Lengths]]]]] = {}
+        self.firsts: dict[Values, list[tuple[Run, list[ChainEnd]]]] = {}
         self.elements: dict[Values, list[tuple[int, int, Values]]] = {}
         self.fifo: deque[tuple[int, Values]] = deque()
 
@@ -223,43 +255,44 @@ class Runner:
         take = self._extend if self.policy.restricts else self._chains
         found = take(key, values, start, end, limits)
         if self.policy.select == "together" and found:
-            latest = found[-1]
-            token = Token(latest, tuple(r.token for r in found))
-            parts = [[x for some in marks for x in some] for marks in zip(*(r.parts for r in found), strict=True)]
-            self.emit(*self.export(values, token, parts), min(r.start for r in found), end)
+            runs = [run for run, _ in found]
+            token = Token(runs[-1], tuple(r.token for r in runs))
+            ids = frozenset[int]().union(*(r.ids for r in runs))
+            rope = _several([self._rope(told, limits) for _, told in found])
+            self.emit(*self.export(values, token, ids, rope), min(r.start for r in runs), end)
             return
-        for run in found:
-            self.emit(*self.export(values, run.token, run.parts), run.start, end)
+        for run, told in found:
+            self.emit(*self.export(values, run.token, run.ids, self._rope(told, limits)), run.start, end)
 
-    def _chains(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
+    def _rope(self, told: Slice | None, limits: Limits) -> Rope:
+        """Return what contributes to a match."""
+        return None if told is None else RunRope(None, *told, is_open=limits[1] is None)
+
+    def _chains(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Complete]:
         """Every first element from which a chain of allowed length leads to this one, in order of rank."""
         elements = self.elements.setdefault(key, [])
         latest = max((s for s, e, _ in elements if e < start), default=None)
         elements.append((start, end, values))
-        least, most = limits
-        top = least if most is None else most + 1
-        complete = []
+        complete: list[Complete] = []
         for run, ends in self.firsts.setdefault(key, []):
             if self.window is not None and end - run.start > self.window:
                 continue
-            lengths = {
-                min(n + 1, top): run.start
-                for _, e, found in ends
-                if e < start and not (latest is not None and e < latest)
-                for n in found
-            }
+            lengths: Lengths = {}
+            links = lengthen(ends, start, limits, latest, run.log, lengths)
             if lengths:
                 ends.append((start, end, lengths))
+                log = self._note(run, values, start, end, links)
                 if first_of(lengths, limits) is not None:
-                    complete.append(run)
+                    complete.append((run, None if log is None else log.chain(limits) if limits[1] else log.all()))
         opened = Run(start, end)
+        log = self._note(opened, values, start, end, {1: ChainLink(0, start)})
         self.firsts[key].append((opened, [(start, end, {1: start})]))
-        if least == 1:
-            complete.append(opened)
-        own = self.merge(None, values)  # empty where no marks are asked for
-        for run in complete:
-            run.parts = self._stretch(elements, run.start) if own else own
-        return sorted(complete, key=rank)
+        if limits[0] == 1:
+            complete.append((opened, None if log is None else log.all()))
+        if self.ids_of is not None:
+            for run, _ in complete:
+                run.ids = self._stretch(elements, run.start)
+        return sorted(complete, key=lambda found: rank(found[0]))
 
     def expire(self, now: int) -> None:
         """Let go what began too long before a moment; `fifo` lists (end, key) of elements in order."""
@@ -272,27 +305,41 @@ class Runner:
             _keep_started(self.firsts, key, limit, lambda first: first[0].start)
             _keep_started(self.elements, key, limit, lambda element: element[0])
 
-    def _stretch(self, elements: list[tuple[int, int, Values]], first: int) -> Any:
-        """Return the marks of all elements from a start on: which of them a chain took is not told apart."""
-        parts = None
-        for start, _, values in elements:
-            if start >= first:
-                parts = self.merge(parts, values)
-        return parts
+    def _note(self, run: Run, values: Values, start: int, end: int, links: Links | None = None) -> RunLog | None:
+        """Note an element that opens or extends a run, and its chains, where contributing inputs are kept."""
+        if self.rope_of is None:
+            return None
+        if run.log is None:
+            run.log = RunLog()
+        run.log.add(start, end, self.rope_of(values))
+        if links is not None:
+            run.log.links.append(links)
+        return run.log
 
-    def _extend(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Run]:
+    def _ids(self, values: Values) -> frozenset[int]:
+        return frozenset() if self.ids_of is None else self.ids_of(values)
+
+    def _stretch(self, elements: list[tuple[int, int, Values]], first: int) -> frozenset[int]:
+        """Return the part events of all elements from a start on: which of them a chain took is not told apart."""
+        return frozenset[int]().union(*(self._ids(values) for start, _, values in elements if start >= first))
+
+    def _extend(self, key: Values, values: Values, start: int, end: int, limits: Limits) -> list[Complete]:
         least, most = limits
         runs = [r for r in self.runs.get(key, ()) if r.token.alive]
         runs = [r for r in runs if self.window is None or end - r.start <= self.window]
         chosen = select(self.policy, [r for r in sorted(runs, key=rank) if r.end < start])
         for run in chosen:
-            run.number, run.end, run.parts = run.number + 1, end, self.merge(run.parts, values)
-        if not chosen:
-            chosen = [Run(start, end)]
-            chosen[0].parts = self.merge(None, values)
+            run.number, run.end = run.number + 1, end
+        chosen = chosen or [Run(start, end)]
         runs = [r for r in runs if r not in chosen] + [r for r in chosen if r.number != most]
         self.runs[key] = runs
-        return [r for r in chosen if r.number >= least]
+        found = []
+        for run in chosen:
+            run.ids |= self._ids(values)
+            log = self._note(run, values, start, end)
+            if run.number >= least:
+                found.append((run, None if log is None else log.all()))
+        return found
 
 
 def _keep_started(table: dict[Values, list[Any]], key: Values, limit: int, start: Callable[[Any], int]) -> None:

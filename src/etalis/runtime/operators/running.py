@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from etalis.data.values import Value, order_key
 from etalis.runtime.operators.exact_total import PLAIN, SumTotal, kind_of
+from etalis.runtime.operators.fold_log import FoldLog
 from etalis.temporal.aggregate import AggregateFunction, divide
 
 
@@ -185,15 +186,19 @@ TOTALS: Mapping[str | None, type[Any]] = MappingProxyType(
 
 
 class Running:
-    """All elements of a group so far: how many, from where on, their total, and marks where they are asked for."""
+    """All elements of a group so far: how many, from where on, their total, and marks where they are asked for.
 
-    __slots__ = ("count", "start", "taken", "total")
+    `log` is what contributes, an element each, where that is kept.
+    """
 
-    def __init__(self, row: AggregateFunction, start: int) -> None:
+    __slots__ = ("count", "log", "start", "taken", "total")
+
+    def __init__(self, row: AggregateFunction, start: int, log: FoldLog | None = None) -> None:
         self.total: GroupTotal = TOTALS.get(row.kernel, FoldTotal)(row)
         self.start = start
         self.count = 0
         self.taken: list[Any] = []
+        self.log = log
 
     def add(self, x: Value, start: int) -> Value:
         """Fold one element in; return the value reached."""
@@ -213,12 +218,15 @@ class Running:
 
     def state(self) -> tuple[Any, ...]:
         """Return it as plain data."""
-        return self.start, self.count, self.total.state(), tuple(self.taken)
+        log = None if self.log is None else self.log.state()
+        return self.start, self.count, self.total.state(), tuple(self.taken), log
 
     @staticmethod
-    def of(row: AggregateFunction, start: int, count: int, state: Any, taken: Any = ()) -> Running:
+    def of(
+        row: AggregateFunction, start: int, count: int, state: Any, taken: Any = (), log: Any = None
+    ) -> Running:  # fmt: skip
         """Return what `state` told of."""
-        found = Running(row, start)
+        found = Running(row, start, None if log is None else FoldLog(*log))
         found.count, found.taken = count, list(taken)
         found.total.load(state)
         return found

@@ -10,18 +10,24 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from etalis.data.values import Value
+from etalis.runtime.operators.fold_log import FoldLog
 from etalis.runtime.operators.two_stacks import Item
 from etalis.runtime.operators.window_totals import slide_of
 from etalis.temporal.aggregate import AggregateFunction
+from etalis.temporal.rope import Rope
 
 
 class SlidingWindow:
-    """Items that start in the order in which they came; generated code slides it in line."""
+    """Items that start in the order in which they came; generated code slides it in line.
 
-    __slots__ = ("items", "row", "total")
+    `log` is what contributes, which items have after their value, where that is kept.
+    """
 
-    def __init__(self, row: AggregateFunction) -> None:
+    __slots__ = ("items", "log", "row", "total")
+
+    def __init__(self, row: AggregateFunction, log: FoldLog | None = None) -> None:
         self.row = row
+        self.log = log
         self.items: deque[Item] = deque()
         self.total = slide_of(row)
 
@@ -38,6 +44,12 @@ class SlidingWindow:
         del last
         return len(self.items)
 
+    def rope(self, last: int | None) -> Rope:
+        """Return what contributes to the value."""
+        del last
+        assert self.log is not None
+        return self.log.tell(None, len(self.items))
+
     @property
     def latest(self) -> int:
         """The latest start."""
@@ -50,4 +62,6 @@ class SlidingWindow:
         total.push(item)
         while items and ((limit is not None and items[0][0] < limit) or (last is not None and len(items) > last)):
             total.pop(items.popleft(), items)
+        if self.log is not None:
+            self.log.add(item[2], len(items))
         return (total.value(items), items[0][0]) if items else (None, 0)

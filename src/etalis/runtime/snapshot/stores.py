@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from etalis.runtime.operators.aggregate import Folder, Opener, Slider
+from etalis.runtime.operators.chains import RunLog
 from etalis.runtime.operators.gathering import ArrivalStore
 from etalis.runtime.operators.mixed_window import window_of
 from etalis.runtime.operators.partition_state import Table
@@ -99,10 +100,11 @@ class Form(NamedTuple):
 
 
 def _left(flat: Flat, tokens: Tokens) -> Left:
-    start, end, token, replaced, counts, chains, elements, *values = flat
+    start, end, token, replaced, counts, chains, elements, logs, *values = flat
     left = Left(tuple(values), start, end, ())
     left.token = tokens.own(token, left)
     left.replaced_by, left.counts, left.chains, left.elements = replaced, counts, chains, elements
+    left.logs = {key: RunLog.of(*log) for key, log in logs.items()}
     return left
 
 
@@ -128,19 +130,20 @@ def _fold_forms(row: AggregateFunction) -> dict[str, Form]:
 
 
 def _run(flat: Flat, tokens: Tokens) -> Run:
-    start, end, number, token, parts = flat
+    start, end, number, token, ids, log = flat
     run = Run(start, end)
-    run.number, run.parts = number, parts
+    run.number, run.ids, run.log = number, ids, None if log is None else RunLog.of(*log)
     run.token = tokens.own(token, run)
     return run
 
 
 def _apart_left(x: Left) -> Flat:
-    return x.start, x.end, x.token, x.replaced_by, x.counts, x.chains, x.elements, *x.values
+    logs = {key: log.state() for key, log in x.logs.items()}
+    return x.start, x.end, x.token, x.replaced_by, x.counts, x.chains, x.elements, logs, *x.values
 
 
 def _apart_run(x: Run) -> Flat:
-    return x.start, x.end, x.number, x.token, x.parts
+    return x.start, x.end, x.number, x.token, x.ids, None if x.log is None else x.log.state()
 
 
 def _gather(items: list[Flat]) -> Any:
@@ -154,10 +157,10 @@ FORMS: Mapping[str, Form] = {
     "instances": Form(lambda x: x, lambda flat, _: flat, _gather),
     "plain": Form(lambda x: x, lambda flat, _: flat),
     "left": Form(_apart_left, lambda flat, t: _left((*flat[:2], flat[2].number, *flat[3:]), t)),
-    "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, flat[4]), t)),
+    "run": Form(_apart_run, lambda flat, t: _run((*flat[:3], flat[3].number, *flat[4:]), t)),
     "first": Form(
         lambda x: (*_apart_run(x[0]), x[1]),
-        lambda flat, t: (_run((*flat[:3], flat[3].number, flat[4]), t), flat[5]),
+        lambda flat, t: (_run((*flat[:3], flat[3].number, *flat[4:6]), t), flat[6]),
     ),
     **{name: form for row in FOLDS.values() for name, form in _fold_forms(row).items()},
 }

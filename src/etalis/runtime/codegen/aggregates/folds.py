@@ -12,7 +12,6 @@ from etalis.runtime.codegen.aggregates.slides import SlideCode
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Slider
-from etalis.runtime.operators.combine import gather_marks
 from etalis.temporal.aggregate import FOLDS
 
 
@@ -28,10 +27,11 @@ class Folds:
 
     def slider(self, entry: Wired, node: p.Fold) -> Slider:
         """Return the state of an aggregate without opener."""
-        keeps = any(v in MARKS for v in self.results.columns(entry, node))
+        out = self.results.columns(entry, node)
         return Slider(
-            fold=FOLDS[node.kind], within=node.within, last=node.last, keeps=keeps, fail=self.special.fail(entry)
-        )
+            fold=FOLDS[node.kind], within=node.within, last=node.last, keeps="$ids" in out,
+            fail=self.special.fail(entry), told=self.compiler.told if "$parts" in out else None,
+        )  # fmt: skip
 
     def take(self, code: Code, entry: Wired, names: Names, t1: str, t2: str) -> None:
         """Write what an aggregate does with an element: in line, or as a call from within a probe."""
@@ -60,16 +60,19 @@ class Folds:
         values = [names[v] for v in node.groups]
         key = values[0] if len(values) == 1 else tuple_of(values) if values else "0"
         marks = [v for v in MARKS if v in out]
-        writer = SlideCode(
-            code, slider, self.results.type_of(entry, node), self.results.value(code, node, names), t1, t2
-        )
+        value, type_ = self.results.value(code, node, names), self.results.type_of(entry, node)
+        writer = SlideCode(code, slider, type_, value, t1, t2, names["$parts"] if "$parts" in marks else None)
         writer.expire(slider)
         item = tuple_of([t1, writer.value, *(names[v] for v in marks)])
         take = f"{code.constant(slider.take)}({key}, {item}, {t2})"
         writer.write(code.constant(slider.groups), key, item, take)
         known = {v: names[v] if v in node.groups else "None" for v in out}
-        for place, mark in enumerate(marks, 2):
-            known[mark] = f"{code.constant(unite_marks(slider, mark, place))}({key})"
+        if "$ids" in marks:
+            known["$ids"] = f"{code.constant(unite_ids(slider, 2 + marks.index('$ids')))}({key})"
+        if "$parts" in marks and slider.is_running:
+            known["$parts"] = f"{writer.group}.log.tell(None, {writer.group}.count)"
+        elif "$parts" in marks:
+            known["$parts"] = f"{writer.group}.rope({code.constant(slider.last)})"
         self.results.hand_on(
             code, entry, node, known, writer, writer.start, t2, "True" if self._fits_windows(node) else None
         )
@@ -81,10 +84,10 @@ class Folds:
         )
 
 
-def unite_marks(slider: Slider, mark: str, place: int) -> Callable[[Any], Any]:
-    """Return the marks of all items that the value of a group is taken over."""
+def unite_ids(slider: Slider, place: int) -> Callable[[Any], frozenset[int]]:
+    """Return what tells the part events of all items that the value of a group is taken over."""
 
-    def unite(key: Any) -> Any:
-        return gather_marks(mark, None, [item[place] for item in slider.groups[key].counted(slider.last)])
+    def unite(key: Any) -> frozenset[int]:
+        return frozenset[int]().union(*(item[place] for item in slider.groups[key].counted(slider.last)))
 
     return unite

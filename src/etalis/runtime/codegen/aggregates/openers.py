@@ -14,9 +14,10 @@ from etalis.runtime.codegen.network import Wired
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.operators.aggregate import Folder, Opener
 from etalis.runtime.operators.base import Values
-from etalis.runtime.operators.combine import combiner, marked, picker, repeater, sharer
+from etalis.runtime.operators.combine import combiner, picker, repeater, rope_of, sharer, waiting_rope
 from etalis.runtime.operators.store import Once
 from etalis.temporal.aggregate import FOLDS
+from etalis.temporal.rope import FoldRope, Rope
 
 
 class OpenerFolds:
@@ -54,10 +55,13 @@ class OpenerFolds:
                     code(f"{start} = {opener}.start")
                     lasts = [f"{start} >= {limit}"] if folder.keep is not None else []
                     with code.block(f"if {' and '.join([f'{opener}.end < {t1}', *lasts, *shares])}:"):
-                        writer = SlideCode(code, folder, self.results.type_of(entry, node), value, t1, t2)
-                        take = f"{code.constant(folder.take)}({opener}, {key}, {value}, {t1})"
-                        writer.write(f"{opener}.totals", key, value, take)
+                        rope = names["$parts"] if folder.told is not None else None
+                        writer = SlideCode(code, folder, self.results.type_of(entry, node), value, t1, t2, rope)
+                        given = ", ".join([opener, key, value, t1, *([rope] if rope else [])])
+                        writer.write(f"{opener}.totals", key, value, f"{code.constant(folder.take)}({given})")
                         known = self._known(entry, node, names, opener, writer.start)
+                        if rope:
+                            known["$parts"] = f"{code.constant(folder.rope)}({opener}, {writer.group})"
                         self.results.hand_on(code, entry, node, known, writer, start, t2, "True")
 
     def _firm(self, node: p.Fold) -> list[str]:
@@ -102,13 +106,15 @@ class OpenerFolds:
 
         def at_opener(opener: Opener) -> Values | None:
             bound = dict(zip(left, opener.values, strict=True))
-            found = combine(opener, nothing, None, bound.get("$last", opener.start), [])
+            found = combine(opener, nothing, None, bound.get("$last", opener.start), [], FoldRope(bound.get("$parts"), [], 0, 0))
             if any(bound.get(v) is None for v in node.at_opener):
                 return None
             return result(found, row.first)
 
-        def with_value(opener: Opener, values: Values, value: Value, last: int, taken: list[Values]) -> Values | None:
-            return result(combine(opener, values, None, last, taken), value)
+        def with_value(
+            opener: Opener, values: Values, value: Value, last: int, taken: list[Values], rope: Rope
+        ) -> Values | None:  # fmt: skip
+            return result(combine(opener, values, None, last, taken, rope), value)
 
         firm = self._firm(node)
         return Folder(
@@ -116,7 +122,9 @@ class OpenerFolds:
             fold=row, value=self._value_function(node), shared=sharer(left, element, node.groups),
             combine=with_value, at_opener=at_opener, emit=self.compiler.emitter(entry, out),
             repeats=None if Once.among(left) is None else repeater(left),
-            keep=self.special.keep(node), fail=self.special.fail(entry), marked=marked(element),
+            keep=self.special.keep(node), fail=self.special.fail(entry), marked="$ids" in element,
+            told=self.compiler.told if "$parts" in element else None, rope_of=rope_of(element),
+            waiting_rope=waiting_rope(left),
         )  # fmt: skip
 
     def _value_function(self, node: p.Fold) -> Callable[..., Value]:

@@ -20,8 +20,11 @@ from etalis.temporal.aggregate import divide
 class SlideCode:
     """The lines that one element runs through, and the names of what they share."""
 
-    def __init__(self, code: Code, fold: Slider | Folder, type_: str | None, value: str, t1: str, t2: str) -> None:
+    def __init__(
+        self, code: Code, fold: Slider | Folder, type_: str | None, value: str, t1: str, t2: str, rope: str | None
+    ) -> None:  # fmt: skip
         self.code = code
+        self.rope = rope  # what contributes to the element, where that is kept
         self.fold = fold
         self.is_running = fold.is_running
         self.within = fold.within if isinstance(fold, Slider) else None
@@ -48,10 +51,16 @@ class SlideCode:
 
         `take` is the call that takes the element the long way, where the lines of the kernel do not fit.
         """
-        code, otherwise = self.code, f"{self.result}, {self.start} = {take}"
+        code = self.code
+
+        def otherwise() -> None:
+            code(f"{self.result}, {self.start} = {take}")
+            if self.rope is not None:
+                code(f"{self.group} = {groups}.get({key})")
+
         lines = (RUNNING if self.is_running else SLIDING).get(self.kernel or "")
         if lines is None:
-            code(otherwise)
+            otherwise()
             return
         code(f"{self.group} = {groups}.get({key})")
         with code.block(f"if {' and '.join([f'{self.group} is not None', *self._tests(lines)])}:"):
@@ -60,7 +69,18 @@ class SlideCode:
             else:
                 self._slide(lines, item)
         with code.block("else:"):
-            code(otherwise)
+            otherwise()
+
+    def _log(self, size: str) -> None:
+        """Write that it is noted what contributes to the element."""
+        if self.rope is None:
+            return
+        code, log, elements = self.code, self.code.fresh("u"), self.code.fresh("p")
+        code(f"{log} = {self.group}.log")
+        code(f"{elements} = {log}.elements")
+        code(f"{elements}.append({self.rope})")
+        with code.block(f"if len({elements}) > {log}.room:"):
+            code(f"{log}.trim({size})")
 
     def _tests(self, lines: KernelLines) -> list[str]:
         """Return the tests that the lines fit."""
@@ -93,6 +113,7 @@ class SlideCode:
                 code(f"{group}.start = {self.t1}")
         code(f"{self.start} = {group}.start")
         lines.write(self)
+        self._log(f"{group}.count")
 
     def _slide(self, lines: KernelLines, item: str) -> None:
         code = self.code
@@ -100,6 +121,7 @@ class SlideCode:
         code(f"{self.items}.append({self.item})")
         lines.write(self)
         code(f"{self.start} = {self.items}[0][0]")
+        self._log(f"len({self.items})")
 
     def let_go(self, pop: Callable[[], None]) -> None:
         """Write that old items leave; `pop` writes what the total does with one."""
