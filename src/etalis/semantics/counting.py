@@ -12,23 +12,26 @@ from typing import Any
 
 from etalis.data.values import Value
 from etalis.language import syntax as s
+from etalis.semantics.chains import Limits, first_chain, joined_by_chain, taking, told_of
 from etalis.semantics.matches import (
     Bindings,
     Instance,
     Names,
+    Numbers,
     Receiver,
     Scope,
     Tests,
+    Told,
     ground,
     join,
     match,
     pass_on,
+    settled,
+    tell,
     whole,
 )
 from etalis.semantics.operators import keep_newest, rank, repeats, restrict, select, together
 from etalis.temporal.aggregate import FOLDS, explain_no_value, has_no_value
-
-Limits = tuple[int, int | None]
 
 
 def limits_of(repeat: s.Repeat, bindings: Bindings, scope: Scope) -> Limits | None:
@@ -41,26 +44,14 @@ def limits_of(repeat: s.Repeat, bindings: Bindings, scope: Scope) -> Limits | No
     return least, None if repeat.most is None else most
 
 
-def joined_by_chain(first: Instance, last: Instance, elements: list[Instance], limits: Limits) -> bool:
-    """Tell whether a chain of as many elements as asked for, none skipped on the way, leads from first to last."""
-    least, most = limits
-    lengths: dict[Instance, set[int]] = {x: set() for x in elements}
-    lengths[first] = {1}
-    for b in sorted(elements, key=rank):
-        for a in elements:
-            if a.end < b.start and not any(a.end < c.start and c.end < b.start for c in elements):
-                # Beyond what is asked for, longer is as good as `least` (no upper limit) or no good at all.
-                lengths[b] |= {min(n + 1, least if most is None else most + 1) for n in lengths[a]}
-    return any(least <= n and (most is None or n <= most) for n in lengths[last])
-
-
 @dataclass(slots=True)
 class Count:
-    """How many elements were counted after one instance, and from where to where."""
+    """How many elements were counted after one instance, from where to where, and which."""
 
     number: int
     start: int
     end: int
+    elements: list[Instance] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -96,10 +87,12 @@ class Anchored:
                 pair = self._pair(a, x, bindings, limits)
                 candidates.append((a, limits, pair, self.tests(pair)))
         chosen = select(self.scope.policy, [c for c in candidates if c[3]])
-        complete = [c for c in chosen if self._is_complete(c[0], x, c[2].bindings, c[1])]
-        matches = [m for *_, passed in complete for m in passed]
+        counted = [(self._count(a, x, pair.bindings, limits), pair, passed) for a, limits, pair, passed in chosen]
+        complete = [(told, pair, passed) for told, pair, passed in counted if told is not None]
+        matches = [replace(m, told=told) for told, _, passed in complete for m in passed]
         if self.scope.policy.select == "together" and complete:
-            matches = self.tests.again(together([pair for _, _, pair, _ in complete], sequential=True))
+            pairs = [replace(pair, told=told) for told, pair, _ in complete]
+            matches = self.tests.again(together(pairs, sequential=True))
         pass_on(matches, self.emit)
 
     def _pair(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
@@ -111,7 +104,8 @@ class Anchored:
             count = self._continued(a, x, bindings, limits)
             start = x.start if count is None else count.start
         parts = a.parts.union(*(b.parts for b in group if start <= b.start))
-        return Instance(a.start, x.end, bindings, a.first, start, parts, origin=a, holds=((self.lefts, a),))
+        told, held = settled(tell(a, x)), ((self.lefts, a),)
+        return Instance(a.start, x.end, bindings, a.first, start, parts, told, origin=a, holds=held)
 
     def _group(self, a: Instance, bindings: Bindings) -> list[Instance]:
         """Return the elements after L, up to now, that give the same bindings with it."""
@@ -122,20 +116,38 @@ class Anchored:
         count = self.counts.get((a, frozenset(bindings.items())))
         return count if count is not None and (limits[1] is None or count.end < x.start) else None
 
-    def _is_complete(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> bool:
-        """Count this B after L, and tell whether that makes a match."""
+    def _count(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Told | None:
+        """Count this B after L; if that makes a match, return what contributes to it."""
         least, most = limits
         if not self.scope.policy.restricts:
-            group = self._group(a, bindings)
-            return any(joined_by_chain(b, x, group, limits) for b in group)
+            return self._told(a, x, bindings, limits)
         key = a, frozenset(bindings.items())
         if key in self.counts and self._continued(a, x, bindings, limits) is None:
-            return False
+            return None
         count = self.counts.setdefault(key, Count(0, x.start, x.end))
         count.number, count.end = count.number + 1, x.end
+        count.elements.append(x)
         if count.number == most:
             del self.counts[key]
-        return count.number >= least
+        return told_of(a, taking(count.elements, limits)) if count.number >= least else None
+
+    def _told(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Told | None:
+        """Return what contributes under `unrestricted`: a chain, or without an upper limit all in the window."""
+        group = self._group(a, bindings)
+        firsts = [b for b in group if joined_by_chain(b, x, group, limits)]
+        if not firsts:
+            return None
+        if limits[1] is not None:
+            chain = first_chain(firsts, x, group, limits)
+            return told_of(a, lambda _before: chain)
+        upto, window = len(self.elements), self.scope.window
+
+        def take(before: int | None) -> list[Instance]:
+            known = self.elements[:upto] if before is None else [b for b in self.elements if b.end < before]
+            alike = [b for b in known if a.end < b.start and join(a.bindings, b.bindings) == bindings]
+            return [b for b in alike if window is None or b.end - a.start <= window]
+
+        return told_of(a, take)
 
 
 @dataclass(slots=True, eq=False)
@@ -146,7 +158,8 @@ class ModelRun:
     start: int
     end: int
     bindings: Bindings
-    parts: frozenset[int]
+    parts: Numbers
+    elements: list[Instance]
     holds: tuple[()] = ()
 
 
@@ -178,7 +191,20 @@ class Runs:
         group = [b for b in self.elements if b.bindings == x.bindings]
         found = [b for b in sorted(group, key=rank) if joined_by_chain(b, x, group, limits)]
         parts = {b: b.parts.union(*(c.parts for c in group if b.start <= c.start)) for b in found}
-        return [whole(b.start, x.end, x.bindings, parts[b], origin=b) for b in found]
+        return [whole(b.start, x.end, x.bindings, parts[b], self._told(b, x, group, limits), origin=b) for b in found]
+
+    def _told(self, first: Instance, x: Instance, group: list[Instance], limits: Limits) -> Told:
+        if limits[1] is not None:
+            chain = first_chain([first], x, group, limits)
+            return told_of(None, lambda _before: chain)
+        upto, window = len(self.elements), self.scope.window
+
+        def take(before: int | None) -> list[Instance]:
+            known = self.elements[:upto] if before is None else [b for b in self.elements if b.end < before]
+            later = [b for b in known if b.bindings == x.bindings and first.end < b.start]
+            return [first, *(b for b in later if window is None or b.end - first.start <= window)]
+
+        return told_of(None, take)
 
     def _extend(self, x: Instance, limits: Limits) -> list[Instance]:
         """Extend the selected runs by an element, or open one; return the matches that this makes."""
@@ -187,12 +213,17 @@ class Runs:
         chosen = select(self.scope.policy, [r for r in alike if window is None or x.end - r.start <= window])
         for run in chosen:
             run.number, run.end, run.parts = run.number + 1, x.end, run.parts | x.parts
-        chosen = chosen or [ModelRun(1, x.start, x.end, x.bindings, x.parts)]
+            run.elements.append(x)
+        chosen = chosen or [ModelRun(1, x.start, x.end, x.bindings, x.parts, [x])]
         least, most = limits
         self.runs[:] = [r for r in self.runs if not any(r is c for c in chosen)]
         self.runs += [r for r in chosen if r.number != most]
         complete = [r for r in chosen if r.number >= least]
-        return [whole(r.start, r.end, r.bindings, r.parts, origin=r, holds=((self.runs, r),)) for r in complete]
+        return [self._match(r, limits) for r in complete]
+
+    def _match(self, r: ModelRun, limits: Limits) -> Instance:
+        told = told_of(None, taking(r.elements, limits))
+        return whole(r.start, r.end, r.bindings, r.parts, told, origin=r, holds=((self.runs, r),))
 
 
 @dataclass(slots=True)
@@ -227,11 +258,17 @@ class Folding:
 
 @dataclass(slots=True)
 class Total:
-    """The value after one opener, from where on, and of which events."""
+    """The value after one opener, from where on, and of which elements."""
 
     state: Any
     start: int
-    parts: frozenset[int]
+    elements: list[Instance] = field(default_factory=list)
+
+    def match(self, opener: Instance, bindings: Bindings) -> Instance:
+        """Return what opener and elements match as, up to the last."""
+        parts = opener.parts.union(*(b.parts for b in self.elements))
+        told = settled(opener.told(self.start) | tell(*self.elements))
+        return Instance(opener.start, self.elements[-1].end, bindings, opener.first, self.start, parts, told)
 
 
 @dataclass(slots=True)
@@ -248,7 +285,7 @@ class Opened:
         self.openers.append(x)
         row = FOLDS[self.folding.fold.kind]
         if row.at_opener and self.folding.groups & self.folding.scope.head <= x.bindings.keys():
-            self.folding.report(replace(x, single=None, origin=None, holds=()), row.zero)
+            self.folding.report(replace(x, told=settled(tell(x)), single=None, origin=None, holds=()), row.zero)
 
     def receive_element(self, x: Instance) -> None:
         value = self.folding.value_of(x)
@@ -257,14 +294,14 @@ class Opened:
             bindings = join(a.bindings, group)
             if bindings is not None and a.end < x.start:
                 total = self._add(a, x, bindings, value)
-                parts = a.parts | total.parts
-                self.folding.report(Instance(a.start, x.end, bindings, a.first, total.start, parts), total.state)
+                self.folding.report(total.match(a, bindings), total.state)
 
     def _add(self, a: Instance, x: Instance, bindings: Bindings, value: Value) -> Total:
         row = FOLDS[self.folding.fold.kind]
-        total = self.totals.setdefault((a, frozenset(bindings.items())), Total(row.zero, x.start, frozenset()))
+        total = self.totals.setdefault((a, frozenset(bindings.items())), Total(row.zero, x.start))
         total.state = row.step(total.state, value)
-        total.start, total.parts = min(total.start, x.start), total.parts | x.parts
+        total.start = min(total.start, x.start)
+        total.elements.append(x)
         return total
 
 
@@ -290,5 +327,6 @@ class Sliding:
         for _, v in taken:
             state = row.step(state, v)
         parts = frozenset[int]().union(*(b.parts for b, _ in taken))
+        told = settled(tell(*(b for b, _ in taken)))
         if taken:
-            self.folding.report(whole(min(b.start for b, _ in taken), x.end, x.bindings, parts), state)
+            self.folding.report(whole(min(b.start for b, _ in taken), x.end, x.bindings, parts, told), state)

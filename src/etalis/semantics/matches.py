@@ -10,13 +10,14 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Any, Protocol, TypeAlias, assert_never
+from typing import Any, NamedTuple, Protocol, TypeAlias, assert_never
 
 from etalis.data.values import Struct, Value, real
 from etalis.errors import ConditionError, EtalisError, Problem
 from etalis.language import syntax as s
 from etalis.language.steps import Step
 from etalis.logic.builtins.time import no_clock
+from etalis.logic.solver import Solver
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_microseconds, to_seconds
@@ -25,6 +26,8 @@ from etalis.temporal.relation import Relation
 
 Bindings: TypeAlias = dict[str, Value]
 Names: TypeAlias = frozenset[str]
+Numbers: TypeAlias = frozenset[int]
+Told: TypeAlias = Callable[[int | None], Numbers]
 Solve: TypeAlias = Callable[[s.Term, Bindings, Mapping[tuple[str, int], Value]], Iterable[Bindings]]
 
 
@@ -130,7 +133,8 @@ class Instance:
 
     `first` is the end of the first and `last` the start of the last part of a sequence; `single` the number of the
     event that it is alone; `origin` what a repetition counted after (or its run); `holds` what leaves when it is
-    consumed.
+    consumed. `parts` are its own where `iso` asks, `told` the events that contribute to it (definition 23.5 to 23.11):
+    as it stands, or where it has waited for what starts at a moment.
     """
 
     start: int
@@ -138,7 +142,8 @@ class Instance:
     bindings: Bindings
     first: int
     last: int
-    parts: frozenset[int] = frozenset()
+    parts: Numbers
+    told: Told
     single: int | None = None
     origin: object = None
     holds: tuple[tuple[list[Any], Any], ...] = ()
@@ -158,9 +163,19 @@ Receiver: TypeAlias = Callable[[Instance], None]
 Test: TypeAlias = Callable[[Instance], list[Instance]]
 
 
-def whole(start: int, end: int, bindings: Bindings, parts: frozenset[int], **more: Any) -> Instance:
+def whole(start: int, end: int, bindings: Bindings, parts: Numbers, told: Told, **more: Any) -> Instance:
     """Return an instance that counts as one part of any sequence."""
-    return Instance(start, end, bindings, end, start, parts, **more)
+    return Instance(start, end, bindings, end, start, parts, told, **more)
+
+
+def settled(numbers: Numbers) -> Told:
+    """Return that these contribute, whatever follows."""
+    return lambda _before: numbers
+
+
+def tell(*several: Instance) -> Numbers:
+    """Return what contributes to some matches as they stand."""
+    return frozenset[int]().union(*(x.told(None) for x in several))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +194,8 @@ class RunState:
 
     output: Callable[[str], object]
     now: int | None = None
-    steps: list[Step] = field(default_factory=list)
+    cause: Callable[[], Numbers] = frozenset  # the inputs of the match whose goal runs
+    steps: list[tuple[Step, Numbers]] = field(default_factory=list)
     spied: set[tuple[str, int]] = field(default_factory=set)
 
     def reached(self) -> int | None:
@@ -196,7 +212,26 @@ class RunState:
         return to_seconds(self.now)
 
     def follow(self, step: Step) -> None:
-        self.steps.append(step)
+        self.steps.append((step, self.cause()))
+
+
+class RecordedEvent(NamedTuple):
+    """An event that was processed: its number if it is an input, and those of the inputs that contribute to it."""
+
+    event: Event
+    number: int | None
+    contributors: Numbers
+
+
+@dataclass(slots=True)
+class RunNotes:
+    """What explanations are checked against: every event in the order of processing, and the knowledge.
+
+    `solver` keeps all versions; its time is how many events had been processed.
+    """
+
+    record: list[RecordedEvent] = field(default_factory=list)
+    solver: Solver | None = None
 
 
 @dataclass(slots=True)
@@ -208,11 +243,16 @@ class World:
     kinds: frozenset[tuple[str, int]]
     errors: list[EtalisError]
     learn: Callable[[Event], None]
+    run_state: RunState
     leaves: list[Offered] = field(default_factory=list)
     points: list[tuple[int, Receiver]] = field(default_factory=list)
-    history: list[Event] = field(default_factory=list)
+    record: list[RecordedEvent] = field(default_factory=list)
     deadlines: list[ModelDeadline] = field(default_factory=list)
     leaving: list[tuple[list[Any], Any]] = field(default_factory=list)
+
+    def inputs_of(self, x: Instance) -> Numbers:
+        """Return the numbers of the inputs that contribute to a match."""
+        return frozenset[int]().union(*(self.record[place].contributors for place in x.told(None)))
 
     def let_go(self) -> None:
         """Take out what was replaced by the event that has now been offered to all leaves."""

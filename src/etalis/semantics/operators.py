@@ -16,6 +16,7 @@ from etalis.semantics.matches import (
     Instance,
     ModelDeadline,
     Names,
+    Numbers,
     Receiver,
     Standing,
     Tests,
@@ -24,6 +25,8 @@ from etalis.semantics.matches import (
     join,
     match_all,
     pass_on,
+    settled,
+    tell,
     whole,
 )  # fmt: skip
 from etalis.temporal.event import Event
@@ -45,7 +48,8 @@ class Leaf:
             return
         bindings = match_all(self.pattern.args, event.args, {})
         if bindings is not None:
-            x = whole(event.start_time, event.end_time, bindings, frozenset({number}), single=number)
+            own = frozenset({number})
+            x = whole(event.start_time, event.end_time, bindings, own, settled(own), single=number)
             pass_on(self.tests(x), self.receive)
 
 
@@ -90,7 +94,7 @@ class Absence:
         return self.standing.stands and not blocked
 
     def _fire(self, x: Instance, due: int) -> None:
-        pass_on(self.tests(whole(x.start, due, x.bindings, x.parts)), self.emit)
+        pass_on(self.tests(whole(x.start, due, x.bindings, x.parts, settled(tell(x)))), self.emit)
 
 
 def restrict(x: Instance, shared: Names) -> Instance:
@@ -145,7 +149,11 @@ def together(matches: list[Instance], sequential: bool) -> Instance:
     start, end = min(x.start for x in matches), max(x.end for x in matches)
     parts = frozenset[int]().union(*(x.parts for x in matches))
     holds = tuple(held for x in matches for held in x.holds)
-    found = replace(matches[-1], start=start, end=end, parts=parts, holds=holds)
+
+    def told(before: int | None) -> Numbers:
+        return frozenset[int]().union(*(x.told(before) for x in matches))
+
+    found = replace(matches[-1], start=start, end=end, parts=parts, told=told, holds=holds)
     return found if sequential else replace(found, first=end, last=start)
 
 
@@ -182,7 +190,8 @@ class ModelJoin:
         if bindings is None or not self.relation.holds(a.interval, b.interval):
             return None
         start, end = self.relation.interval(a.interval, b.interval)
-        pair = whole(start, end, bindings, a.parts | b.parts)
+        told = a.told(b.start if self.relation.sequential else None) | tell(b)
+        pair = whole(start, end, bindings, a.parts | b.parts, settled(told))
         return replace(pair, first=a.first, last=b.last) if self.relation.sequential else pair
 
     def _store(self, side: int, x: Instance, *, matched: bool) -> None:

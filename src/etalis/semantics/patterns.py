@@ -80,6 +80,7 @@ def acting(actions: list[s.Term], receive: Receiver, scope: Scope) -> Receiver:
 
 def _act(action: s.Term, x: Instance, scope: Scope) -> None:
     """Run an action once; that it fails or raises an error is noted, and the match stands."""
+    scope.world.run_state.cause = lambda: scope.world.inputs_of(x)
     try:
         if not solutions(scope.world.solve, "do", action, x.bindings, x.start, x.end):
             scope.world.report(f"the action {print_term(action)} failed{_values(x)}", scope.rule)
@@ -220,13 +221,14 @@ def _precedes(c: Instance, x: Instance, window: int | None) -> bool:
 
 
 def _is_disturbed(x: Instance, after: int, before: int, world: World) -> bool:
-    others = [event for number, event in enumerate(world.history) if number not in x.parts]
+    others = [event for number, (event, *_) in enumerate(world.record) if number not in x.parts]
     known = [event for event in others if (event.name, len(event.args)) in world.kinds]
     return any(after < event.start_time and event.end_time < before for event in known)
 
 
 def _solve(kind: str, goal: s.Term, x: Instance, scope: Scope) -> list[Instance]:
     """Return the match once per solution of its goal; an error is noted and fails this match alone."""
+    scope.world.run_state.cause = lambda: scope.world.inputs_of(x)
     try:
         found = solutions(scope.world.solve, kind, goal, x.bindings, x.start, x.end)
     except ConditionError as error:

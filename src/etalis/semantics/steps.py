@@ -29,6 +29,9 @@ from etalis.semantics.matches import (
     Bindings,
     Instance,
     ModelDeadline,
+    Numbers,
+    RecordedEvent,
+    RunNotes,
     RunState,
     Scope,
     Solve,
@@ -36,6 +39,7 @@ from etalis.semantics.matches import (
     alarm_time,
     ground,
     match_all,
+    settled,
     whole,
 )  # fmt: skip
 from etalis.semantics.rules import Rules
@@ -55,12 +59,13 @@ def run(
     errors: list[EtalisError] | None = None,
     output: Callable[[str], object] | None = None,
     changes: Iterable[tuple[int, str, bool, tuple[Value, ...]]] = (),
+    notes: RunNotes | None = None,
 ) -> list[Event]:
     """Return all events that a program derives from a finite stream, and those that its goals raise, in order.
 
     `policy` replaces the program's default (a rule's own goes before it); nothing after `until` happens; errors of
     conditions are added to `errors`; what goals write goes to `output`. `changes` are facts from outside: when they
-    come (True) or go (False).
+    come (True) or go (False). Into `notes` goes what contributes to each event, by the inputs' places from 1 on.
     """
     given = {"event_consumption_policy": policy, "max_derivations": max_derivations}
     found = settings(program, {flag: value for flag, value in given.items() if value is not None})
@@ -70,23 +75,27 @@ def run(
     install_goals(solver.database, run_state, program)
     solve, learn = knowledge(program, solver, errors, goal_limits(found)), _learner(program, solver)
     waiting = sorted(changes, key=lambda change: change[0])
-    world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn)
+    world = World(relations(found.relations), solve, frozenset(known_events(program)), errors, learn, run_state)
+    if notes is not None:
+        notes.record, notes.solver = world.record, solver
+        solver.database.keep_versions(_EVER, lambda: len(world.record))
     history = _History(world, run_state, found.max_derivations, lambda until: _change(solver, waiting, until))
     history.rules = Rules(program, found, world, lambda rule, x, scope: _conclude(rule, x, scope, history))
     history.rules.begin()
     history.complete([])
-    ranked = sorted(_near(stream, found.max_ahead), key=lambda e: (e.end_time, e.start_time))
+    numbered = [RecordedEvent(e, n, frozenset({n})) for n, e in _near(enumerate(stream, 1), found.max_ahead)]
+    ranked = sorted(numbered, key=lambda given: (given.event.end_time, given.event.start_time))
     history.pass_through(ranked, math.inf if until is None else until)
     return history.derived
 
 
-def _near(stream: Iterable[Event], bound: int | None) -> Iterator[Event]:
+def _near(stream: Iterable[tuple[int, Event]], bound: int | None) -> Iterator[tuple[int, Event]]:
     """Yield the events that end no further than the bound after the latest end of those before them."""
     latest: int | None = None
-    for event in stream:
+    for number, event in stream:
         if bound is None or latest is None or event.end_time <= latest + bound:
             latest = event.end_time if latest is None else max(latest, event.end_time)
-            yield event
+            yield number, event
 
 
 def least_model(program: s.Tree, stream: Iterable[Event]) -> set[Event]:
@@ -199,12 +208,17 @@ class _History:
     rules: Rules = field(init=False)
     before: int = 0
     larger: int = 0  # what large terms of this input count for more
-    coming: list[Occur] = field(default_factory=list)
+    coming: list[tuple[Occur, Numbers]] = field(default_factory=list)
     derived: list[Event] = field(default_factory=list)
     made: set[Event] = field(default_factory=set)
-    caused: list[Event] = field(default_factory=list)
+    caused: dict[Event, Numbers] = field(default_factory=dict)  # by its first derivation
 
-    def pass_through(self, inputs: list[Event], until: float) -> None:
+    def cause(self, event: Event, contributors: Numbers) -> None:
+        """Note that a rule has made an event; a further derivation is none of its own (definition 7.2)."""
+        if event not in self.made:
+            self.caused.setdefault(event, contributors)
+
+    def pass_through(self, inputs: list[RecordedEvent], until: float) -> None:
         """Take every moment in turn: changes from outside, time points, events that end then, what is due."""
         for now in self._moments(inputs):
             if now > until:
@@ -212,24 +226,24 @@ class _History:
             self.run_state.now = now
             self.change(now)
             for receive in [receive for time, receive in self.world.points if time == now]:
-                receive(whole(now, now, {}, frozenset()))
+                receive(whole(now, now, {}, frozenset(), settled(frozenset())))
                 self.world.let_go()
                 self.complete([])
-            for step in sorted((c for c in self.coming if c.end == now), key=lambda c: c.start):
-                self._occur(step)
+            for step, cause in sorted((c for c in self.coming if c[0].end == now), key=lambda c: c[0].start):
+                self._occur(step, cause)
                 self.complete([])
-            for event in (e for e in inputs if e.end_time == now):
+            for given in (given for given in inputs if given.event.end_time == now):
                 self.before, self.larger = len(self.derived), 0
-                self.complete([event])
+                self.complete([given])
             while any(d.due == now for d in self.world.deadlines):
                 self._fall_due(now)
 
-    def _moments(self, inputs: list[Event]) -> Iterator[int]:
+    def _moments(self, inputs: list[RecordedEvent]) -> Iterator[int]:
         """Yield every moment at which something happens, in order; deadlines are set while time passes."""
         now: int | None = None
         while True:
-            times = [e.end_time for e in inputs] + [t for t, _ in self.world.points]
-            times += [d.due for d in self.world.deadlines] + [c.end for c in self.coming]
+            times = [given.event.end_time for given in inputs] + [t for t, _ in self.world.points]
+            times += [d.due for d in self.world.deadlines] + [c.end for c, _ in self.coming]
             now = min((t for t in times if now is None or t > now), default=None)
             if now is None:
                 return
@@ -246,13 +260,13 @@ class _History:
             self.world.let_go()
         self.complete([])
 
-    def complete(self, events: list[Event]) -> None:
+    def complete(self, events: list[RecordedEvent]) -> None:
         """Process events and all that they cause, then the steps that their goals asked for."""
         self._rounds(events)
         while self.run_state.steps:
-            self._take(self.run_state.steps.pop(0))
+            self._take(*self.run_state.steps.pop(0))
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step, cause: Numbers) -> None:
         """Take one step; an event that ends later waits until time reaches its end (definition 18.4)."""
         if isinstance(step, Spy):
             self.run_state.spied ^= {step.kind} if (step.kind in self.run_state.spied) != step.on else set()
@@ -260,37 +274,37 @@ class _History:
             self.coming = [] if isinstance(step, Reset) else self.coming
             self.rules.perform(step)
         elif self.run_state.now is not None and step.end > self.run_state.now:
-            self.coming.append(step)
+            self.coming.append((step, cause))
         else:
-            self._occur(step)
+            self._occur(step, cause)
 
-    def _occur(self, step: Occur) -> None:
+    def _occur(self, step: Occur, cause: Numbers) -> None:
         """Process a raised event like an input; it counts for the input that time has reached (definition 8.9)."""
         event = Event.make(step.name, step.args, step.start, step.end)
         self.derived.append(event)
         self._bound(event)
-        self._rounds([event])
+        self._rounds([RecordedEvent(event, None, cause)])
 
-    def _rounds(self, events: list[Event]) -> None:
+    def _rounds(self, events: list[RecordedEvent]) -> None:
         """Process the events of a round, then what they caused, until nothing new is caused."""
         while events or self.caused:
-            for event in events:
-                self.run_state.watch(event)
-                self.world.learn(event)
-                self.world.history.append(event)
+            for given in events:
+                self.run_state.watch(given.event)
+                self.world.record.append(given)
+                self.world.learn(given.event)
                 for leaf in self.world.leaves:
-                    leaf.offer(event, len(self.world.history) - 1)
+                    leaf.offer(given.event, len(self.world.record) - 1)
                 self.world.let_go()
-            # A set first keeps the derivation that came first, whose rule the event names.
-            events = list(dict.fromkeys(e for e in self.caused if e not in self.made))
+            events = [RecordedEvent(event, None, inputs) for event, inputs in self.caused.items()]
             if len(events) > 1:
-                events.sort(key=sort_key)
-            self.caused = []
-            self.made.update(events)
-            self.derived += events
-            if events:
-                self.larger += sum(weigh(e.args) for e in events if self.rules.may_grow(e.kind))
-                self._bound(events[-1])
+                events.sort(key=lambda made: sort_key(made.event))
+            self.caused = {}
+            made = [given.event for given in events]
+            self.made.update(made)
+            self.derived += made
+            if made:
+                self.larger += sum(weigh(e.args) for e in made if self.rules.may_grow(e.kind))
+                self._bound(made[-1])
 
     def _bound(self, event: Event) -> None:
         if len(self.derived) - self.before + self.larger > self.max_derivations:
@@ -307,13 +321,14 @@ def _conclude(rule: s.Rule, x: Instance, scope: Scope, history: _History) -> Non
         scope.world.report(TOO_DEEP, scope.rule)
         return
     if rule.alarm is None:
-        history.caused.append(Event.make(rule.head.name, args, x.start, x.end, scope.rule))
+        event = Event.make(rule.head.name, args, x.start, x.end, scope.rule)
+        history.cause(event, scope.world.inputs_of(x))
         return
     due = alarm_time(rule.alarm.kind, ground(rule.alarm.when, x.bindings), x.end)
     if due is None:
         when = format_value(ground(rule.alarm.when, x.bindings))
         scope.world.report(f"an alarm needs a positive number of seconds or a moment, not {when}", scope.rule)
     else:
-        event = Event.make(rule.head.name, args, due, due, scope.rule)
-        alarm = ModelDeadline(due, math.inf, lambda: scope.standing.stands, lambda: history.caused.append(event))
+        event, inputs = Event.make(rule.head.name, args, due, due, scope.rule), scope.world.inputs_of(x)
+        alarm = ModelDeadline(due, math.inf, lambda: scope.standing.stands, lambda: history.cause(event, inputs))
         history.world.deadlines.append(alarm)
