@@ -23,8 +23,9 @@ import etalis
 from etalis.data.values import to_value
 from etalis.formats import Reading, Row, feed, read
 from etalis.formats.row import parse_time
+from etalis.pictures.paint.terminal import paint_lines
+from etalis.pictures.scenes.stream import draw_stream
 from etalis.temporal.event import Event, sort_key
-from etalis.timeline import draw_timeline
 
 FOLDER = Path(__file__).parent / "fraud"
 STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
@@ -63,7 +64,7 @@ def show_run(console: Console, program: etalis.Program, rows: list[Row]) -> None
     matches = list(feed(program.engine(), rows))
     console.print(table_of(matches, matched=True))
     title(console, "Both over time")
-    for line in draw_timeline([row.event for row in rows], matches, width=console.width):
+    for line in paint_lines(draw_stream([row.event for row in rows], matches), width=console.width):
         console.print(Text(line.text, STYLES[line.kind]), soft_wrap=True)
 
 

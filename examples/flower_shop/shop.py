@@ -17,8 +17,9 @@ from rich.text import Text
 import etalis
 from etalis.data.values import Struct
 from etalis.formats import Item, Reading, Row, feed, read
+from etalis.pictures.paint.terminal import ROWS, paint_lines
+from etalis.pictures.scenes.stream import draw_stream
 from etalis.temporal.event import Event
-from etalis.timeline import ROWS, draw_timeline
 
 FOLDER = Path(__file__).parent
 SCENARIOS = ("normal", "late", "month", "handover")
@@ -104,7 +105,7 @@ def main() -> int:
     for style, line in tell(received, matches):
         console.print(Text(line, style), soft_wrap=True)
     console.print()
-    for line in draw_timeline(sketch(received), sketch(matches), width=console.width):
+    for line in paint_lines(draw_stream(sketch(received), sketch(matches)), width=console.width):
         console.print(Text(line.text, STYLES[line.kind]), soft_wrap=True)
     for error in engine.errors:
         print(error, file=sys.stderr)

@@ -104,7 +104,7 @@ class Program:
     def _repr_html_(self) -> str:
         from etalis.runtime.reporting.display import show_program
 
-        return show_program(self.compiled)
+        return show_program(self.compiled, self.explain_svg)
 
     if not TYPE_CHECKING:  # for a type checker a program would have every attribute
 
@@ -154,15 +154,17 @@ class Program:
 
     def explain_dot(self, *, policy: str | None = None) -> str:
         """Return the plan as Graphviz text."""
-        from etalis.plan.explain.dot import write_dot
+        from etalis.pictures.paint.dot import paint_dot
+        from etalis.pictures.scenes.plan import draw_plan
 
-        return write_dot(self.compiled.explanation(policy))
+        return paint_dot(draw_plan(self.compiled.explanation(policy)))
 
     def explain_svg(self, *, policy: str | None = None) -> str:
         """Return the plan as an SVG picture."""
-        from etalis.plan.explain.svg import write_svg
+        from etalis.pictures.paint.diagram import paint_diagram
+        from etalis.pictures.scenes.plan import draw_plan
 
-        return write_svg(self.compiled.explanation(policy))
+        return paint_diagram(draw_plan(self.compiled.explanation(policy)))
 
     def code(self, *, policy: str | None = None) -> str:
         """Return the Python code that an engine of the program runs."""

@@ -35,15 +35,14 @@ MAY_IMPORT = {
     "formats": ENGINE,
     "tables": COLUMNS,
     "cases": LANGUAGE,
-    "timeline": GROUND,
     "why": ENGINE | {"semantics"},
-    "pictures": LANGUAGE | {"plan", "timeline", "why"},
+    "pictures": LANGUAGE | {"plan", "why"},
     "spark": TABLES | CASES,
     "detect": TABLES,
     "api": TABLES | {"lazy", "detect", "spark", "why", "pictures"},
     "pipeline": TABLES | {"spark"},
     "testing": COLUMNS | CASES | {"lazy", "semantics", "spark", "api"},
-    "cli": TABLES | CASES | {"timeline", "why", "pictures", "spark", "pipeline", "testing", "api", "detect"},
+    "cli": TABLES | CASES | {"why", "pictures", "spark", "pipeline", "testing", "api", "detect"},
 }
 API = {"__init__", "program", "engine"}
 

@@ -46,7 +46,7 @@ def test_compiling_and_running_loads_no_network() -> None:
     code = "import etalis; engine = etalis.compile('b(X) <- a(X).').engine(); engine.push('a', 1, at=0)"
     loaded = modules_after(code)
     assert "etalis.runtime.engine" in loaded
-    assert not loaded & (HEAVY | {"rich", "typer", "etalis.plan.explain.svg", "etalis.testing"})
+    assert not loaded & (HEAVY | {"rich", "typer", "etalis.pictures", "etalis.testing"})
 
 
 def test_detecting_over_tables_loads_nothing_of_spark() -> None:

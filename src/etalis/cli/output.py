@@ -17,8 +17,9 @@ from etalis.data.values import format_value
 from etalis.errors import InputError, Problem
 from etalis.formats import Item, Row, write
 from etalis.formats.written import TimeForm, json_of, moment_of, text_of
+from etalis.pictures.paint.terminal import paint_lines
+from etalis.pictures.scenes.stream import draw_stream
 from etalis.temporal.event import Event
-from etalis.timeline import draw_timeline
 
 _STYLES = {"axis": "dim", "received": "cyan", "match": "bold green"}
 _REPORT_EVERY = 1_000
@@ -88,7 +89,7 @@ def draw_table(matches: Iterable[Event], times: TimeForm) -> Table:
 
 def show_timeline(tally: Tally, times: TimeForm, console: Console) -> None:
     dates = True if times.dates else None if times.asked is None else False
-    for line in draw_timeline(tally.inputs, tally.matches, width=min(console.width, 120), dates=dates):
+    for line in paint_lines(draw_stream(tally.inputs, tally.matches, dates=dates), width=min(console.width, 120)):
         console.print(Text(line.text, _STYLES[line.kind]), soft_wrap=True)
 
 

@@ -1,1 +1,1 @@
-"""Pictures: one scene of lanes, bars, marks and links, painted in the terminal, as SVG and as HTML."""
+"""Pictures: scenes of time lines and diagrams, painted in the terminal, as SVG and as HTML pages."""

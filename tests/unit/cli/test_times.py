@@ -14,9 +14,10 @@ from etalis.cli import app
 from etalis.formats import Row, read, write
 from etalis.formats.seen import Seen
 from etalis.formats.written import FORMS, TimeForm, text_of
+from etalis.pictures.paint.terminal import paint_lines
+from etalis.pictures.scenes.stream import draw_stream
 from etalis.temporal.event import Event
 from etalis.temporal.interval import EARLIEST, LATEST
-from etalis.timeline import draw_timeline
 
 RULES = ":- event(a(x: int)). d(X) <- a(X) seq b(X) within 10 min."
 DATES = "event,at,x\na,2026-03-02T09:00:00Z,1\nb,2026-03-02T10:10:00.25+01:00,1\n"
@@ -161,11 +162,11 @@ def test_compare(program: Path, tmp_path: Path) -> None:
 
 def test_a_time_line_of_dates() -> None:
     one = [Event.make("a", (), 0, 3_600_000_000)]
-    assert draw_timeline(one, [], dates=True)[0].text.startswith("1970-01-01 UTC │ 00:00")
-    assert draw_timeline(one, [])[0].text.startswith("seconds")
+    assert paint_lines(draw_stream(one, [], dates=True))[0].text.startswith("1970-01-01 UTC │ 00:00")
+    assert paint_lines(draw_stream(one, []))[0].text.startswith("seconds")
     late = [Event.make("a", (), 1_772_442_600_000_000, 1_772_442_600_250_000)]
-    assert draw_timeline(late, [])[0].text.startswith("2026-03-02 UTC")
-    assert draw_timeline(late, [], dates=False)[0].text.startswith("seconds")
+    assert paint_lines(draw_stream(late, []))[0].text.startswith("2026-03-02 UTC")
+    assert paint_lines(draw_stream(late, [], dates=False))[0].text.startswith("seconds")
 
 
 def test_no_other_form(program: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import etalis
 from etalis.errors import ProgramError
-from etalis.plan.explain.svg import wrap
+from etalis.pictures.paint.lettering import wrap
 
 SVG = "{http://www.w3.org/2000/svg}"
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").rglob("*.etalis"))

@@ -1,1 +1,1 @@
-"""Plans for people: as text, SVG and Graphviz."""
+"""Plans for people: in words. The pictures are in etalis/pictures."""

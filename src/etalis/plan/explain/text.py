@@ -1,5 +1,5 @@
 """How a program is run, as text: a tree per rule, the policies they follow, its events with their types, and by what
-events can be parted. The pictures of plan/explain/svg.py and plan/explain/dot.py show the same steps.
+events can be parted. The pictures of `pictures/scenes/plan.py` show the same steps.
 """
 
 from __future__ import annotations

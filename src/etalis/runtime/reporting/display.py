@@ -1,12 +1,12 @@
-"""Programs and engines as `repr`, and in a notebook as tables with the picture of the plan."""
+"""Programs and engines as `repr`, and in a notebook as tables with the picture that the host draws."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from etalis.language.check.wording import kind as kind_text
 from etalis.language.rules import attribute_variables, declarations
-from etalis.plan.explain.svg import write_svg
 from etalis.runtime.reporting.inspection import inspect
 from etalis.runtime.state import BEGINNING, NEVER
 from etalis.temporal.html import escape, write_table
@@ -36,11 +36,11 @@ def describe_engine(engine: RuntimeEngine) -> str:
     return f"<Engine: {_reached(engine)}, {', '.join(told)}>"
 
 
-def show_program(program: CompiledProgram) -> str:
+def show_program(program: CompiledProgram, draw: Callable[[], str]) -> str:
     """Write a program as HTML: its warnings, and its plan as a picture; as a line alone if it has very many rules."""
     problems = [{"code": p.code, "warning": p.message, "hint": p.hint or ""} for p in program.problems]
     table = write_table(problems) if problems else ""
-    picture = write_svg(program.explanation(None)) if 0 < len(program.rules) <= _SHOWN_RULES else ""
+    picture = draw() if 0 < len(program.rules) <= _SHOWN_RULES else ""
     return f"<div><p><code>{escape(describe_program(program))}</code></p>{table}{picture}</div>"
 
 

@@ -1,4 +1,4 @@
-"""An explanation as a graph of boxes and arrows: events flow from patterns through operators to the heads.
+"""A plan as a diagram: events flow from patterns through operators to the heads.
 
 A part that rules share is one box with several arrows out. A head whose events other rules read has an arrow to their
 patterns, over a box of its own where several rules derive and several read them.
@@ -7,9 +7,9 @@ patterns, over a box of its own where several rules derive and several read them
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from etalis.language.check.wording import kind as kind_text
+from etalis.pictures.scene import Box, Diagram, SceneLink
 from etalis.plan.explain.describe import DescribedRule, PlanInput, PlanStep
 from etalis.plan.explain.text import Explanation, attributes_text
 from etalis.plan.keys import Kind
@@ -17,53 +17,21 @@ from etalis.plan.keys import Kind
 _ABSENT = frozenset({"cnot", "fnot", "not"})
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
-    """One box; `form` is event, time, operator, head or kind."""
-
-    form: str
-    title: str
-    lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrow:
-    """From box to box, by number; `form` is match, absent, or event (what a head makes is read by a pattern)."""
-
-    source: int
-    target: int
-    label: str
-    form: str
-
-
-@dataclass(slots=True)
-class Picture:
-    """Boxes, numbered by their place, and arrows between them."""
-
-    boxes: list[Box] = field(default_factory=list)
-    arrows: list[Arrow] = field(default_factory=list)
-
-    def add(self, box: Box) -> int:
-        """Add a box and return its number."""
-        self.boxes.append(box)
-        return len(self.boxes) - 1
-
-
-def draw_picture(explanation: Explanation) -> Picture:
-    """Turn an explanation into boxes and arrows."""
-    picture = Picture()
+def draw_plan(explanation: Explanation) -> Diagram:
+    """Turn an explanation into boxes and links."""
+    diagram = Diagram("plan")
     shared: dict[int, int] = {}
     makers: dict[Kind, list[int]] = {}
     readers: dict[Kind, list[int]] = {}
     for rule in explanation.rules:
-        head = picture.add(_head(rule, explanation))
+        head = diagram.add(_head(rule, explanation))
         makers.setdefault(rule.made, []).append(head)
-        for number, kind in _add_steps(picture, rule.body, head, shared):
+        for number, kind in _add_steps(diagram, rule.body, head, shared):
             readers.setdefault(kind, []).append(number)
     for kind in makers:
         if kind in readers:
-            _connect(picture, explanation, kind, makers[kind], readers[kind])
-    return picture
+            _connect(diagram, explanation, kind, makers[kind], readers[kind])
+    return diagram
 
 
 def _head(rule: DescribedRule, explanation: Explanation) -> Box:
@@ -72,15 +40,16 @@ def _head(rule: DescribedRule, explanation: Explanation) -> Box:
     return Box("head", rule.title, lines)
 
 
-def _add_steps(picture: Picture, body: PlanStep, head: int, shared: dict[int, int]) -> Iterator[tuple[int, Kind]]:
+def _add_steps(diagram: Diagram, body: PlanStep, head: int, shared: dict[int, int]) -> Iterator[tuple[int, Kind]]:
     """Add the boxes of a rule's steps; yield those that read a kind of event."""
     waiting = [(PlanInput("", body), head)]
     while waiting:
         part, target = waiting.pop()
         step = part.step
         known = None if step.shared is None else shared.get(step.shared)
-        number = picture.add(_box(step)) if known is None else known
-        picture.arrows.append(Arrow(number, target, part.role, "absent" if part.role in _ABSENT else "match"))
+        number = diagram.add(_box(step)) if known is None else known
+        form = "absent" if part.role in _ABSENT else "match"
+        diagram.links.append(SceneLink(number, target, part.role, form))
         if known is not None:
             continue
         if step.shared is not None:
@@ -95,9 +64,9 @@ def _box(step: PlanStep) -> Box:
     return Box(step.form, step.title, (*step.details, *kept))
 
 
-def _connect(picture: Picture, explanation: Explanation, kind: Kind, makers: list[int], readers: list[int]) -> None:
+def _connect(diagram: Diagram, explanation: Explanation, kind: Kind, makers: list[int], readers: list[int]) -> None:
     if len(makers) > 1 and len(readers) > 1:
-        between = picture.add(Box("kind", kind_text(*kind), (attributes_text(explanation, kind),)))
-        picture.arrows += [Arrow(maker, between, "", "event") for maker in makers]
+        between = diagram.add(Box("kind", kind_text(*kind), (attributes_text(explanation, kind),)))
+        diagram.links += [SceneLink(maker, between, "", "event") for maker in makers]
         makers = [between]
-    picture.arrows += [Arrow(maker, reader, "", "event") for maker in makers for reader in readers]
+    diagram.links += [SceneLink(maker, reader, "", "event") for maker in makers for reader in readers]

@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from etalis.plan.explain.layout import PlanLayout, Size, arrange, fit
+from etalis.pictures.paint.layout import PlanLayout, Size, arrange, fit
 
 GRAPHS = st.integers(1, 12).flatmap(
     lambda n: st.tuples(

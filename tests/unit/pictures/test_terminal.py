@@ -6,14 +6,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from etalis.pictures.paint.axis import Scale
+from etalis.pictures.paint.terminal import NARROWEST, ROWS, Line, paint_lines
+from etalis.pictures.scenes.stream import draw_stream
 from etalis.temporal.event import Event
-from etalis.timeline import NARROWEST, ROWS, Scale, draw_timeline
 
 TIMES = st.integers(min_value=-(10**9), max_value=10**16)
 
 
 def event(name: str, start: int, end: int | None = None) -> Event:
     return Event.make(name, (), start, start if end is None else end)
+
+
+def draw_timeline(received: list[Event], matches: list[Event], *, width: int = 100) -> list[Line]:
+    return paint_lines(draw_stream(received, matches), width=width)
 
 
 def test_few_events_get_a_row_each() -> None:

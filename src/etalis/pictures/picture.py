@@ -1,0 +1,21 @@
+"""A picture of a scene, as SVG, as a page of HTML, as Graphviz, in a notebook; and which scene shows what."""
+
+from __future__ import annotations
+
+from etalis.pictures.paint.diagram import paint_diagram
+from etalis.pictures.paint.timeline import paint_timeline
+from etalis.pictures.scene import Diagram, Scene
+
+
+class Picture:
+    """A scene that can be looked at."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+
+    def to_svg(self) -> str:
+        """Return it as an SVG picture, for light and dark pages."""
+        return paint_diagram(self.scene) if isinstance(self.scene, Diagram) else paint_timeline(self.scene)
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
