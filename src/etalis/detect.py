@@ -36,6 +36,7 @@ from etalis.tables.read.admission import Arrived, TableAdmission, in_order, in_t
 from etalis.tables.read.merging import Pieces, merge, order_of, within
 from etalis.tables.read.sources import TableSource, open_source, prefetch
 from etalis.tables.results.output import Output, in_utc
+from etalis.tables.results.row_ids import RowIds
 from etalis.tables.results.unfinished import Unfinished
 from etalis.tables.schema import JSON, Frame, Options, Part, TableSchema
 
@@ -66,7 +67,7 @@ def detect(
     columns = _columns()
     made = columns.ColumnRun(
         program, plan.types, policy=engine.policy, on_error=engine.on_error, on_dead_letter=engine.on_dead_letter,
-        only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames),
+        only_points=all(len(set(frame.times)) == 1 for frame in plan.intake.frames), contributors=form.contributors,
     )  # fmt: skip
     run = _Run(plan, form, columns.warned(made))
     feed = _Feed(plan, bound)
@@ -103,6 +104,9 @@ def detect_on(
     if rules.generation or len(rules.rules) < len(rules.first):
         hint = "push the rows, or write the rules into the program's text"
         raise InputError(Problem("E610", "the columns of the results cannot be determined: rules changed", hint=hint))
+    if form.contributors and not rules.traced:
+        hint = "make the engine with parts=True, which keeps what matches are made of"
+        raise InputError(Problem("E605", "this engine does not know the contributors of its matches", hint=hint))
     program.tell_unknown()
     plan = _plan(program, _open(source, pace, program, options), options, rules.settings.policy)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
@@ -144,11 +148,11 @@ def _take_all(run: _Run, feed: _Feed, batches: Iterable[InputBatch], pace: Pace,
 
 def explain(
     program: CompiledProgram, source: Any, options: Options, policy: str | None = None,
-    engine: RuntimeEngine | None = None,
+    engine: RuntimeEngine | None = None, *, contributors: bool = False,
 ) -> str:  # fmt: skip
     """Say which rules `detect` runs over columns and which event at a time, and why; with an engine, its `detect`."""
     plan = _plan(program, _open(source, Pace(threads=1), program, options), options, policy)
-    run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine)
+    run = _columns().ColumnRun(program, plan.types, policy=policy, engine=engine, contributors=contributors)
     found: str = run.choice.describe()
     return found
 
@@ -219,6 +223,9 @@ def _plan(program: CompiledProgram, tables: Tables, options: Options, policy: st
             if options.order is not None:
                 hint = "leave it out: rows of text and of Python keep their order"
                 raise InputError(Problem("E605", f"order={options.order!r} orders tables that have columns", hint=hint))
+            if options.id is not None:
+                hint = "read the source as a table of Arrow or pandas, or leave id out: rows are told by atom and time"
+                raise InputError(Problem("E605", f"id={options.id!r} is for tables that have columns", hint=hint))
             frame = table.rows.frame()
             mine = tuple(x for x in frame.layouts if name in (None, x.kind[0], show(x.kind)))
             given.append(replace(frame, layouts=mine))
@@ -288,7 +295,7 @@ class _Feed:
 def _scan(table: TableSource, frame: Frame, plan: _Plan, *, known: bool) -> Iterable[pa.RecordBatch]:
     """Return the batches of a source: the columns that are needed, all rows or those of events that rules know."""
     needed = [*frame.times, *(name for layout in frame.layouts for name in layout.columns)]
-    needed += [] if frame.order is None else [frame.order]
+    needed += [name for name in (frame.order, frame.id) if name is not None]
     if frame.event is None:
         return table.scan(list(dict.fromkeys(needed)), None)
     tags = [*(layout.tag for layout in frame.layouts), *plan.made]
@@ -307,7 +314,8 @@ class _Run:
         self.output = plan.output(form, run.engine)
         self.run = run
         self.events: list[Event] = []  # what rules have made event at a time, before it becomes rows
-        self.results = results.Results(self.output, run.choice.heads, ids=form.match_id)
+        self.ids = row_ids_of(run) if form.contributors else None
+        self.results = results.Results(self.output, run.choice.heads, ids=form.match_id, contributors=self.ids)
         self.unread: Counter[str] = Counter()  # names of events that no rule reads
 
     def take(self, batch: InputBatch) -> Iterator[pa.RecordBatch]:
@@ -357,12 +365,22 @@ class _Run:
                 yield from self._made(piece)
         yield from self.results.of_events(list(self.run.close()))
 
-    def read(self, rows: Arrived, number: int = 0) -> InputBatch:
-        """Return rows of one of the tables as a batch over columns."""
+    def read(self, rows: Arrived) -> InputBatch:
+        """Return rows of the only table as a batch over columns."""
+        batch, ids = self._read(rows, 0)
+        return batch if self.ids is None else replace(batch, numbers=self.ids.add(ids))
+
+    def _read(self, rows: Arrived, number: int) -> tuple[InputBatch, Any]:
+        """Return rows of one of the tables as a batch over columns, and their ids, if these are told."""
         from etalis.tables.read.batches import read_batch
+        from etalis.tables.results.encode_columns import received_ids
 
         frame, parts = self.readers[number]
-        return read_batch(rows.table, rows.start, rows.end, parts, _event_codes(rows.table, frame, parts, self.unread))
+        codes = _event_codes(rows.table, frame, parts, self.unread)
+        batch = read_batch(rows.table, rows.start, rows.end, parts, codes)
+        if self.ids is None:
+            return batch, None
+        return batch, received_ids(batch, None if frame.id is None else _texts(rows.table[frame.id]))
 
     def note_unread(self, feed: _Feed, *, again: bool) -> Counter[tuple[str, int | None]]:
         """Tell the engine which events came that no rule reads; `again`: look also at what was skipped."""
@@ -380,7 +398,26 @@ class _Run:
         """Return rows of all tables as a batch over columns, in some order."""
         from etalis.columnar.data.batches import arrange, below
 
-        return arrange(below([self.read(rows, i) for i, rows in enumerate(pieces) if len(rows.end)]), order)
+        found = [self._read(rows, i) for i, rows in enumerate(pieces) if len(rows.end)]
+        batch = arrange(below([batch for batch, _ in found]), order)
+        if self.ids is None:
+            return batch
+        return replace(batch, numbers=self.ids.add(pa.concat_arrays([ids for _, ids in found]).take(pa.array(order))))
+
+
+def _texts(column: Any) -> pa.Array:
+    """Return a column of ids as text."""
+    whole = in_one(column)
+    return (whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole).cast(pa.string())
+
+
+def row_ids_of(run: ColumnRun) -> RowIds:
+    """Return what rows of a run are called; an engine that goes on knows those of its tables before."""
+    core = run.engine.core
+    if core.row_ids is None:
+        core.row_ids = RowIds(None if run.components else core.row_numbers)
+    found: RowIds = core.row_ids
+    return found
 
 
 def _event_codes(table: pa.Table, frame: Frame, parts: Sequence[Part], unread: Counter[str]) -> EventCodes | None:

@@ -76,8 +76,8 @@ class Engine(RuntimeEngine):
     def detect(
         self, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
         order: str | None = None, unit: str = "s", encoding: str | None = None, select: str | None = None,
-        envelope: bool = False, match_id: bool = False, batch: int = BATCH, threads: int = 2,
-        progress: bool | Tell = False, ahead: Ahead = None,
+        envelope: bool = False, match_id: bool = False, contributors: bool = False, id: str | None = None,  # noqa: A002
+        batch: int = BATCH, threads: int = 2, progress: bool | Tell = False, ahead: Ahead = None,
     ) -> pa.Table:  # fmt: skip
         """Take the rows of a table, return the complex events they cause as an Arrow table; needs `etalis[columnar]`.
 
@@ -87,11 +87,11 @@ class Engine(RuntimeEngine):
         """
         from etalis.detect import detect_on
         from etalis.tables.plan import ResultForm
-        from etalis.tables.schema import Options
+        from etalis.tables.schema import Options, id_column
 
         options, form = (
-            Options(time, event, order, unit, encoding=encoding),
-            ResultForm(select, envelope, match_id=match_id),
+            Options(time, event, order, unit, id_column(id, contributors), encoding),
+            ResultForm(select, envelope, contributors, match_id),
         )
         return detect_on(self, source, options, form, Pace(batch, threads, progress), ahead)
 

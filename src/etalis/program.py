@@ -139,7 +139,7 @@ class Program:
     @with_options
     def explain(
         self, source: Any = None, *, time: str | tuple[str, str] | None = None, event: str | None = None,
-        unit: str = "s", encoding: str | None = None, policy: str | None = None,
+        unit: str = "s", encoding: str | None = None, policy: str | None = None, contributors: bool = False,
     ) -> str:  # fmt: skip
         """Say how the program is run: the plan of every rule, its events and their types, what can be parted.
 
@@ -150,7 +150,8 @@ class Program:
         from etalis.detect import explain
         from etalis.tables.schema import Options
 
-        return explain(self.compiled, source, Options(time, event, None, unit, encoding=encoding), policy)
+        options = Options(time, event, None, unit, encoding=encoding)
+        return explain(self.compiled, source, options, policy, contributors=contributors)
 
     def explain_dot(self, *, policy: str | None = None) -> str:
         """Return the plan as Graphviz text."""
@@ -254,9 +255,9 @@ class Program:
     def detect(
         self, source: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None,
         order: str | None = None, unit: str = "s", encoding: str | None = None, policy: str | None = None,
-        select: str | None = None, envelope: bool = False, match_id: bool = False,
-        knowledge: Mapping[str, Any] | None = None, batch: int = BATCH, threads: int = 2,
-        progress: bool | Tell = False, on_error: Callable[[ConditionError], object] | None = None,
+        select: str | None = None, envelope: bool = False, match_id: bool = False, contributors: bool = False,
+        id: str | None = None, knowledge: Mapping[str, Any] | None = None, batch: int = BATCH,  # noqa: A002
+        threads: int = 2, progress: bool | Tell = False, on_error: Callable[[ConditionError], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, ahead: Ahead = None,
         on_report: Callable[[Report], object] | None = None, strict: bool = False,
     ) -> pa.Table:  # fmt: skip
@@ -265,18 +266,19 @@ class Program:
         The source is a file (Parquet or a folder of it, Arrow, CSV, JSON lines) or a table of Arrow, pandas, Polars or
         DuckDB, or one per event: `{"login": table1, "payment": table2}`. `time`, `event`, `order` and `unit` say how
         columns are read, `select`, `envelope` and `match_id` the form of the results, `knowledge` which tables of facts
-        are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time.
+        are added for this call, `policy` the consumption policy, `batch` how many rows are taken at a time. With
+        `contributors` there is a column of the rows that each match is made of, by the ids that the column `id` has.
         `progress=True` shows on a terminal how far it is, a function is called with the rows and matches so far.
         `on_error` and `on_dead_letter` are those of `engine`. What a person should know comes as a `ReportWarning`, or
         goes to `on_report`; where the call is `strict` it is an error, with what was found all the same as `found`.
         """
         from etalis.detect import detect
         from etalis.tables.plan import ResultForm
-        from etalis.tables.schema import Options
+        from etalis.tables.schema import Options, id_column
 
         options, form = (
-            Options(time, event, order, unit, encoding=encoding),
-            ResultForm(select, envelope, match_id=match_id),
+            Options(time, event, order, unit, id_column(id, contributors), encoding),
+            ResultForm(select, envelope, contributors, match_id),
         )
         engine = EngineOptions(policy, on_error=on_error, on_dead_letter=on_dead_letter, ahead=ahead, strict=strict)
         pace = Pace(batch, threads, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from etalis.columnar.conditions.judge import Judge
@@ -23,6 +24,7 @@ from etalis.columnar.operators.join_keys import ComputedKeys
 from etalis.columnar.repetition.chains import AnchoredRepetition, ChainRepetition, FollowedRepetition
 from etalis.columnar.repetition.counted import CountedRepetition, asks_elements, asks_followers, is_chained, is_followed
 from etalis.columnar.repetition.pair_tests import PairTests
+from etalis.columnar.row_numbers import is_row
 from etalis.columnar.schedule import Timer
 from etalis.plan import algebra as p
 from etalis.plan.retention import join_key, shared_names, window_of
@@ -34,11 +36,12 @@ class Builder:
     """Builds operators; equal nodes of a component become one. Timers and joins are listed with those `beside` it.
 
     Where it `is_vague`, variables may be unbound where more than a head asks for them; such columns are of any terms.
+    `names` are the nodes of the engine's own rules that some stand for.
     """
 
     def __init__(
         self, types: Typing, conditions: Conditions, beside: Builder | None = None, *, is_vague: bool = False,
-        evidence: set[p.Node] | None = None,
+        evidence: set[p.Node] | None = None, names: Mapping[p.Node, p.Node] = MappingProxyType({}),
     ) -> None:  # fmt: skip
         self.types = types
         self.is_vague = is_vague
@@ -46,21 +49,22 @@ class Builder:
         self.timers: list[Timer] = [] if beside is None else beside.timers
         self.joins: list[JoinOperator] = [] if beside is None else beside.joins
         self.evidence: set[p.Node] = (set() if beside is None else beside.evidence) if evidence is None else evidence
+        self.names: Mapping[p.Node, p.Node] = names if beside is None else beside.names
         self.built: dict[p.Node, SharedOperator] = {}
 
     def build(self, node: p.Node, rule: str) -> SharedOperator:
         """Return the operator of a node."""
         if node not in self.built:
             operator = OPERATORS[type(node)](self, node, self._known(node), rule)
-            self.built[node] = SharedOperator(operator, partial(self.evidence.add, node))
+            self.built[node] = SharedOperator(operator, partial(self.evidence.add, self.names.get(node, node)))
         return self.built[node]
 
     def _known(self, node: p.Node, *parts: p.Node) -> Mapping[str, str]:
         """Return the types of the variables of a node; any term, where it, or one of its parts, may not bind them."""
-        known = self.types.variables(node)
+        known = {**self.types.variables(node), **dict.fromkeys(filter(is_row, node.exports), "int")}
         if not self.is_vague:
             return known
-        vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part)}
+        vague = {v for part in (node, *parts) for v in part.exports if v not in self.types.sure(part) and not is_row(v)}
         return {**known, **dict.fromkeys(vague, "term")}
 
     def _build_source(self, node: p.Source, known: Mapping[str, str], _: str) -> ColumnOperator:

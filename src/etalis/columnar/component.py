@@ -19,6 +19,7 @@ from etalis.columnar.eligibility import has_vague, in_order
 from etalis.columnar.kernels.buffers import KeyIndex, merge
 from etalis.columnar.operators.base import Batch, EventRows, Turns
 from etalis.columnar.operators.terms import is_compound, values_of, with_nulls
+from etalis.columnar.row_numbers import is_row, padded
 from etalis.columnar.schedule import LONGEST, PLACE, Clock, alarm_delay, find_makers
 from etalis.data.values import Value
 from etalis.errors import EventError, Problem
@@ -34,13 +35,17 @@ Kind: TypeAlias = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class DerivedEvents:
-    """Derived events of one kind, each once, in order: turns, end points, the rule that made each, attributes."""
+    """Derived events of one kind, each once, in order: turns, end points, the rule that made each, attributes.
+
+    `numbers` are those of the rows they are made of, where somebody asks.
+    """
 
     turn: Integers
     start: Integers
     end: Integers
     rule: Integers
     columns: Sequence[Column]
+    numbers: Sequence[Integers] = ()
 
     def __len__(self) -> int:
         return len(self.turn)
@@ -48,7 +53,8 @@ class DerivedEvents:
     def take(self, rows: Integers) -> DerivedEvents:
         """Return some of the events."""
         columns = [column.take(rows) for column in self.columns]
-        return DerivedEvents(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns)
+        numbers = [each[rows] for each in self.numbers]
+        return DerivedEvents(self.turn[rows], self.start[rows], self.end[rows], self.rule[rows], columns, numbers)
 
     def on(self, clock: Clock) -> DerivedEvents:
         """Return events that were made by the order of rows alone, with their turns by a clock."""
@@ -124,7 +130,7 @@ class ColumnComponent:
 
 def _add(events: dict[Kind, EventRows], kind: Kind, made: DerivedEvents) -> None:
     """Add derived events to those of their kind that were received."""
-    new = EventRows(made.turn, made.start, made.end, made.columns)
+    new = EventRows(made.turn, made.start, made.end, made.columns, made.numbers)
     old = events.get(kind)
     if old is None or not len(old.turn):
         events[kind] = new
@@ -132,7 +138,10 @@ def _add(events: dict[Kind, EventRows], kind: Kind, made: DerivedEvents) -> None
     order, turn = merge(old.turn, new.turn)
     start, end = at_either(old.start, new.start, None, order), at_either(old.end, new.end, None, order)
     columns = [concat([a, b]).take(order) for a, b in zip(old.columns, new.columns, strict=True)]
-    events[kind] = EventRows(turn, start, end, columns)
+    width = max(len(old.numbers), len(new.numbers))
+    several = [padded(rows.numbers, width, len(rows.turn)) for rows in (old, new)]
+    numbers = [np.concatenate(pair)[order] for pair in zip(*several, strict=True)]
+    events[kind] = EventRows(turn, start, end, columns, numbers)
 
 
 class _Maker:
@@ -149,6 +158,7 @@ class _Maker:
         self.number = number
         self.operator = operator
         self.derived = derived
+        self.rows = [name for name in head.body.exports if is_row(name)]
 
     def process(self, batch: Batch) -> DerivedEvents:
         """Return the events that the matches of a batch become; the turn is that of the cause."""
@@ -169,9 +179,9 @@ class _Maker:
             rows = rows.with_columns({v: with_nulls(rows.column(v)) for v in self.unsure})
         rows = self._fitting(rows)
         columns = [fit(values_of(arg, rows), kind) for arg, kind in zip(self.args, self.types, strict=True)]
-        return DerivedEvents(
-            rows.turn, rows.start, rows.end, np.broadcast_to(np.int64(self.number), len(rows)), columns
-        )
+        numbers = [rows.column(name).data for name in self.rows]
+        rule = np.broadcast_to(np.int64(self.number), len(rows))
+        return DerivedEvents(rows.turn, rows.start, rows.end, rule, columns, numbers)
 
     def _fitting(self, rows: Instances) -> Instances:
         """Return the matches whose terms are not nested too deep; the others are reported."""
@@ -217,13 +227,13 @@ class AlarmMaker:
             set_now = self.maker.process(batch)
             due = self._due(set_now.end, np.int64(self.delay))
         step = np.where(due > set_now.end, 0, clock.step_after(set_now.turn))
-        found = DerivedEvents(set_now.turn, due, due, set_now.rule, set_now.columns)
+        found = replace(set_now, start=due, end=due)
         if self.pending is not None:
             found, step = _below([self.pending, found]), np.concatenate([np.zeros(len(self.pending), np.int64), step])
         waits = found.end >= clock.horizon
         self.pending = found.take(np.flatnonzero(waits))
         found, step = found.take(np.flatnonzero(~waits)), step[~waits]
-        fallen = DerivedEvents(clock.turns(found.end, step), found.start, found.end, found.rule, found.columns)
+        fallen = replace(found, turn=clock.turns(found.end, step))
         return fallen.take(np.argsort(fallen.turn, kind="stable"))
 
     def _due(self, end: Integers, moment: Integers) -> Integers:
@@ -293,7 +303,7 @@ def _told_apart(batch: Batch) -> tuple[Batch, Integers]:
     low = 0
     for kind, rows in zip(kinds, parts, strict=True):
         high = low + len(rows.turn)
-        events[kind] = EventRows(places[low:high], rows.start, rows.end, rows.columns)
+        events[kind] = replace(rows, turn=places[low:high])
         low = high
     return Batch(events, batch.now, batch.clock), turn[order]
 
@@ -324,7 +334,7 @@ class LatestEvents:
         if len(made):
             self.made = made.take(np.flatnonzero(made.end == made.end[-1]))
         if turn is not None:
-            return DerivedEvents(turn, made.start, made.end, made.rule, made.columns)
+            return replace(made, turn=turn)
         return _placed(made.take(np.arange(count, len(made))) if count else made)
 
 
@@ -340,9 +350,10 @@ def _below(several: Sequence[DerivedEvents]) -> DerivedEvents:
     turn, start, end, rule = (
         np.concatenate([getattr(made, name) for made in several]) for name in ("turn", "start", "end", "rule")
     )
-    return DerivedEvents(
-        turn, start, end, rule, [concat(columns) for columns in zip(*(m.columns for m in several), strict=True)]
-    )
+    columns = [concat(same) for same in zip(*(m.columns for m in several), strict=True)]
+    width = max(len(made.numbers) for made in several)
+    numbers = zip(*(padded(made.numbers, width, len(made)) for made in several), strict=True)
+    return DerivedEvents(turn, start, end, rule, columns, [np.concatenate(same) for same in numbers])
 
 
 def _untied(made: DerivedEvents, turns: Turns) -> Integers | None:
@@ -376,7 +387,7 @@ def _placed(made: DerivedEvents) -> DerivedEvents:
     moment = (made.turn >> PLACE) + 1
     same = moment[1:] == moment[:-1]
     if not same.any():
-        return DerivedEvents(moment << PLACE, made.start, made.end, made.rule, made.columns)
+        return replace(made, turn=moment << PLACE)
     rows = _in_doubt(same, made.start[1:] > made.start[:-1])
     if len(rows):
         part, order = made.take(rows), np.arange(len(made))
@@ -385,7 +396,7 @@ def _placed(made: DerivedEvents) -> DerivedEvents:
         made = made.take(order)
     starts = np.flatnonzero(np.concatenate([[True], ~same]))
     place = np.arange(len(made)) - np.repeat(starts, np.diff(np.append(starts, len(made))))
-    return DerivedEvents((moment << PLACE) | place, made.start, made.end, made.rule, made.columns)
+    return replace(made, turn=(moment << PLACE) | place)
 
 
 def _in_doubt(same: Flags, rises: Flags) -> Integers:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from etalis.columnar.eligibility import find_components, flat_types
+from etalis.columnar.eligibility import RuleGroup, find_components, flat_types, in_order
 from etalis.columnar.operators.isolation import isolate
+from etalis.columnar.row_numbers import MOST_LEAVES, count_leaves, find_untold, number_rows
 from etalis.columnar.row_rules import readers_of
 from etalis.columnar.schedule import MOST_ROUNDS
 from etalis.language.rules import declarations, knowledge_changes
@@ -47,8 +48,13 @@ def _listed(labels: Sequence[str]) -> str:
     return f"{'rule' if len(labels) == 1 else 'rules'} {', '.join(labels)}"
 
 
-def choose(program: CompiledProgram, received: Types, policy: str | None, database: Database) -> Routing:
-    """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now."""
+def choose(
+    program: CompiledProgram, received: Types, policy: str | None, database: Database, *, contributors: bool = False
+) -> Routing:
+    """Decide what of a program runs over columns, given the types of what comes in and the knowledge as it is now.
+
+    With `contributors`, rules over columns tell the rows that their matches are made of.
+    """
     planned = program.plans(policy)
     heads = isolate(planned, received)
     isolating = frozenset(i for i, head in enumerate(heads) if head is not planned[i])
@@ -58,10 +64,32 @@ def choose(program: CompiledProgram, received: Types, policy: str | None, databa
     if whole:
         return Routing(heads, (), tuple(range(len(heads))), whole, types)
     parts = find_components(heads, types, program.settings.max_derivations < MOST_ROUNDS)
+    if contributors:
+        heads, parts = _numbering(heads, parts)
     good = tuple(part.rules for part in parts if not part.reasons and len(part.rules) < MOST_ROUNDS)
     rest = tuple(sorted(i for part in parts if part.rules not in good for i in part.rules))
     reasons = tuple(reason for part in parts for reason in part.reasons)
     return _undivided(Routing(heads, good, rest, reasons, types, isolating))
+
+
+def _numbering(heads: tuple[p.Head, ...], parts: Sequence[RuleGroup]) -> tuple[tuple[p.Head, ...], list[RuleGroup]]:
+    """Return rules over columns that tell the rows of their matches, and of each part why it does not."""
+    several, found = list(heads), []
+    for part in parts:
+        mine = [heads[i] for i in part.rules]
+        reasons = [f"rule {head.label}: {reason}" for head in mine for reason in find_untold(head)]
+        ordered = in_order(mine)
+        if ordered is None:
+            reasons.append(f"rule {mine[0].label}: its contributors are told, and it is recursive")
+        elif not (reasons or part.reasons):
+            widths = count_leaves([[mine[i] for i in group] for group in ordered])
+            wide = [head.label for head in mine if widths[head.kind] > MOST_LEAVES]
+            reasons += [f"rule {label}: its contributors are told, more than {MOST_LEAVES} of a match" for label in wide]
+            if not wide:
+                for i in part.rules:
+                    several[i] = number_rows(heads[i], widths)
+        found.append(replace(part, reasons=(*part.reasons, *dict.fromkeys(reasons))))
+    return tuple(several), found
 
 
 def _undivided(choice: Routing) -> Routing:
@@ -94,7 +122,7 @@ def _whole_program(program: CompiledProgram, heads: Sequence[p.Head]) -> Iterato
 
 def part_from(engine: RuntimeEngine, choice: Routing, *, goes_on: bool) -> Routing:
     """Leave to an engine what must run there, all the more if its state `goes_on`."""
-    whole = tuple(whole_engine(engine)) if choice.columnar else ()
+    whole = tuple(whole_engine(engine, goes_on=goes_on)) if choice.columnar else ()
     if choice.columnar and goes_on and engine.core.rules.log is not None:
         whole += ("iso looks at all events that an engine has processed",)
     if whole:
@@ -124,13 +152,13 @@ def tied_to(
         rest = [part for part in rest if part not in more]
 
 
-def whole_engine(engine: RuntimeEngine) -> Iterator[str]:
-    """Yield what makes all rules of an engine run event at a time."""
+def whole_engine(engine: RuntimeEngine, *, goes_on: bool = True) -> Iterator[str]:
+    """Yield what makes all rules of an engine run event at a time, all the more if its state `goes_on`."""
     rules = engine.core.rules
     if rules.generation or len(rules.rules) < len(rules.first):
         yield "rules were changed at run time"
-    if rules.traced:
-        yield "the contributors of events are reported"
+    if rules.traced and goes_on:
+        yield "the contributors of events are kept in an engine that goes on"
     if engine.core.guard is not None:
         yield "the number of instances has a limit"
     if not engine.core.delivery.is_plain():

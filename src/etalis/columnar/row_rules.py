@@ -77,7 +77,8 @@ class RowRules:
                     if kind is None:
                         run_loop.reach(end, out)
                     else:
-                        run_loop.process(kind, values, start, end, state.number + 1, out)
+                        number = state.number + 1 if batch.numbers is None else int(batch.numbers[row])
+                        run_loop.process(kind, values, start, end, number, out)
                 finally:
                     found += [(row, new_event(Event, raw)) for raw in out]
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,6 +21,7 @@ from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
+from etalis.columnar.row_numbers import alike, rope_of
 from etalis.columnar.row_rules import RowRules, readers_of
 from etalis.columnar.schedule import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
 from etalis.columnar.state.recursion import RecursionLinks
@@ -47,24 +49,27 @@ class ColumnRun:
 
     On an engine that goes on, `load` takes over what it holds, and `save` puts it back; between them only this run may
     use the engine. An engine of its own is used by nobody else, so nothing is put there. With `only_points` no event
-    that comes in has a duration.
+    that comes in has a duration. With `contributors`, events have the numbers of the rows they are made of as parts.
     """
 
     def __init__(
         self, program: CompiledProgram, received: Types, *, policy: str | None = None,
         on_error: Callable[[ConditionError], object] | None = None, engine: RuntimeEngine | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, only_points: bool = False,
+        contributors: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
-        options = EngineOptions(policy, on_error=on_error, on_dead_letter=on_dead_letter)
+        options = EngineOptions(policy, parts=contributors, on_error=on_error, on_dead_letter=on_dead_letter)
         self.engine = RuntimeEngine(program, options) if engine is None else engine
         rules = self.engine.core.rules
-        choice = choose(program, received, rules.settings.policy, rules.conditions.solver.database)
+        database = rules.conditions.solver.database
+        choice = choose(program, received, rules.settings.policy, database, contributors=contributors)
         self.choice = choice = part_from(self.engine, choice, goes_on=engine is not None)
         rules.evidence.types.update({kind: tuple(types) for kind, types in received.items()})
-        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes)
-        self._joins = shared.joins
         heads = choice.heads
+        names = alike([planned.head for planned, _ in rules.rules], heads) if contributors else {}
+        shared = Builder(choice.types, rules.conditions, evidence=rules.evidence.nodes, names=names)
+        self._joins = shared.joins
         self._all = [self._component([heads[i] for i in part], part, shared) for part in choice.columnar]
         if only_points and engine is None:
             made = {head.kind for head in heads}
@@ -296,10 +301,12 @@ class ColumnRun:
         kinds = {i: EventKind(*kind, label, self.program.attributes.get(kind, ())) for i, label in labels.items()}
         columns = [column.values() for column in made.columns]
         times = zip(made.turn.tolist(), made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
-        for (turn, end, start, rule), *args in zip(times, *columns, strict=True):
+        ropes = zip(*(numbers.tolist() for numbers in made.numbers), strict=True)
+        told = [(rope_of(rows),) for rows in ropes] or repeat(())
+        for (turn, end, start, rule), rope, *args in zip(times, told, *columns, strict=False):
             yield (
                 (int(row_of(turn)), end, *_in_round(turn, start, kind)),
-                new_event(Event, (end, start, kinds[rule], *args)),
+                new_event(Event, (end, start, kinds[rule], *args, *rope)),
             )
 
     def advance(self) -> list[Event]:
@@ -330,6 +337,8 @@ class ColumnRun:
         for row, (start, end) in enumerate(zip(batch.start.tolist(), batch.end.tolist(), strict=True)):
             self.atomic.rows += 1
             if row in events:
+                if batch.numbers is not None:
+                    self.engine.core.row_numbers[self.engine.core.next_number()] = int(batch.numbers[row])
                 yield from self.engine.core.take(*events[row], start, end, None)
             else:
                 yield from self.engine.core.reach(end)
@@ -352,7 +361,8 @@ def _batch(batch: InputBatch, now: int, clock: Clock) -> Batch:
         start = at(batch.start, r.rows)
         end = start if batch.start is batch.end else at(batch.end, r.rows)
         row = clock.rows[r.rows] if len(clock.moments) or clock.ticks else r.rows
-        received[kind] = EventRows(first_turns(row), start, end, r.columns)
+        numbers = () if batch.numbers is None else (batch.numbers[r.rows],)
+        received[kind] = EventRows(first_turns(row), start, end, r.columns, numbers)
     return Batch(received, now, clock)
 
 

@@ -91,6 +91,8 @@ class Core:
         self.guard: Guard | None = None
         self.horizon: Horizon | None = None
         self.over_columns: Any = None  # the last run over columns
+        self.row_ids: Any = None  # of the rows of tables, where matches tell what they are made of
+        self.row_numbers: dict[int, int] = {}  # of rows of tables whose ids are told, by the numbers of inputs
         self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
         for error in run_directives(program.tree, solver):
             self.fail(error)
@@ -108,6 +110,10 @@ class Core:
         return None if bound is None else Horizon(bound, wall, self.state, self.disorder, self.dead_letters)
 
     # events
+
+    def next_number(self) -> int:
+        """Return the number that the next input will have, if it is taken."""
+        return self.state.number + 1 if self.disorder is None else self.disorder.next_rank()
 
     def take(self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None) -> tuple[Event, ...]:
         """Process one input to completion, and what callbacks push meanwhile."""

@@ -72,8 +72,6 @@ def find_obstacles(job: Job) -> Iterator[str]:
         yield "columns are turned off"
     if find_spec("numba") is None:
         yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
-    if job.output.contributors:
-        yield "the contributors of matches are reported"
     kinds = [part.kind for part in job.parts]
     for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1}):
         yield f"rows of {show(kind)} come from several DataFrames"
@@ -89,7 +87,8 @@ def run_columns(job: Job, program: CompiledProgram, *, carried: bool = False) ->
     from etalis.columnar.run import ColumnRun
 
     types = {part.kind: part.types for part in job.parts}
-    return ColumnRun(program, types, on_error=job.on_error, engine=start_engine(program) if carried else None)
+    told, engine = job.output.contributors, start_engine(program) if carried else None
+    return ColumnRun(program, types, on_error=job.on_error, engine=engine, contributors=told)
 
 
 def _resume_columns(job: Job, engine: RuntimeEngine, rows: int) -> ColumnRun | None:

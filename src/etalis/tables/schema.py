@@ -62,6 +62,13 @@ class Options:
     encoding: str | None = None
 
 
+def id_column(name: str | None, contributors: bool) -> str | None:
+    """Return the column that names rows, which is of use where contributors are told."""
+    if name is not None and not contributors:
+        raise refuse("E605", "id names the rows that contribute to matches", "give contributors=True as well")
+    return name
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Rows of one tag: the kind of event they are, and its attributes by column, with their types in the language.

@@ -29,6 +29,7 @@ pytest.importorskip("numba")
 ARROW = {"bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_()}
 TYPES = {"i": "bigint", "f": "double", "s": "string", "b": "boolean"}
 WIDE = ResultForm()
+TOLD = ResultForm(contributors=True)
 
 
 def plan(text: str, form: ResultForm = WIDE, types: dict[str, str] = TYPES) -> DetectionPlan:
@@ -161,9 +162,11 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptur
     assert [record.message.splitlines()[0] for record in caplog.records] == ["event at a time: all rules"]
 
 
-def test_contributors_are_told_event_at_a_time() -> None:
-    found = plan(ALL, ResultForm(contributors=True))
-    assert "    the contributors of matches are reported" in describe(found).splitlines()
+def test_contributors_are_told_over_columns_where_their_number_is_known() -> None:
+    found = plan("d(X) <- a(X, _, _, _) seq b(X, _, _, _). e(N) <- aggregate(count, b(_, _, _, _), N).", TOLD)
+    lines = describe(found).splitlines()
+    assert "  over columns: rule 1" in lines
+    assert "    rule 2: its contributors are told, and an aggregate has any number of them" in lines
 
 
 def test_one_kind_from_two_frames() -> None:

@@ -27,11 +27,15 @@ class ReceivedRows:
 
 @dataclass(frozen=True, slots=True)
 class InputBatch:
-    """A batch of rows: end points of all, and the events by kind. Rows without an event only let time pass."""
+    """A batch of rows: end points of all, and the events by kind. Rows without an event only let time pass.
+
+    `numbers` name the rows, from 1 on, where somebody asks what matches are made of.
+    """
 
     start: Any
     end: Any
     events: Mapping[Kind, ReceivedRows]
+    numbers: Any = None
 
 
 NO_ROWS = InputBatch(np.zeros(0, np.int64), np.zeros(0, np.int64), {})
@@ -44,7 +48,8 @@ def cut(batch: InputBatch, low: int, high: int) -> InputBatch:
         a, b = np.searchsorted(received.rows, (low, high))
         part = np.arange(a, b)
         events[kind] = ReceivedRows(received.rows[a:b] - low, [column.take(part) for column in received.columns])
-    return InputBatch(batch.start[low:high], batch.end[low:high], events)
+    numbers = None if batch.numbers is None else batch.numbers[low:high]
+    return InputBatch(batch.start[low:high], batch.end[low:high], events, numbers)
 
 
 def arrange(batch: InputBatch, rows: Integers) -> InputBatch:
@@ -57,7 +62,7 @@ def arrange(batch: InputBatch, rows: Integers) -> InputBatch:
         kept = np.flatnonzero(mine >= 0)
         kept = kept[np.argsort(mine[kept])]
         events[kind] = ReceivedRows(mine[kept], [column.take(kept) for column in received.columns])
-    return InputBatch(batch.start[rows], batch.end[rows], events)
+    return InputBatch(batch.start[rows], batch.end[rows], events, None if batch.numbers is None else batch.numbers[rows])
 
 
 def below(parts: Sequence[InputBatch]) -> InputBatch:
@@ -74,7 +79,11 @@ def below(parts: Sequence[InputBatch]) -> InputBatch:
     for kind, found in several.items():
         columns = [concat(same) for same in zip(*(received.columns for _, received in found), strict=True)]
         events[kind] = ReceivedRows(np.concatenate([received.rows + low for low, received in found]), columns)
-    return InputBatch(np.concatenate([p.start for p in parts]), np.concatenate([p.end for p in parts]), events)
+    start, end = (np.concatenate([getattr(part, name) for part in parts]) for name in ("start", "end"))
+    if all(part.numbers is None for part in parts):
+        return InputBatch(start, end, events)
+    numbers = [np.zeros(len(part.end), np.int64) if part.numbers is None else part.numbers for part in parts]
+    return InputBatch(start, end, events, np.concatenate(numbers))
 
 
 def listed(batch: InputBatch, kinds: Sequence[Kind]) -> list[tuple[int, Kind, tuple[Any, ...]]]:

@@ -19,6 +19,7 @@ from etalis.columnar.data.columns import Column, Flags, Integers, at_either, con
 from etalis.columnar.data.instances import ColumnBlock, Instances, Picked, nothing, stack, stack_blocks
 from etalis.columnar.kernels.buffers import BlockerIndex, KeyIndex, merge
 from etalis.columnar.operators.terms import is_compound, match_terms
+from etalis.columnar.row_numbers import is_row, padded
 from etalis.columnar.schedule import Clock
 from etalis.data.values import Value
 from etalis.language.syntax import Const, Var
@@ -34,12 +35,13 @@ _ALWAYS = -(1 << 62)
 
 @dataclass(frozen=True, slots=True)
 class EventRows:
-    """The events of one kind in a batch: their turns, end points and attributes."""
+    """The events of one kind in a batch: their turns, end points and attributes, and the rows they are made of."""
 
     turn: Integers
     start: Integers
     end: Integers
     columns: Sequence[Column]
+    numbers: Sequence[Integers] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class SourceOperator(ColumnOperator):
         self.args = node.args
         self.types = types
         self.terms = {place: arg for place, arg in enumerate(node.args) if is_compound(arg)}
+        self.rows = [name for name in node.exports if is_row(name)]
 
     def process(self, batch: Batch) -> Instances:
         """Return the events of this batch that match."""
@@ -92,7 +95,7 @@ class SourceOperator(ColumnOperator):
         if isinstance(rows.columns, Picked):
             columns, at = rows.columns.whole, rows.columns.rows
         block = ColumnBlock({name: columns[place] for name, place in named.items()}, at)
-        found = Instances(rows.turn, rows.start, rows.end, (block,))
+        found = Instances(rows.turn, rows.start, rows.end, (block, *self._numbers(rows)))
         rest = np.arange(len(found)) if kept is None else np.flatnonzero(kept)
         if not self.terms:
             return found if kept is None else found.take(rest)
@@ -100,6 +103,11 @@ class SourceOperator(ColumnOperator):
         pairs = [(term, rows.columns[place].take(rest)) for place, term in self.terms.items()]
         alike, bound = match_terms(pairs, {name: found.column(name) for name in named}, self.types)
         return found.take(alike).with_columns(bound)
+
+    def _numbers(self, rows: EventRows) -> tuple[ColumnBlock, ...]:
+        """Return the rows that events are made of, if somebody asks for them."""
+        numbers = padded(rows.numbers, len(self.rows), len(rows.turn))
+        return (ColumnBlock({v: Column("int", n) for v, n in zip(self.rows, numbers, strict=True)}),) * bool(self.rows)
 
 
 def equal_to(column: Column, value: Value) -> Flags:
@@ -319,9 +327,10 @@ class UnionOperator(ColumnOperator):
         return together
 
     def _unbound(self, types: Mapping[str, str], count: int) -> dict[str, Column]:
+        rows = dict.fromkeys(filter(is_row, types), Column("int", np.zeros(count, np.int64)))
         if self.is_vague:
-            return dict.fromkeys(types, Column("term", np.full(count, None, object)))
-        return {name: nulls(kind, count) for name, kind in types.items()}
+            return {**dict.fromkeys(types, Column("term", np.full(count, None, object))), **rows}
+        return {name: rows[name] if name in rows else nulls(kind, count) for name, kind in types.items()}
 
     def _once(self, rows: Instances, doubles: Flags) -> Flags:
         """Tell which matches are not those of an event that has matched with the same bindings."""

@@ -70,7 +70,7 @@ class Disorder:
         if name == "rev" and self.retractions is not None and len(values) == 1:
             self.retractions.take_back_term(values[0], start, end, stamp, out)
             return
-        rank = self._next_rank()
+        rank = self.next_rank()
         self.ranked = rank + 1
         if stamp is not None and stamp.rank is not None:
             rank = stamp.rank
@@ -112,7 +112,7 @@ class Disorder:
         else:
             self.revision.process(name, values, start, end, rank, stamp, out)
 
-    def _next_rank(self) -> int:
+    def next_rank(self) -> int:
         """Return the rank of the next event; those that the generated way in has taken count, too."""
         if self.revision is None or self.revision.history.next_place() <= self.ranked:
             return self.ranked
@@ -175,6 +175,6 @@ class Disorder:
     def advance(self, until: int, out: list[Any]) -> None:
         """Move the watermark to a moment."""
         if self.watermark is not None:
-            self.ranked = self._next_rank()
+            self.ranked = self.next_rank()
             self.watermark.reached = until = max(until, self.watermark.reached)
         self.settle(until, out)

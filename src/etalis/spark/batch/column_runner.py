@@ -8,6 +8,7 @@ that caused it and its round, as a relay gives them; only the first stage runs h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +28,9 @@ from etalis.spark.batch.row_runner import RowRunner, Write, naming_rows, written
 from etalis.spark.batch.stage_schema import StageWriter
 from etalis.tables.read.batches import EventCodes, order_ties, read_batch
 from etalis.tables.read.rejected_rows import undeclared
-from etalis.tables.results.encode_columns import encode_made, made_raws
-from etalis.tables.sorting import TAG, Stretch
+from etalis.tables.results.encode_columns import encode_made, made_raws, received_ids
+from etalis.tables.results.row_ids import RowIds
+from etalis.tables.sorting import ID, TAG, Stretch
 
 ROWS = 1 << 18  # of a batch
 
@@ -78,7 +80,8 @@ class ColumnRunner:
         for kind, made in self.run.derive(piece):
             reported = self.run.program.is_reported(*kind)
             if reported is not False and kind in self.asked:
-                rows = encode_made(kind, self.run.reported(made, reported), self.job.output, self.labels)
+                told = self.run.reported(made, reported)
+                rows = encode_made(kind, told, self.job.output, self.labels, self.rows.ids)
                 yield from self.writer.results(rows)
             if stretch is not None and kind in self.writer.forwards:
                 yield self._forwarded(kind, made, stretch, low)
@@ -97,9 +100,15 @@ class ColumnRunner:
                 mine = places[part]
                 rows = table.slice(low, ROWS) if is_sorted else table.take(pa.array(mine))
                 known = None if coded is None else coded.take(mine)
-                yield read_batch(rows, stretch.start[part], stretch.end[part], self.parts, known)
+                batch = read_batch(rows, stretch.start[part], stretch.end[part], self.parts, known)
+                yield batch if self.rows.ids is None else self._numbered(batch, stretch, mine, self.rows.ids)
         except InputError as error:
             raise self._refused(stretch, error) from None
+
+    def _numbered(self, batch: InputBatch, stretch: Stretch, places: Any, ids: RowIds) -> InputBatch:
+        """Return a batch of rows that have numbers, and note what they are called."""
+        given = stretch.table[ID].take(pa.array(places)).combine_chunks() if ID in stretch.table.column_names else None
+        return replace(batch, numbers=ids.add(received_ids(batch, given)))
 
     def _event_codes(self, table: Any) -> EventCodes | None:
         """Return of which part each row is; None if all are of the only one."""

@@ -19,6 +19,7 @@ from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.step_keys import input_key
 from etalis.tables.read.rejected_rows import cells_of, undeclared
+from etalis.tables.results.row_ids import RowIds
 from etalis.tables.schema import Part
 from etalis.tables.sorting import ID, ORDER, TAG, Stretch
 from etalis.temporal.event import Event, EventKind, new_event
@@ -53,12 +54,12 @@ class Feed:
 
     def __init__(
         self, stretches: Iterable[Stretch], rows: Sequence[Rows], signatures: Mapping[str, Signature],
-        ids: list[str] | None = None,
+        ids: RowIds | None = None,
     ) -> None:  # fmt: skip
         self.stretches = stretches
         self.rows = {each.tag: each for each in rows}
         self.signatures = signatures
-        self.ids = ids  # of the rows taken so far, if someone wants them
+        self.ids = ids  # those of the rows that are taken go there
         self.kinds = {each.tag: EventKind(*each.kind) for each in rows}
         self.ranks = _rank_kinds(self.kinds)
         self._list: list[Any] = []
@@ -73,7 +74,7 @@ class Feed:
             self._list = chunk.rows
             self._iterator = iter(chunk.rows)
             if self.ids is not None:
-                self.ids += self._name(chunk)
+                self.ids.add(pa.array(self._name(chunk), pa.string()))
             yield self._iterator
 
     def _name(self, chunk: Chunk) -> list[str]:

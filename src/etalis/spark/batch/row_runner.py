@@ -25,6 +25,7 @@ from etalis.spark.batch.feed import Feed
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.stage_schema import ROUND, STEP, StageWriter, read_values
 from etalis.tables.results.output import encode
+from etalis.tables.results.row_ids import RowIds
 from etalis.tables.sorting import END, START, TAG, Stretch, sort_table
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.interval import LATEST, MICROSECONDS
@@ -42,12 +43,12 @@ class RowRunner:
         self.job = job
         self.engine = engine
         self.write = write or self._encode
-        self._ids: list[str] | None = [] if job.output.contributors else None
+        self.ids = RowIds() if job.output.contributors else None
         self._feed: Feed | None = None
 
     def take(self, stretches: Iterable[Stretch]) -> Iterator[Any]:
         """Take rows that follow all taken before, and yield what they cause, as rows."""
-        self._feed = Feed(stretches, self.job.rows, self.engine.core.program.signatures, self._ids)
+        self._feed = Feed(stretches, self.job.rows, self.engine.core.program.signatures, self.ids)
         return self._written(partial(self.engine.run, self._feed))
 
     def advance(self, time: int) -> Iterator[Any]:
@@ -67,7 +68,7 @@ class RowRunner:
             yield from batched(find())
 
     def _encode(self, events: Sequence[Event]) -> Iterable[Any]:
-        return [encode(events, self.job.output, self._ids or ())]
+        return [encode(events, self.job.output, self.ids)]
 
 
 def batched(found: Iterable[T]) -> Iterator[list[T]]:

@@ -26,7 +26,7 @@ from etalis.plan.keys import Kind
 from etalis.tables.read.blocks import loads
 from etalis.tables.read.rejected_rows import cells_of
 from etalis.tables.schema import JSON, Part
-from etalis.tables.sorting import Stretch, refuse_row
+from etalis.tables.sorting import ID, Stretch, refuse_row
 from etalis.temporal.json_values import from_plain
 
 _FLAT = frozenset({"int", "float", "string", "bool"})
@@ -131,12 +131,15 @@ _TYPED = {"int": _integers, "float": _floats, "string": _texts, "bool": _truths,
 
 
 def order_ties(stretch: Stretch, parts: Sequence[Part], coded: EventCodes | None) -> Any:
-    """Return the places of a stretch in order: rows of equal times in the standard order of their atoms."""
+    """Return the places of a stretch in order: rows of equal times in the standard order of their atoms, then ids."""
     if not stretch.ties.any():
         return stretch.places
     tied = np.flatnonzero(stretch.ties | np.append(stretch.ties[1:], False))
     places = stretch.places[tied]
     run = np.cumsum(~stretch.ties[tied])
+    if ID in stretch.table.column_names:
+        ids = in_one(stretch.table[ID]).take(pa.array(places)).fill_null("")
+        places = places[np.lexsort((pc.rank(ids, tiebreaker="dense").to_numpy(), run))]
     mine = None if coded is None else coded.take(places)
     batch = read_batch(stretch.table.take(pa.array(places)), run, run, parts, mine)
     order = np.lexsort((_atom_ranks(batch), run))

@@ -17,7 +17,8 @@ from etalis.columnar.schedule import PLACE
 from etalis.plan import algebra as p
 from etalis.plan.keys import Kind
 from etalis.tables.results.encode_columns import made_cells
-from etalis.tables.results.output import EVENT, RULE, Output, encode, rule_order, without_ids
+from etalis.tables.results.output import CONTRIBUTORS, EVENT, RULE, Output, encode, rule_order, without_ids
+from etalis.tables.results.row_ids import RowIds
 from etalis.temporal.event import Event
 
 PORTION = 1 << 18  # rows of several kinds that are written at a time
@@ -26,8 +27,11 @@ PORTION = 1 << 18  # rows of several kinds that are written at a time
 class Results:
     """How rows are written: events and rules by their names, which are coded by a dictionary; with ids, if asked."""
 
-    def __init__(self, output: Output, heads: Sequence[p.Head], *, ids: bool = False) -> None:
+    def __init__(
+        self, output: Output, heads: Sequence[p.Head], *, ids: bool = False, contributors: RowIds | None = None
+    ) -> None:
         self.output = output if ids else without_ids(output)
+        self.contributors = contributors
         self.labels = [head.label for head in heads]
         self.numbers = {EVENT: _numbered(name for (name, _), _ in output.kinds), RULE: _numbered(self.labels)}
         self.names = {column: pa.array(list(numbers), pa.string()) for column, numbers in self.numbers.items()}
@@ -42,7 +46,7 @@ class Results:
         """Yield events, if there are any, as rows in their order."""
         if not events:
             return
-        plain = encode(events, self.output)
+        plain = encode(events, self.output, self.contributors)
         order = rule_order(events, self.output)
         plain = plain if order is None else plain.take(pa.array(order))
         columns = []
@@ -67,6 +71,8 @@ class Results:
     def _encoded(self, kind: Kind, made: DerivedEvents, times: dict[int, Any]) -> pa.RecordBatch:
         """Return derived events as rows; `times` are those of other kinds of the same batch."""
         cells = made_cells(kind, made, self.output, self.labels, self.schema.names, times)
+        if self.contributors is not None:
+            cells[CONTRIBUTORS] = self.contributors.of_made(made.numbers, len(made))
         cells[EVENT] = self._named(EVENT, self._cycle((self.numbers[EVENT][kind[0]],), len(made)))
         same = self._has_one_rule(kind)
         rules = self._cycle((self._rule(made),), len(made)) if same else pa.array(self.rules[made.rule])

@@ -14,12 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from etalis.columnar.component import DerivedEvents
+from etalis.columnar.data.batches import InputBatch
 from etalis.columnar.data.columns import Column, floats_hold, from_values
 from etalis.columnar.data.texts import PlainTexts
 from etalis.data.values import Value, format_value
 from etalis.tables.results.output import (
     ARGS,
     ATOM,
+    CONTRIBUTORS,
     END,
     EVENT,
     ID,
@@ -37,6 +39,7 @@ from etalis.tables.results.output import (
     moments,
     term_text,
 )
+from etalis.tables.results.row_ids import RowIds
 from etalis.temporal.event import Event, EventKind, new_event
 from etalis.temporal.json_values import to_plain, to_text
 
@@ -48,10 +51,14 @@ _PLAIN = (1e-3, 1e9)  # floats between are written by Arrow as by Python
 _TRUTH = {"true": True, "false": False, "null": None}
 
 
-def encode_made(kind: Named, made: DerivedEvents, output: Output, labels: Sequence[str]) -> pa.RecordBatch:
+def encode_made(
+    kind: Named, made: DerivedEvents, output: Output, labels: Sequence[str], ids: RowIds | None = None
+) -> pa.RecordBatch:
     """Return derived events of one kind, which is asked for, as rows; `labels` are those of the rules by number."""
     names = [name for name, _ in output.columns]
     cells = made_cells(kind, made, output, labels, names)
+    if ids is not None:
+        cells[CONTRIBUTORS] = ids.of_made(made.numbers, len(made))
     cells[EVENT] = pa.repeat(pa.scalar(kind[0], pa.string()), len(made))
     cells[RULE] = pa.array(labels, pa.string()).take(pa.array(made.rule))
     arrays = [cells[name] if name in cells else pa.nulls(len(made), output.arrow(t)) for name, t in output.columns]
@@ -98,6 +105,25 @@ def made_cells(
         start, end = (pa.array(times).cast(pa.string()) for times in (made.start, made.end))
         cells[ID] = id_texts(cells[ATOM], start, end)
     return cells
+
+
+def received_ids(batch: InputBatch, given: pa.Array | None = None) -> pa.Array:
+    """Return the ids of the rows of a batch: those given, else what tells events apart (`Event.id`)."""
+    count = len(batch.end)
+    if given is not None and not given.null_count:
+        return given
+    parts, places = [], []
+    for (name, _), received in batch.events.items():
+        atoms = atom_texts(name, [_texts(column, format_value) for column in received.columns], len(received.rows))
+        start, end = (pa.array(times[received.rows]).cast(pa.string()) for times in (batch.start, batch.end))
+        parts.append(id_texts(atoms, start, end))
+        places.append(received.rows)
+    rows = np.full(count, -1)
+    if places:
+        rows[np.concatenate(places)] = np.arange(sum(map(len, places)))
+    none = pa.array([""], pa.string())  # of rows that are no events
+    made = pa.concat_arrays([*parts, none]).take(pa.array(np.where(rows < 0, sum(map(len, places)), rows)))
+    return made if given is None else pc.coalesce(given, made)
 
 
 def _cell(column: Column, field: Field, output: Output) -> pa.Array | None:

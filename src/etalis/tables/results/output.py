@@ -21,6 +21,7 @@ from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
 from etalis.plan.lattice import NUMBER
 from etalis.tables.read.nested import arrow_type, to_cell
+from etalis.tables.results.row_ids import LIST, RowIds
 from etalis.temporal.attribute_names import ATOM as ATOM
 from etalis.temporal.attribute_names import CONTRIBUTORS as CONTRIBUTORS
 from etalis.temporal.attribute_names import END as END
@@ -41,7 +42,7 @@ _SPARK_TYPES: Mapping[str, str] = {
 }  # fmt: skip
 ARROW: Mapping[str, pa.DataType] = {
     "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(), "boolean": pa.bool_(),
-    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "array<string>": pa.list_(pa.string()),
+    "timestamp": pa.timestamp("us", "UTC"), "timestamp_ntz": pa.timestamp("us"), "array<string>": LIST,
 }  # fmt: skip
 _PLAIN: Mapping[str, frozenset[type]] = {
     "int": frozenset({int}), "float": frozenset({float}), "string": frozenset({str}),
@@ -161,7 +162,7 @@ def with_contributors(output: Output) -> Output:
     return replace(output, columns=(*output.columns, (CONTRIBUTORS, "array<string>")))
 
 
-def encode(events: Sequence[Event], output: Output, ids: Sequence[str] = ()) -> pa.RecordBatch:
+def encode(events: Sequence[Event], output: Output, ids: RowIds | None = None) -> pa.RecordBatch:
     """Return events as a batch of rows, those of one rule together; kinds that are not asked for are left out.
 
     `ids` are those of the rows taken so far, where contributors are told.
@@ -214,7 +215,7 @@ def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:
 
 
 def _encode_rule(
-    events: Sequence[Event], kind: EventKind, fields: tuple[Field, ...], output: Output, ids: Sequence[str]
+    events: Sequence[Event], kind: EventKind, fields: tuple[Field, ...], output: Output, ids: RowIds | None
 ) -> list[pa.Array]:
     """Return the columns for events of one rule."""
     cells = list(zip(*map(_cells_of, events), strict=True))  # end, start, kind, attributes: a column each
@@ -226,7 +227,7 @@ def _encode_rule(
         ARGS: lambda: pa.array([args_text(event) for event in events], pa.string()),
         ATOM: lambda: _atoms(kind, cells),
         ID: lambda: id_texts(_atoms(kind, cells), _texts(cells[1]), _texts(cells[0])),
-        CONTRIBUTORS: lambda: pa.array([[ids[i - 1] for i in e.parts] for e in events], ARROW["array<string>"]),
+        CONTRIBUTORS: lambda: pa.nulls(len(events), LIST) if ids is None else ids.of_events(events),
     }
     places = {field.column: i for i, field in enumerate(fields)}
     columns = []
