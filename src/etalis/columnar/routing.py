@@ -84,7 +84,9 @@ def _numbering(heads: tuple[p.Head, ...], parts: Sequence[RuleGroup]) -> tuple[t
         elif not (reasons or part.reasons):
             widths = count_leaves([[mine[i] for i in group] for group in ordered])
             wide = [head.label for head in mine if widths[head.kind] > MOST_LEAVES]
-            reasons += [f"rule {label}: its contributors are told, more than {MOST_LEAVES} of a match" for label in wide]
+            reasons += [
+                f"rule {label}: its contributors are told, more than {MOST_LEAVES} of a match" for label in wide
+            ]
             if not wide:
                 for i in part.rules:
                     several[i] = number_rows(heads[i], widths)

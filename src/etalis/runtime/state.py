@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable
 from heapq import heappop, heappush
-from operator import itemgetter, lt
+from operator import lt
 from types import CellType
 from typing import Any, Protocol
 
 from etalis.language.steps import Occur, Step
 from etalis.temporal.event import Event, EventKind, new_event, sort_key
 from etalis.temporal.interval import EARLIEST, show_moment
-from etalis.temporal.rope import Rope
+from etalis.temporal.rope import SLOT, Rope
 
 NEVER = 1 << 200
 BEGINNING = -(1 << 200)
 BEFORE = EARLIEST - 1  # what comes after it is a time
-_ATOM = itemgetter(slice(-1))  # of an event with a rope: all else
 
-Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, rope]), no kind: it was not derived
+Raw = tuple[Any, ...]  # an event before it is one: (end, start, kind, *attributes[, *rope]); received: kind None
 
 
 class Owner(Protocol):
@@ -255,7 +254,7 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(EventKind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "grows", "live", "made", "reported")
+    __slots__ = ("alive", "feeds", "grows", "live", "made", "reported", "shape")
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -266,6 +265,7 @@ class HeadKind(EventKind):
         self.alive = True
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
+        self.shape = SLOT
         self.grows = False  # whether attributes may become larger without end
 
 
@@ -284,6 +284,10 @@ def sort_round(batch: list[Raw]) -> None:
         batch.sort(key=lambda raw: sort_key(new_event(Event, raw)))
 
 
+def _without_rope(raw: Raw) -> Raw:
+    return raw[: 3 + raw[2].arity]
+
+
 def _sort_plainly(batch: list[Raw]) -> bool:
     """Sort events by plain comparison, of ropes none; tell whether that told them all apart."""
     first = batch[0]
@@ -292,8 +296,8 @@ def _sort_plainly(batch: list[Raw]) -> bool:
         if len(first) == 3 + first[2].arity:
             batch.sort()
         else:
-            batch.sort(key=_ATOM)
-            compared = list(map(_ATOM, batch))
+            batch.sort(key=_without_rope)
+            compared = list(map(_without_rope, batch))
         return all(map(lt, compared, compared[1:]))
     except TypeError:
         return False

@@ -1,6 +1,6 @@
 """An event: an atom that occurred on an interval.
 
-A tuple in disguise, laid out (end, start, kind, *arguments[, rope]), made in one allocation; plain comparison, but for
+A tuple in disguise, laid out (end, start, kind, *arguments[, *rope]), made in one allocation; plain comparison, but for
 the rope, is the order of definition 6.7 (end, start, standard order of the atom) wherever the arguments are comparable.
 The rope, if it is kept, tells what the event is made of (`temporal.rope`). Outside an event shows seconds, unpacks as
 (name, args, start, end), and has its attributes as members. Inside it is made by `new_event`, past the constructor that
@@ -22,7 +22,7 @@ from etalis.temporal.attribute_names import name_columns
 from etalis.temporal.interval import EARLIEST, LATEST, MICROSECONDS, to_datetime, to_iso, to_seconds
 from etalis.temporal.json_values import from_plain, to_plain, to_text
 from etalis.temporal.record import open_record
-from etalis.temporal.rope import FlatRope, flatten
+from etalis.temporal.rope import SLOT, FlatRope, flatten, rope_of
 from etalis.temporal.time_input import are_dates, to_interval
 
 _item = tuple.__getitem__
@@ -46,6 +46,7 @@ class EventKind:
     """What the events of one head, or of one input name and arity, have in common."""
 
     __slots__ = ("arity", "attributes", "name", "rule", "shown")
+    shape: str = SLOT  # of the ropes of its events
 
     def __init__(self, name: str, arity: int, rule: str | None = None, attributes: tuple[str, ...] = ()) -> None:
         self.name = name
@@ -190,7 +191,7 @@ class Event(tuple[Any, ...]):
     @property
     def parts(self) -> tuple[int, ...]:
         """Numbers of the received events it is made of, in order, if the engine was asked to keep them."""
-        return flatten(_item(self, -1)) if len(self) > 3 + self.kind.arity else ()
+        return flatten(rope_of(self))
 
     @property
     def atom(self) -> str:

@@ -5,11 +5,13 @@ A rope is one of
 - the number of an input; None for a point in time;
 - `(left, right)`: both sides of a join, in the order of the text;
 - `(None, branch, rope)`: the branch of an `or`, counted from 0;
-- a derived event as it was made, `(end, start, kind, *attributes, rope)`;
+- a derived event as it was made, `(end, start, kind, *attributes, *slots)`: `rope_of` returns its rope;
 - a piece of the classes below.
 
 Read along its rule it is the first derivation of the match. A rope may be nested by the hundred thousand: it is never
-compared, hashed, printed or pickled, and every walk over it is a loop.
+compared, hashed, printed or pickled, and every walk over it is a loop. An event holds the pieces of its rope side by
+side; its kind has the shape by which they are put together, which is done anew whenever it is asked for: it is the
+event, not its rope, that is the same wherever it is met.
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 Rope: TypeAlias = Any
+
+# The steps of a shape, from left to right over a stack: the next slot is a rope, or the number of a branch; a pair of
+# the last two, a choice of a branch and a rope.
+SLOT, BRANCH, PAIR, CHOICE = "nbpc"
 
 
 class RunRope:
@@ -159,6 +165,38 @@ def _read_on(rope: Rope, before: int) -> Rope:
     return FollowedRun(rope, before) if isinstance(rope, RunRope) and rope.is_open else rope
 
 
+def count_slots(shape: str) -> int:
+    """Return how many slots a shape puts together."""
+    return shape.count(SLOT) + shape.count(BRANCH)
+
+
+def rope_of(event: tuple[Any, ...]) -> Rope:
+    """Return what a derived event is made of; None if nobody has kept it."""
+    end = 3 + tuple.__getitem__(event, 2).arity
+    slots = tuple.__getitem__(event, slice(end, None))
+    if len(slots) < 2:
+        return slots[0] if slots else None
+    stack: list[Rope] = []
+    rest = iter(slots)
+    for step in tuple.__getitem__(event, 2).shape:
+        if step in (SLOT, BRANCH):
+            stack.append(next(rest))
+        else:
+            last, first = stack.pop(), stack.pop()
+            stack.append((first, last) if step == PAIR else (None, first, last))
+    return stack[0]
+
+
+def _slots_of(event: tuple[Any, ...]) -> list[Rope]:
+    """Return the pieces that a derived event holds."""
+    kind = tuple.__getitem__(event, 2)
+    slots = tuple.__getitem__(event, slice(3 + kind.arity, None))
+    if len(slots) < 2:
+        return [*slots]
+    steps = [step for step in kind.shape if step in (SLOT, BRANCH)]
+    return [slot for step, slot in zip(steps, slots, strict=True) if step == SLOT]
+
+
 def flatten(rope: Rope) -> tuple[int, ...]:
     """Return the numbers of all inputs of a rope, sorted, each once."""
     found: set[int] = set()
@@ -179,8 +217,10 @@ def pieces(rope: Rope) -> list[Rope]:
     match rope:
         case tuple() if len(rope) == 2:
             return [*rope]
-        case tuple():  # a branch, or a derived event
-            return [rope[-1]]
+        case tuple() if rope[0] is None:
+            return [rope[2]]
+        case tuple():
+            return _slots_of(rope)
         case RunRope(left=left) | FollowedRun(left=left):
             return [left, *(element for _, _, element in rope.taken())]
         case FoldRope(opener=opener):

@@ -62,7 +62,9 @@ def arrange(batch: InputBatch, rows: Integers) -> InputBatch:
         kept = np.flatnonzero(mine >= 0)
         kept = kept[np.argsort(mine[kept])]
         events[kind] = ReceivedRows(mine[kept], [column.take(kept) for column in received.columns])
-    return InputBatch(batch.start[rows], batch.end[rows], events, None if batch.numbers is None else batch.numbers[rows])
+    return InputBatch(
+        batch.start[rows], batch.end[rows], events, None if batch.numbers is None else batch.numbers[rows]
+    )
 
 
 def below(parts: Sequence[InputBatch]) -> InputBatch:

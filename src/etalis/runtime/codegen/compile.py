@@ -25,6 +25,7 @@ from etalis.runtime.codegen.network import PlannedRule, Wired, WiredReader, Wiri
 from etalis.runtime.codegen.operators import Special
 from etalis.runtime.codegen.passing import Passing
 from etalis.runtime.codegen.plain_floats import PlainFloats
+from etalis.runtime.codegen.ropes import spread, together, with_slots, write_choice
 from etalis.runtime.codegen.source import Code, tuple_of
 from etalis.runtime.codegen.terms import match_arguments
 from etalis.runtime.operators import store as stores
@@ -131,8 +132,8 @@ class Compiler:
             parameters = [f"x{i}" for i in range(kind[1])]
             if self.heads.parts:
                 code.rope = "rope"
-                code(f"({', '.join(['t2', 't1', 'kind', *parameters, 'rope'])}) = raw")
-                code("if kind is not None: rope = raw")  # a derived event is a piece of what follows from it
+                code(f"({', '.join(['t2', 't1', 'kind', *parameters, '*rope'])}) = raw")
+                code("rope = rope[0] if kind is None else raw")  # a derived event is a piece of what follows from it
             else:
                 code(f"({', '.join(['t2', 't1', '_', *parameters])}) = raw")
             code.begin_event()
@@ -215,8 +216,9 @@ class Compiler:
             case p.Join():
                 if self.probes(target, reader.place) and code.probes:
                     code.queues = True
-                    exports = [names[v] for v in self.carried(target, reader.place)]
-                    code(f"{code.constant(self.outline(target, reader.place))}({', '.join([*exports, t1, t2])})")
+                    values = spread(names)
+                    given = [values[v] for v in self.passed(target, reader.place)]
+                    code(f"{code.constant(self.outline(target, reader.place))}({', '.join([*given, t1, t2])})")
                 else:
                     self.join(code, target, reader.place, names, t1, t2)
             case p.Filter():
@@ -238,14 +240,19 @@ class Compiler:
         """Return the variables that an instance brings to one side of a join."""
         return p.children(join.node)[place].exports
 
+    def passed(self, join: Wired, place: int) -> list[str]:
+        """Return what an instance brings to one side of a join, one name for each value."""
+        return with_slots(self.carried(join, place), p.children(join.node)[place])
+
     def outline(self, join: Wired, place: int) -> Callable[..., Any]:
         """Return the function for one side of a join."""
         key = id(join) * 2 + place
         if key not in self.outlined:
-            carried = self.carried(join, place)
-            parameters = [f"v{i}" for i in range(len(carried))]
+            passed = self.passed(join, place)
+            parameters = [f"v{i}" for i in range(len(passed))]
             code = Code([*parameters, "t1", "t2"])
-            self.join(code, join, place, dict(zip(carried, parameters, strict=True)), "t1", "t2")
+            names = together(dict(zip(passed, parameters, strict=True)), p.children(join.node)[place])
+            self.join(code, join, place, names, "t1", "t2")
             self.outlined[key] = self.finish(code, "join")
         return self.outlined[key]
 
@@ -283,7 +290,7 @@ class Compiler:
         """Write a union: unbound variables become None; one event in two alternatives is one match."""
         full = {v: names.get(v, "None") for v in entry.node.exports}
         if "$parts" in full:
-            full["$parts"] = f"(None, {branch}, {full['$parts']})"
+            full["$parts"] = write_choice(branch, full["$parts"])
         if not may_double(child, entry):
             self.deliver(code, entry, full, t1, t2)
             return
@@ -342,7 +349,7 @@ class Compiler:
     def columns(self, join: Wired, place: int) -> list[str]:
         """Return what a waiting instance of one side holds besides its key."""
         keys = self.join_keys(join)
-        return [*(v for v in self.carried(join, place) if v not in keys.shared), *keys.marks]
+        return [*(v for v in self.passed(join, place) if v not in keys.shared), *keys.marks]
 
     def join(self, code: Code, entry: Wired, place: int, names: Names, t1: str, t2: str) -> None:
         """Write one side of a join: probe the other side's store, then store."""
@@ -371,8 +378,8 @@ class Compiler:
         self, code: Code, entry: Wired, node: p.Join, place: int, names: Names, key: str, t1: str, t2: str
     ) -> None:  # fmt: skip
         marks = {mark: f"{code.constant(make)}()" for mark, make in self.join_keys(entry).marks.items()}
-        columns = self.columns(entry, place)
-        instance = tuple_of([*(marks.get(v) or names[v] for v in columns), t1, t2])
+        columns, values = self.columns(entry, place), spread(names)
+        instance = tuple_of([*(marks.get(v) or values[v] for v in columns), t1, t2])
         where = code.constant(self.side(entry, place))
         newest = node.policy.keep == "newest"
         once = stores.Once.among(columns) if place == 0 and node.relation.sequential else None

@@ -42,7 +42,10 @@ def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any
             take_row = correcting_row(push, take_row)
         stage = partial(path.take_in_order, log=log)
         watched = path.rules.watched or not path.in_one
-        rows = RunInput(core.state, take_row, path.records, general.changed, general.rest, watched=watched)
+        counted = path.rules.traced and path.in_turn
+        rows = RunInput(
+            core.state, take_row, path.records, general.changed, general.rest, watched=watched, counted=counted
+        )  # fmt: skip
     elif disorder.holds_plainly():
         stage = HoldStage(path, disorder).take
         rows = RunInput(core.state, take_row, path.records)

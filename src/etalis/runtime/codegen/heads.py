@@ -17,6 +17,7 @@ from etalis.plan.bindings import sure as firm
 from etalis.plan.named_attributes import name_attributes
 from etalis.runtime.codegen.conditions import Conditions
 from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.codegen.ropes import shape_of, slots_of
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State, of_kind
@@ -76,12 +77,14 @@ class Heads:
             sure = firm(rule.head.body)
             args = [build(code, a, names, sure) for a in rule.head.event.args]
             if rule.head.actions and self.parts:
-                match = ", ".join([t2, t1, code.constant(self.kind(rule)), *args, names["$parts"]])
+                match = ", ".join([t2, t1, code.constant(self.kind(rule)), *args, *slots_of(names["$parts"])])
                 code(f"{code.constant(self.state)}.cause = ({match})")
             for action in rule.head.actions:
                 code(self.conditions.action(code, action, names, rule.head.label))
             made = self._measured(code, rule, args)
-            args += [names["$parts"]] if self.parts else []
+            if self.parts:
+                args += slots_of(names["$parts"])
+                self.kind(rule).shape = shape_of(names["$parts"])
             with nullcontext() if made is None else code.block(made):
                 if rule.head.alarm is not None:
                     self._set_alarm(code, rule, rule.head.alarm, args, names, sure, t2)

@@ -15,6 +15,7 @@ from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import Wired, own_names
 from etalis.runtime.codegen.passing import Passing
+from etalis.runtime.codegen.ropes import change_slots, together, write_pair
 from etalis.runtime.codegen.source import CandidateLoop, Code, tuple_of, words_of
 from etalis.runtime.operators import store as stores
 from etalis.runtime.operators.gathering import leave_gathered, take_gathered
@@ -85,7 +86,7 @@ class Probe:
     def merged(self) -> Names:
         """Return the variables of a pair: the arriving instance's, the waiting one's, the bound one of two."""
         pair = dict(self.names)
-        for column, local in zip(self.columns, self.locals, strict=True):
+        for column, local in self._waiting(dict(zip(self.columns, self.locals, strict=True))).items():
             if column in pair and column[0] != "$":
                 pair[column] = f"({pair[column]} if {pair[column]} is not None else {local})"
             elif column == "$parts" and column in pair:
@@ -105,15 +106,22 @@ class Probe:
             pair["$first"] = pair["$first"] if "$first" in left else self.a2
             pair["$last"] = pair["$last"] if "$last" in right else self.b1
 
+    def _waiting(self, values: Names) -> Names:
+        """Return the values of a waiting instance by its variables."""
+        return together(values, p.children(self.node)[1 - self.place])
+
     def _pair_of(self, arriving: str, waiting: str) -> str:
-        """Return the rope of a pair, in the order of the text."""
-        return f"({arriving}, {waiting})" if self.place == 0 else f"({waiting}, {arriving})"
+        """Return the rope of a pair, in the order of the text; of several that are put together each side is one."""
+        if self.node.policy.select == "together":
+            arriving, waiting = str(arriving), str(waiting)
+        return write_pair(arriving, waiting) if self.place == 0 else write_pair(waiting, arriving)
 
     def _followed(self, waiting: str, token: str | None) -> str:
         """Return the rope of what has waited for what now follows it in a sequence."""
         if token is None or not self.node.relation.sequential:
             return waiting
-        return f"{self.code.constant(follow)}({waiting}, {token}, {self.b1})"
+        follows = self.code.constant(follow)
+        return change_slots(waiting, lambda slot: f"{follows}({slot}, {token}, {self.b1})")
 
     def agreement(self) -> list[str]:
         """Return tests for shared variables that may be unbound."""
@@ -499,10 +507,9 @@ class Probe:
 
     def _all_of(self, mark: str, hits: str) -> str:
         """Return a mark of the combined match: that of the arriving instance and of all candidates."""
-        place = self.columns.index(mark)
         own = self.names[mark]
+        one = self._waiting({name: f"z[{place}]" for place, name in enumerate(self.columns)})
         if mark == "$ids":
-            return f"{own}.union(*[z[{place}] for z in {hits}])"
-        token = f"z[{self.columns.index('$token')}]" if "$token" in self.columns else None
-        others = f"[{self._followed(f'z[{place}]', token)} for z in {hits}]"
+            return f"{own}.union(*[{one[mark]} for z in {hits}])"
+        others = f"[{self._followed(one[mark], one.get('$token'))} for z in {hits}]"
         return self._pair_of(own, f"{self.code.constant(SeveralRopes)}({others})")

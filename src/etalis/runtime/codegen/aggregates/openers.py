@@ -106,7 +106,9 @@ class OpenerFolds:
 
         def at_opener(opener: Opener) -> Values | None:
             bound = dict(zip(left, opener.values, strict=True))
-            found = combine(opener, nothing, None, bound.get("$last", opener.start), [], FoldRope(bound.get("$parts"), [], 0, 0))
+            found = combine(
+                opener, nothing, None, bound.get("$last", opener.start), [], FoldRope(bound.get("$parts"), [], 0, 0)
+            )
             if any(bound.get(v) is None for v in node.at_opener):
                 return None
             return result(found, row.first)

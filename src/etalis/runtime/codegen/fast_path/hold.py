@@ -119,10 +119,14 @@ class HoldStage:
         quiet = f"row[3] is {code.constant(PLAIN)} and {state}.clock is not {code.constant(NEVER)}"
         for number, arity in enumerate(arities):
             with code.block(f"{'el' if number else ''}if {quiet} and len(row) == {5 + arity}:"):
-                code(f"({', '.join(['t', '_', '_', '_', 'name', *places(arity)])}) = row")
+                code(f"({', '.join(['t', '_', 'n', '_', 'name', *places(arity)])}) = row")
                 self.path.by_kind(output, arity, lambda kind: self._offer(output, kind))
         code.add(output.all_of(f"{code.constant(self.disorder.release)}(row)"))
 
     def _offer(self, output: MatchOutput, kind: Kind) -> None:
-        output.code(f"{output.code.constant(self.path.state)}.clock = t")
+        code, state = output.code, output.code.constant(self.path.state)
+        code(f"{state}.clock = t")
+        if self.path.rules.traced:
+            code(f"{state}.number = n")
+            code.rope = "n"
         self.path.matches.write(output, kind)

@@ -100,9 +100,10 @@ class PushInput:
 class RunInput:
     """`run(rows)`: a generator; `general` takes a row that is not plain.
 
-    Where rows are taken in order, the clock is a local variable between hand-overs, unless it is `watched`. Whoever
-    takes a match may change the rules: then `changed` is no longer empty, and `rest` takes the rows that are left. One
-    thread at a time is inside, and none while the caller has a match; then it is not `here`.
+    Where rows are taken in order, the clock is a local variable between hand-overs, unless it is `watched`, and so is
+    the number of the last row, if rows are `counted`. Whoever takes a match may change the rules: then `changed` is no
+    longer empty, and `rest` takes the rows that are left. One thread at a time is inside, and none while the caller has
+    a match; then it is not `here`.
     """
 
     done = "continue"
@@ -110,7 +111,7 @@ class RunInput:
 
     def __init__(
         self, state: State, general: Callable[[Any], Any], records: NamedReader, changed: list[bool] | None = None,
-        rest: Callable[[Any], Any] | None = None, *, watched: bool = False,
+        rest: Callable[[Any], Any] | None = None, *, watched: bool = False, counted: bool = False,
     ) -> None:  # fmt: skip
         self.code = Code(["rows"])
         self.code.long_running = True
@@ -120,6 +121,7 @@ class RunInput:
         self.leave = ["inside = was", "here = False"]
         self.kept = f"{self.code.constant(state)}.clock"
         self.clock = self.kept if watched else "clock"
+        self.count = f"{self.code.constant(state)}.number" if counted and not watched else None
         self.in_order = changed is not None
         self.several = False
         self.changed, self.rest = changed, rest
@@ -130,6 +132,7 @@ class RunInput:
         code = self.code
         code.add(["rows = iter(rows)", *self.enter])
         code.add([f"{self.clock} = {self.kept}"] if self.in_order else [])
+        code.add([f"number = {self.count}"] if self.count else [])
         self.several = len(arities) > 1
         with code.block("try:"), code.block("for given in rows:"):
             self._read(arities, other)
@@ -140,6 +143,9 @@ class RunInput:
             if self.in_order:
                 with code.block(f"if {self.kept} < {self.clock} < {code.constant(NEVER)}:"):
                     code(f"{self.kept} = {self.clock}")
+            if self.count:
+                with code.block(f"if number > {self.count}:"):
+                    code(f"{self.count} = number")
             with code.block("if here:"):
                 code("inside = was")
 
@@ -204,7 +210,11 @@ class RunInput:
             return lines
         changed, rest = self.code.constant(self.changed), self.code.constant(self.rest)
         over = [f"if {changed}:", *(f"    {line}" for line in (*self.leave, f"yield from {rest}(rows)", "return"))]
-        return [f"{self.kept} = {self.clock}", *lines, f"{self.clock} = {self.kept}", *over]
+        before, after = [f"{self.kept} = {self.clock}"], [f"{self.clock} = {self.kept}"]
+        if self.count:
+            before.append(f"{self.count} = number")
+            after.append(f"number = {self.count}")
+        return [*before, *lines, *after, *over]
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:

@@ -79,8 +79,7 @@ class FastPath:
 
     def is_plain(self) -> bool:
         """Tell whether the fast path is exact for this rule set."""
-        numbered = self.rules.numbered or self.rules.traced
-        return bool(self.hot) and (self.in_turn or not numbered) and not self.rules.acts
+        return bool(self.hot) and (self.in_turn or not self.rules.numbered) and not self.rules.acts
 
     def write(self, source: EventInput, what: str, stage: Callable[[EventInput], None]) -> Callable[..., Any]:
         """Write a function that reads events and takes them by a stage."""
@@ -130,6 +129,9 @@ class FastPath:
         self._begin(source)
         if log is not None:
             log(source.code, kind, places(kind[1]), "t")
+            if self.rules.traced:  # the number is the place in the history
+                source.code(f"{source.code.constant(self.state)}.number = n")
+                source.code.rope = "n"
         if not isinstance(source, CallInput):
             self.matches.write(source, kind)
             return
@@ -167,8 +169,9 @@ class FastPath:
                 code(f"due = {code.constant(self.core.run_loop.reach_now)}(t)")
         for clock in dict.fromkeys([source.clock, *([] if self.in_turn else [source.kept])]):
             code(f"{clock} = t")
-        if self.rules.traced:
-            code(f"{state}.number = number = {state}.number + 1")
+        if self.rules.traced and self.in_turn:
+            is_local = isinstance(source, RunInput) and source.count
+            code("number += 1" if is_local else f"{state}.number = number = {state}.number + 1")
             code.rope = "number"
         if self.rules.numbered:
             code(f"{state}.current += 1")
