@@ -74,8 +74,8 @@ class FastPath:
 
     @property
     def counts_unread(self) -> bool:
-        """Whether an event that no rule reads is counted, and no more."""
-        return self.in_turn and not self.core.strict
+        """Whether an event that no rule reads is counted, and no more: nothing is isolated, which it may disturb."""
+        return self.in_turn and not self.core.strict and self.rules.log is None
 
     def is_plain(self) -> bool:
         """Tell whether the fast path is exact for this rule set."""
