@@ -44,6 +44,10 @@ End = Annotated[str | None, typer.Option(help="Column of the end, where --time n
 Select = Annotated[str | None, typer.Option(help="The one kind of complex event to report.")]
 To = Annotated[Path | None, typer.Option(help="Store matches in this file instead of showing them.")]
 State = Annotated[Path | None, typer.Option(help="Go on from the snapshot in this file, then put the next one there.")]
+Contributors = Annotated[
+    bool, typer.Option("--contributors", help="Tell the ids of the rows that each match is made of.")
+]
+Id = Annotated[str | None, typer.Option(help="Column that names the rows, for --contributors.")]
 Late = Annotated[Path | None, typer.Option(help="Store events that came too late in this file, as JSON lines.")]
 
 
@@ -59,6 +63,8 @@ def detect(
     unit: Unit = "s",
     encoding: Encoding = None,
     select: Select = None,
+    contributors: Contributors = False,
+    id: Id = None,  # noqa: A002
     to: To = None,
     state: State = None,
     dead_letters: Late = None,
@@ -73,18 +79,18 @@ def detect(
         columns: dict[str, Any] = {"time": time if time is None or end is None else (time, end)}
         columns |= {"event": event, "unit": unit, "encoding": encoding}
         if explain:
-            print(compiled.explain(events, policy=policy, **columns))
+            print(compiled.explain(events, policy=policy, contributors=contributors, **columns))
             return
         letters = DeadLetterLog(dead_letters)
         watch = Watch()
         callbacks: dict[str, Any] = {"on_dead_letter": partial(letters.add_at, None)}
-        columns |= {"select": select, "progress": True}
+        columns |= {"select": select, "contributors": contributors, "id": id, "progress": True}
         started = clock.monotonic()
         if state is None:
             callbacks["on_report"] = watch.take
             show(compiled.detect(events, **columns, policy=policy, **callbacks), to, watch)
         else:
-            engine = open_engine(compiled, state, policy, callbacks)
+            engine = open_engine(compiled, state, policy, callbacks | {"parts": contributors})
             show(engine.detect(events, **columns), to, watch)
             watch.take(engine.report())
             put(state, engine.snapshot())

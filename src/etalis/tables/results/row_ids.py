@@ -16,6 +16,8 @@ import pyarrow as pa
 from etalis.temporal.event import Event
 
 LIST = pa.list_(pa.string())
+_LONG = 1 << 30
+_MANY = 64
 
 
 class RowIds:
@@ -26,34 +28,35 @@ class RowIds:
 
     def __init__(self, numbers: Mapping[int, int] | None = None) -> None:
         self._numbers = numbers
-        self._arrays: list[pa.Array] = []  # each at least twice as long as the next
+        self._arrays: list[pa.Array] = []
         self._lock = Lock()
 
     def add(self, ids: pa.Array) -> Any:
         """Take the ids of some more rows; return their numbers."""
         with self._lock:
             first = 1 + sum(map(len, self._arrays))
-            self._arrays.append(ids.cast(pa.large_string()))
-            while len(self._arrays) > 1 and len(self._arrays[-2]) < 2 * len(self._arrays[-1]):
-                self._arrays[-2:] = [pa.concat_arrays(self._arrays[-2:])]
+            self._arrays.append(ids)
+            if len(self._arrays) > _MANY:
+                self._arrays = _fewer(self._arrays)
         return np.arange(first, first + len(ids))
 
     def texts(self, numbers: Any) -> pa.Array:
         """Return the ids of rows."""
         with self._lock:
             arrays = list(self._arrays)
+        if len(arrays) == 1:
+            return _taken(arrays[0], numbers - 1)
         first = np.cumsum([1, *map(len, arrays)])
         where = np.searchsorted(first, numbers, "right") - 1
         order = np.argsort(where, kind="stable")
         bounds = np.searchsorted(where[order], np.arange(len(arrays) + 1))
         parts = [
-            array.take(pa.array(numbers[order[low:high]] - begin))
+            _taken(array, numbers[order[low:high]] - begin)
             for array, begin, low, high in zip(arrays, first, bounds, bounds[1:], strict=False)
         ]
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))
-        found = pa.concat_arrays(parts) if parts else pa.nulls(0, pa.large_string())
-        return found.take(pa.array(places)).cast(pa.string())
+        return _taken(pa.concat_arrays(parts) if parts else pa.nulls(0, pa.string()), places)
 
     def of_events(self, events: Sequence[Event]) -> pa.Array:
         """Return the ids of what events are made of; inputs of an engine that were no rows have their numbers."""
@@ -71,6 +74,27 @@ class RowIds:
         """Return the ids of the rows that so many events are made of, given as columns of numbers."""
         rows, first = row_sets(numbers, count)
         return pa.ListArray.from_arrays(pa.array(first, pa.int32()), self.texts(rows))
+
+
+def _taken(ids: pa.Array, places: Any) -> pa.Array:
+    return ids.take(pa.array(places)).cast(pa.string())
+
+
+def _below(*arrays: pa.Array) -> pa.Array:
+    """Return arrays of texts as one; of a long one, places do not fit 32 bits."""
+    if sum(array.nbytes for array in arrays) < _LONG:
+        return pa.concat_arrays(arrays)
+    return pa.concat_arrays([array.cast(pa.large_string()) for array in arrays])
+
+
+def _fewer(arrays: Sequence[pa.Array]) -> list[pa.Array]:
+    """Put arrays together until each is at least twice as long as the next, so that no row is copied often."""
+    found: list[pa.Array] = []
+    for array in arrays:
+        found.append(array)
+        while len(found) > 1 and len(found[-2]) < 2 * len(found[-1]):
+            found[-2:] = [_below(*found[-2:])]
+    return found
 
 
 def row_sets(numbers: Sequence[Any], count: int) -> tuple[Any, Any]:
