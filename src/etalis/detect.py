@@ -38,7 +38,7 @@ from etalis.tables.read.sources import TableSource, open_source, prefetch
 from etalis.tables.results.output import Output, in_utc
 from etalis.tables.results.row_ids import RowIds
 from etalis.tables.results.unfinished import Unfinished
-from etalis.tables.schema import JSON, Frame, Options, Part, TableSchema
+from etalis.tables.schema import JSON, Frame, Options, Part, TableSchema, check_id
 
 if TYPE_CHECKING:
     from etalis.columnar.run import ColumnRun, InputBatch
@@ -64,6 +64,7 @@ def detect(
     program, bound = _without_bound(with_facts(program, knowledge or {}), engine.ahead)
     program.tell_unknown()
     plan = _plan(program, _open(source, pace, program, options), options, engine.policy)
+    check_id(options, form.contributors)
     columns = _columns()
     made = columns.ColumnRun(
         program, plan.types, policy=engine.policy, on_error=engine.on_error, on_dead_letter=engine.on_dead_letter,
@@ -109,6 +110,7 @@ def detect_on(
         raise InputError(Problem("E605", "this engine does not know the contributors of its matches", hint=hint))
     program.tell_unknown()
     plan = _plan(program, _open(source, pace, program, options), options, rules.settings.policy)
+    check_id(options, form.contributors)
     run = _Run(plan, form, _columns().run_on(engine, plan.types))
     feed = _Feed(plan, with_ahead(rules.settings, ahead).max_ahead, latest_of(engine))
     parts: list[pa.RecordBatch] = []

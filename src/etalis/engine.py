@@ -87,10 +87,10 @@ class Engine(RuntimeEngine):
         """
         from etalis.detect import detect_on
         from etalis.tables.plan import ResultForm
-        from etalis.tables.schema import Options, id_column
+        from etalis.tables.schema import Options
 
         options, form = (
-            Options(time, event, order, unit, id_column(id, contributors), encoding),
+            Options(time, event, order, unit, id, encoding),
             ResultForm(select, envelope, contributors, match_id),
         )
         return detect_on(self, source, options, form, Pace(batch, threads, progress), ahead)

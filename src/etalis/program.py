@@ -274,10 +274,10 @@ class Program:
         """
         from etalis.detect import detect
         from etalis.tables.plan import ResultForm
-        from etalis.tables.schema import Options, id_column
+        from etalis.tables.schema import Options
 
         options, form = (
-            Options(time, event, order, unit, id_column(id, contributors), encoding),
+            Options(time, event, order, unit, id, encoding),
             ResultForm(select, envelope, contributors, match_id),
         )
         engine = EngineOptions(policy, on_error=on_error, on_dead_letter=on_dead_letter, ahead=ahead, strict=strict)

@@ -114,15 +114,3 @@ def padded(numbers: Sequence[Integers], width: int, count: int) -> list[Integers
     """Return columns of numbers, and as many of none as are missing."""
     none = np.zeros(count, np.int64)
     return [*numbers[:width], *[none] * (width - len(numbers))]
-
-
-def rope_of(numbers: Sequence[int]) -> Any:
-    """Return the rows of a match as an engine has them.
-
-    >>> rope_of([5, 0, 2])
-    (5, 2)
-    """
-    found: Any = None
-    for number in reversed(numbers):
-        found = found if number == 0 else number if found is None else (number, found)
-    return found

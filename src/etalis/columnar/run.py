@@ -21,7 +21,7 @@ from etalis.columnar.eligibility import has_no_duration, in_order
 from etalis.columnar.operators.base import Batch, EventRows
 from etalis.columnar.recursion.component import Recursion
 from etalis.columnar.routing import choose, part_from, tied_to, whole_engine
-from etalis.columnar.row_numbers import alike, rope_of
+from etalis.columnar.row_numbers import alike
 from etalis.columnar.row_rules import RowRules, readers_of
 from etalis.columnar.schedule import END, MOST_ROUNDS, PLACE, Clock, Schedule, first_turns, row_of, timeless
 from etalis.columnar.state.recursion import RecursionLinks
@@ -37,6 +37,7 @@ from etalis.runtime.ruleset import RuleSet, Tick
 from etalis.runtime.run_loop import too_many
 from etalis.runtime.state import NEVER, Reported
 from etalis.temporal.event import Event, EventKind, new_event
+from etalis.temporal.rope import FlatRope
 
 KindKey: TypeAlias = Kind
 Placed: TypeAlias = tuple[tuple[Any, ...], Event]  # where an event stands among those of its batch, and the event
@@ -301,8 +302,8 @@ class ColumnRun:
         kinds = {i: EventKind(*kind, label, self.program.attributes.get(kind, ())) for i, label in labels.items()}
         columns = [column.values() for column in made.columns]
         times = zip(made.turn.tolist(), made.end.tolist(), made.start.tolist(), made.rule.tolist(), strict=True)
-        ropes = zip(*(numbers.tolist() for numbers in made.numbers), strict=True)
-        told = [(rope_of(rows),) for rows in ropes] or repeat(())
+        rows = zip(*(numbers.tolist() for numbers in made.numbers), strict=True)
+        told = [(FlatRope(tuple(sorted({*several} - {0}))),) for several in rows] or repeat(())
         for (turn, end, start, rule), rope, *args in zip(times, told, *columns, strict=False):
             yield (
                 (int(row_of(turn)), end, *_in_round(turn, start, kind)),

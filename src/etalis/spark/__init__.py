@@ -32,7 +32,7 @@ from etalis.spark.stream.streaming import Beside, Streaming, build_stream, fit_c
 from etalis.tables.knowledge import with_facts
 from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import ID, RULE
-from etalis.tables.schema import Options, TableSchema, id_column, refuse
+from etalis.tables.schema import Options, TableSchema, check_id, refuse
 from etalis.tables.sorting import USUAL_MEMORY
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class SparkProgram:
         if select is not None and envelope:
             raise refuse("E605", "select and envelope are two forms of results", "give one of them")
         frames, given = _frames(df)
-        options = Options(time, event, order, unit, id_column(id, contributors))
+        options = Options(time, event, order, unit, id)
+        check_id(options, contributors)
         form = ResultForm(select, envelope, contributors)
         is_stream = any(frame.isStreaming for frame in frames)
         streaming = Streaming(

@@ -62,11 +62,10 @@ class Options:
     encoding: str | None = None
 
 
-def id_column(name: str | None, contributors: bool) -> str | None:
-    """Return the column that names rows, which is of use where contributors are told."""
-    if name is not None and not contributors:
+def check_id(options: Options, contributors: bool) -> None:
+    """Refuse a column that names rows where no contributors are told."""
+    if options.id is not None and not contributors:
         raise refuse("E605", "id names the rows that contribute to matches", "give contributors=True as well")
-    return name
 
 
 @dataclass(frozen=True, slots=True)

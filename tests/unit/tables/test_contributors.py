@@ -66,6 +66,14 @@ def test_explain_says_which_rules_tell_them_event_at_a_time() -> None:
     assert "over columns: rules 1, 2, 3, 4, 5, 6, 7, 8" in wide.explain(rows, time="at")
 
 
+def test_elements_of_repetitions_and_aggregates() -> None:
+    program = etalis.compile("m <- a(_) seq b(_) star_times seq c(_). s(N) <- aggregate(count, b(_), N).")
+    rows = pa.table({"event": ["a", "b", "b", "c"], "at": [1, 2, 3, 4], "x": [1, 2, 3, 4], "row": [10, 11, 12, 13]})
+    found = program.detect(rows, time="at", policy="chronological", contributors=True, id="row")
+    assert told(found)[-1] == ("m", 1, 4, ["10", "11", "12", "13"])
+    assert told(found)[:2] == [("s", 2, 2, ["11"]), ("s", 2, 3, ["11", "12"])]
+
+
 def test_something_after_a_repetition_makes_what_it_makes_without() -> None:
     program = etalis.compile("m <- a seq b star_times seq d.")
     rows = pa.table({"event": ["a", "b", "b", "d", "d"], "at": [1, 2, 3, 4, 5]})
