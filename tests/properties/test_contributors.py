@@ -15,6 +15,9 @@ from etalis.columnar.data.events import find_types, gather
 from etalis.columnar.run import ColumnRun
 from etalis.errors import EventError, LimitError
 from etalis.language.printer import print_program
+from etalis.language.read.parser import parse
+from etalis.semantics import steps as semantics
+from etalis.semantics.matches import RunNotes
 from etalis.temporal.event import Event
 from helpers.programs import Shape, policies, programs, streams
 from properties.test_columns import FLAT
@@ -33,6 +36,13 @@ JOINED = replace(
 
 def told(events: list[Event]) -> Counter[tuple[Event, tuple[int, ...], str | None]]:
     return Counter((each, each.parts, each.rule) for each in events)
+
+
+def noted(text: str, stream: list[Event], policy: str) -> Counter[tuple[Event, tuple[int, ...]]]:
+    """What events are made of by their meaning."""
+    notes = RunNotes()
+    semantics.run(parse(text), stream, policy=policy, max_derivations=MOST, notes=notes)
+    return Counter((r.event, tuple(sorted(r.contributors))) for r in notes.record if r.number is None)
 
 
 def taken(run: ColumnRun, stream: list[Event], cut: int) -> list[Event]:
@@ -73,5 +83,6 @@ def test_columns_tell_what_an_engine_tells(shape: Shape, data: st.DataObject) ->
         return
     event("mixed" if run.is_mixed else "over columns" if run.components else "event at a time")
     assert told(found) == told(expected)
+    assert Counter((each, each.parts) for each in found) == noted(text, stream, policy)
     if not (run.is_mixed or plain.is_mixed):  # in which order two parts report one moment is left open
         assert found == taken(plain, stream, cut)
