@@ -210,7 +210,7 @@ class Program:
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
-        wall: Callable[[], Any] | None = None, strict: bool = False,
+        wall: Callable[[], Any] | None = None, strict: bool = False, justification: str | None = None,
     ) -> Engine:  # fmt: skip
         """Return a fresh engine for one stream of events.
 
@@ -219,12 +219,14 @@ class Program:
         and for those that have sent something. `limits` goes before the flags `soft_limit`, `hard_limit`, `shedding`,
         `ahead` (seconds, a text such as "10 min" or a timedelta, -1 for none) before `max_ahead`: an event that ends
         further ahead of the latest time before it, or of the clock `wall` if there is one, is a dead letter and moves
-        nothing. `strict` makes errors of what `engine.report` would say.
+        nothing. `strict` makes errors of what `engine.report` would say. `justification` is `off`, `ids` (events know
+        the numbers of the inputs they are made of, as with `parts`) or `full` (`engine.justify` explains them).
         """
         return Engine(
             self,
             EngineOptions(
-                policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict
+                policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
+                justification,
             ),
         )  # fmt: skip
 
@@ -234,16 +236,17 @@ class Program:
         on_error: Callable[[ConditionError], object] | None = None, output: Callable[[str], object] | None = None,
         on_dead_letter: Callable[[DeadLetter], object] | None = None, sources: Iterable[Hashable] = (),
         limits: Mapping[str, object] = NOTHING, ahead: Ahead = None,
-        wall: Callable[[], Any] | None = None, strict: bool = False,
+        wall: Callable[[], Any] | None = None, strict: bool = False, justification: str | None = None,
     ) -> Engine:  # fmt: skip
         """Return an engine that goes on from a snapshot and the deltas after it, in the order they were taken.
 
-        The options are those of `engine`; policy and parts are as they were. Parts of rules that this program has as
-        well take over their state; `engine.restored` says which ones, and what has no place here.
+        The options are those of `engine`; policy and justification are as they were. Parts of rules that this program
+        has as well take over their state; `engine.restored` says which ones, and what has no place here.
         """
         options = EngineOptions(
-            policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict
-        )
+            policy, parts, clock, on_error, output, on_dead_letter, sources, limits, ahead, wall, strict,
+            justification,
+        )  # fmt: skip
         return restore(partial(Engine, self), data, options)
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:

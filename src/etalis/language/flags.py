@@ -1,8 +1,8 @@
 """The flags of a program as a table, and the settings they give (003, section 4.5; definition 21.4).
 
 A row says which values a flag takes, its default and what it does; flags of the original that mean nothing here stand
-in `REFUSED` with what to use instead; values that belong to a later version are named in their row. `settings` reads
-a program's flags into one frozen record, `rule_settings` a rule's properties into its policy and window.
+in `REFUSED` with what to use instead. `settings` reads a program's flags into one frozen record, `rule_settings` a
+rule's properties into its policy and window.
 """
 
 from __future__ import annotations
@@ -32,20 +32,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag: its values (words, or a `number` of seconds or things), its default, and what it does.
-
-    `later` names what is refused for now, `*` meaning every value.
-    """
+    """One flag: its values (words, or a `number` of seconds or things), its default, and what it does."""
 
     name: str
     default: Value
     meaning: str
     words: tuple[str, ...] = ()
     number: str | None = None
-    later: frozenset[str] = frozenset()
 
-
-_LATER = frozenset({"on"})
 
 FLAGS: Mapping[str, Flag] = MappingProxyType(
     {
@@ -108,7 +102,8 @@ FLAGS: Mapping[str, Flag] = MappingProxyType(
             ),
             Flag("revision_flag", "off", "events can be retracted", ON_OFF),
             Flag("revision_window", -1, "how far back, in seconds, events can be retracted", number="seconds"),
-            Flag("etalis_justification", "off", "events can be explained", ON_OFF, later=_LATER),
+            Flag("etalis_justification", "off", "events can be explained: the past is kept for it", ON_OFF),
+            Flag("justification_horizon", -1, "seconds for which the past is kept for explanations", number="seconds"),
         )
     }
 )
@@ -142,6 +137,7 @@ class Settings:
     `garbage_window`: None unless garbage_control is general. `lateness`: how late an event may be, None if not at all,
     `UNBOUNDED` if only `advance` settles anything. `revision_window`: how far back events can be retracted, None for
     ever. A `knowledge_horizon` of 0 keeps nothing old. A limit that is None limits nothing, `max_ahead` neither.
+    `justification_horizon`: how far back explanations reach, None for as far as corrections and late events do.
     """
 
     policy: str = DEFAULT_POLICY
@@ -164,6 +160,8 @@ class Settings:
     hard_limit: int | None = None
     shedding: str = "off"
     max_ahead: int | None = None
+    justification: bool = False
+    justification_horizon: int | None = None
 
     @property
     def corrects(self) -> bool:
@@ -206,6 +204,8 @@ def settings(program: Tree, given: Mapping[str, object] = MappingProxyType({})) 
         hard_limit=_limit(values["hard_limit"]),
         shedding=values["shedding"],
         max_ahead=_duration(values["max_ahead"]),
+        justification=values["etalis_justification"] == "on",
+        justification_horizon=_duration(values["justification_horizon"]),
     )
 
 
@@ -310,9 +310,6 @@ def _value_problems(row: Flag, flag: SetFlag) -> Iterator[Problem]:
             yield unknown_policy(flag.value, place)
         else:
             yield Problem("E208", f"the flag {row.name} takes {_range(row)}, not {written(flag.value)}", place, hint)
-    elif value in row.later or ("*" in row.later and value != row.default):
-        wanted = f"{row.name}({written(flag.value)})"
-        yield Problem("E207", f"{wanted} is not available in this version", place, "leave the line out")
 
 
 def _takes(row: Flag, value: Value) -> bool:

@@ -17,6 +17,7 @@ from etalis.logic.knowledge.facts import forget, learn
 from etalis.logic.knowledge.loaders import LoadedRows
 from etalis.logic.machine.database import Database, Key
 from etalis.runtime.knowledge import unfit
+from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import NEVER, State
 from etalis.temporal.interval import to_seconds
 
@@ -37,11 +38,18 @@ class Change:
 class Changes:
     """The changes that wait, and how they are made; `next` is when the first one is due."""
 
-    def __init__(self, state: State, database: Database, report: Callable[[ConditionError], object]) -> None:
+    def __init__(
+        self,
+        state: State,
+        database: Database,
+        report: Callable[[ConditionError], object],
+        record: KeptPast | None = None,
+    ) -> None:
         self.next = NEVER
         self._state = state
         self._database = database
         self._report = report
+        self._record = record
         self._waiting: list[tuple[int, int, Change]] = []
         self._count = 0
 
@@ -87,6 +95,9 @@ class Changes:
 
     def _make(self, change: Change) -> None:
         database, (name, arity), rows = self._database, change.key, change.rows.rows
+        if self._record is not None:
+            for row in rows:
+                self._record.change(name, row, known=change.what != "retract")
         match change.what:
             case "replace":
                 database.replace_rows(name, arity, rows)

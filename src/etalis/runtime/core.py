@@ -12,7 +12,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
-from etalis.errors import ConditionError, EventError, Problem, ProgramError
+from etalis.errors import ConditionError, EventError, OptionError, Problem, ProgramError
 from etalis.language.event_goals import install_goals
 from etalis.language.flags import with_ahead, with_limits
 from etalis.language.lower import run_directives
@@ -28,6 +28,7 @@ from etalis.runtime.lateness.lateness import Disorder
 from etalis.runtime.lateness.watermark import DeadLetter, DeadLetters, Stamp
 from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.limits.limits import Guard, guard_of
+from etalis.runtime.record.corrected_inputs import CorrectedInputs
 from etalis.runtime.reporting.evidence import Evidence
 from etalis.runtime.reporting.failures import Failures
 from etalis.runtime.reporting.report import refuse_unread
@@ -39,6 +40,7 @@ from etalis.temporal.event import Event
 from etalis.temporal.interval import show_moment, to_seconds, to_time
 
 T = TypeVar("T")
+LEVELS = ("off", "ids", "full")
 Ahead: TypeAlias = float | str | timedelta | None  # seconds, a duration as text such as "10 min", -1 for no bound
 
 
@@ -57,6 +59,15 @@ class EngineOptions:
     ahead: Ahead = None
     wall: Callable[[], Any] | None = None
     strict: bool = False
+    justification: str | None = None
+
+    def level(self, *, flagged: bool) -> str:
+        """Return what is kept for explanations: `off`, `ids` of inputs, or `full`; the flag says full."""
+        level = self.justification or ("full" if flagged else "off")
+        if level not in LEVELS:
+            hint = "justification: off, ids or full"
+            raise OptionError(Problem("E339", f"there is no level of justification {level}", hint=hint))
+        return "ids" if level == "off" and self.parts else level
 
 
 class Core:
@@ -77,13 +88,14 @@ class Core:
         self.breaker = Breaker(program.settings.max_rule_failures)
         self.evidence = Evidence(by_stores=not program.settings.corrects)
         self.inputs = Inputs(program.signatures, options.clock, program.implied, self.evidence.shown)
+        self.level = options.level(flagged=program.settings.justification)
         make_rules = partial(
-            RuleSet, program, solver, policy=options.policy, parts=options.parts, breaker=self.breaker,
-            evidence=self.evidence,
+            RuleSet, program, solver, policy=options.policy, parts=self.level != "off", breaker=self.breaker,
+            evidence=self.evidence, recorded=self.level == "full",
         )  # fmt: skip
         self.rules = make_rules(report=self.fail, watched=options.on_error is not None)
         self.state = self.rules.state
-        self.changes = Changes(self.state, solver.database, self.fail)
+        self.changes = Changes(self.state, solver.database, self.fail, self.rules.record)
         self.run_loop.begin(self.rules, self.changes)
         self.notes: dict[str, Any] = {}  # of the host, such as how far it has read: snapshots keep them
         self.dead_letters = DeadLetters(options.on_dead_letter, strict=options.strict)
@@ -100,6 +112,9 @@ class Core:
         if program.settings.lateness is not None or program.settings.revision:
             again = partial(make_rules, replays=True)
             self.disorder = Disorder(self.run_loop, self.dead_letters, options.sources, again, self.fail)
+        self.record = self.rules.record
+        if self.record is not None and self.disorder is not None and self.disorder.history is not None:
+            self.record.source = CorrectedInputs(self.disorder.history)
         settings = with_ahead(with_limits(program.settings, options.limits), options.ahead)
         self.guard = guard_of(settings, self.rules, self.disorder, self.fail, self.dead_letters)
         wall = options.wall

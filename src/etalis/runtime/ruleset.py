@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.data.values import Value
@@ -22,12 +22,13 @@ from etalis.language.goal_limits import goal_limits
 from etalis.language.ground_terms import ground
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.read.parser import parse_rule
-from etalis.language.rules import event_rules, knowledge_changes, label_properties
+from etalis.language.rules import event_rules, events_in, knowledge_changes, label_properties
 from etalis.language.same_rule import fits
 from etalis.language.steps import Assign, DeleteRule, InsertRule, Reset, RuleStep, Spy, Withdraw
 from etalis.language.syntax import LabelProperty, Property, Rule, Tree, Var
 from etalis.logic.knowledge.facts import change_facts
 from etalis.logic.solver import Solver
+from etalis.logic.terms.unify import from_value
 from etalis.plan import algebra as p
 from etalis.plan.keys import Partitioning, find_partitioning
 from etalis.plan.rules import plan_rule
@@ -41,6 +42,7 @@ from etalis.runtime.limits.circuit_breaker import Breaker
 from etalis.runtime.operators.base import Waiter
 from etalis.runtime.operators.blockers import Blockers
 from etalis.runtime.operators.store import Doubles, count_instances
+from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.reporting.evidence import Evidence, has_held
 from etalis.runtime.state import BEGINNING, NEVER, Made, Owner, Pending, Raw, State
 from etalis.temporal.event import Event
@@ -51,6 +53,15 @@ if TYPE_CHECKING:
 
 Pair = tuple[PlannedRule, Rule]
 Tick = tuple[int, Callable[[], None]]  # a time point, and what happens then
+
+
+@dataclass(slots=True)
+class RuleLife:
+    """A rule as it was, since when and until when it was there."""
+
+    rule: Rule
+    since: int
+    until: int = NEVER
 
 
 class RuleSet:
@@ -71,6 +82,7 @@ class RuleSet:
         state: State | None = None,
         made: dict[tuple[str, int], Made] | None = None,
         like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
+        recorded: bool = False,
     ) -> None:
         self.program = program
         self.evidence = evidence
@@ -80,18 +92,25 @@ class RuleSet:
         self.memory: dict[Any, Any] = {}
         self.computed = program.knowledge.computed  # once, since stores are laid out by it
         self.pending = Pending()
+        self.record = None if replays or not recorded else self._begin_record()
         horizon = NEVER if program.settings.corrects else program.settings.knowledge_horizon
+        if self.record is not None:
+            horizon = max(horizon, NEVER if self.record.horizon is None else self.record.horizon)
         watched = watched or program.knowledge.calls_host or program.reads_clock
         self.watched = watched or program.settings.knowledge_horizon > 0
         if not replays:
             solver.database.keep_versions(horizon, lambda: self.state.now)
+            if self.record is not None:
+                self.watched = self.watched or bool(program.effects or knowledge_changes(program.tree))
+                solver.database.note_change = self.record.begin_change
         self.solver = solver
         limited = solver.within(goal_limits(program.settings))
         self.conditions = Conditions(limited, report, breaker, (lambda: self.state.now) if replays else None)
         self.heads = Heads(
-            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made
+            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made, self.record
         )
         self.rules: list[Pair] = []
+        self.lives: dict[int, RuleLife] = {}
         self.ticks: list[Tick] = []
         self.learned = knowledge_changes(program.tree)
         self.spied: set[tuple[str, int]] = set()
@@ -103,11 +122,20 @@ class RuleSet:
         self.acts = program.acts_on_run
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
+            self.lives.update((planned.number, RuleLife(rule, BEGINNING)) for planned, rule in self.rules)
         else:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
                 self._add(rule, head, not program.effects)
             self.first = tuple(self.rules)
         self.compile()
+
+    def _begin_record(self) -> KeptPast:
+        """Return what keeps the past for explanations: as far as its own horizon, else that of late events."""
+        settings, program = self.settings, self.program
+        bounds = [settings.revision_window if settings.revision else settings.lateness, settings.justification_horizon]
+        horizon = bounds[1] if bounds[1] is not None else bounds[0]
+        arities = [len(e.args) for rule in program.rules for e in (rule.head, *events_in(rule.pattern))]
+        return KeptPast(self.state, max(arities, default=0), horizon)
 
     @property
     def originals(self) -> tuple[PlannedRule, ...]:
@@ -124,6 +152,7 @@ class RuleSet:
     def _pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
+        self.lives[self.numbers] = RuleLife(rule, self.state.now)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def compile(self) -> None:
@@ -184,7 +213,15 @@ class RuleSet:
             change_facts(database, changes, raw[3:end])
             process(raw)
 
-        return learn
+        if self.record is None:
+            return learn
+        tell = self.record.tell
+
+        def learn_and_tell(raw: Raw) -> None:
+            tell(changes, raw, tuple(map(from_value, raw[3:end])))
+            learn(raw)
+
+        return learn_and_tell
 
     def _tell_first(self, kind: tuple[str, int], process: Callable[[Raw], None]) -> Callable[[Raw], None]:
         """Return the processor of events that are spied upon."""
@@ -288,9 +325,13 @@ class RuleSet:
     def _remove(self, gone: list[tuple[PlannedRule, Rule]]) -> None:
         self.rules = [pair for pair in self.rules if pair not in gone]
         for planned, _ in gone:
-            self.heads.kind(planned).alive = False
+            self._end(planned)
         self.compile()
         self._forget()
+
+    def _end(self, planned: PlannedRule) -> None:
+        self.heads.kind(planned).alive = False
+        self.lives[planned.number].until = self.state.now
 
     def rebuild(self, rules: list[tuple[PlannedRule, Rule]]) -> None:
         """Put rules that were planned elsewhere in the place of all, before the first event."""
@@ -300,6 +341,8 @@ class RuleSet:
         self.rules += [pair for pair in rules if pair not in self.rules]
         self._remove([pair for pair in self.rules if pair not in rules])
         self.rules = rules
+        for planned, rule in rules:
+            self.lives.setdefault(planned.number, RuleLife(rule, BEGINNING))
         self.compile()
 
     def _no_rule(self, what: str) -> ProgramError:
@@ -331,7 +374,7 @@ class RuleSet:
         self.apart[label] = change(self.apart.get(label, ()))
         for i in places:
             planned, rule = self.rules[i]
-            self.heads.kind(planned).alive = False
+            self._end(planned)
             changed = replace(rule, label=label, properties=change(rule.properties))
             self.rules[i] = self._pair(changed, self._plan(changed), planned.shares)
         self.compile()

@@ -55,6 +55,8 @@ class RunLoop:
             state.tag = tag
             if self.rules.traced:
                 state.number = number
+                if self.rules.record is not None:
+                    self.rules.record.take(number, kind[0], values, start, end)
                 values = (*values, number)
             if not self.occur(*kind, (end, start, None, *values)):
                 self.rules.evidence.unread[kind] += 1

@@ -254,7 +254,7 @@ Reported = bool | Callable[..., bool]  # of every event of a kind, or of those w
 class HeadKind(EventKind):
     """The kind of a rule's events, with what the engine does with them."""
 
-    __slots__ = ("alive", "feeds", "grows", "live", "made", "reported", "shape")
+    __slots__ = ("alive", "feeds", "grows", "live", "made", "number", "reported", "shape")
 
     def __init__(
         self, name: str, arity: int, rule: str, attributes: tuple[str, ...], made: Made, reported: Reported
@@ -263,6 +263,7 @@ class HeadKind(EventKind):
         self.made = made
         self.reported = reported
         self.alive = True
+        self.number = 0  # of the rule in its engine
         self.live = self  # of a second engine: the same kind in the one that runs
         self.feeds: Callable[[Raw], None] | None = None
         self.shape = SLOT

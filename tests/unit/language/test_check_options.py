@@ -8,6 +8,8 @@ from etalis.errors import ProgramError
 from etalis.language.flags import FLAGS, REFUSED, Settings, rule_settings, settings
 from etalis.language.read.parser import parse_collect
 from etalis.language.rules import event_rules
+from etalis.semantics.steps import least_model
+from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 from helpers.findings import brief, finding
 
@@ -28,9 +30,10 @@ def test_refused_flags_say_what_to_use_instead(name: str) -> None:
     assert f"hint: {REFUSED[name]}" in text
 
 
-def test_flags_that_are_not_available_yet() -> None:
-    message = "E207 etalis_justification(on) is not available in this version"
-    assert brief(":- set_flag(etalis_justification, on).") == [message]
+def test_the_least_model_says_for_what_it_is_not_defined() -> None:
+    program, _ = parse_collect("d(R) <- a seq aggregate(count, b, R).")
+    with pytest.raises(ProgramError, match="E207: the least model is not defined here for Aggregate"):
+        least_model(program, [Event("a", at=1)])
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ class Database:
         self.reader: Reader | None = None
         self.tables = TableStore()
         self.versions: Versions | None = None
+        self.note_change: Callable[[int], None] | None = None  # is told the generation before every change
         self._links: dict[frozenset[FactEdge], Links] = {}
         self._predicates: dict[Key, Predicate] = {}
         self.unread: dict[Key, Callable[[], None]] = {}
@@ -68,6 +69,8 @@ class Database:
         """Begin a new generation: what was seen so far stays what it was."""
         if self.versions is not None:
             self.versions.begin(self.generation)
+        if self.note_change is not None:
+            self.note_change(self.generation)
         self.generation += 1
 
     def compile(self, clause: CompiledClause) -> Match:

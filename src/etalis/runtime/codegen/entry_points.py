@@ -36,7 +36,9 @@ def write_fast_path(core: Core, general: GeneralPath) -> tuple[Callable[..., Any
     path.ahead = None if horizon is None else horizon.bound
     stage: Callable[[EventInput], None]
     if disorder is None or disorder.is_quiet():
-        log = None if disorder is None or disorder.revision is None else disorder.revision.log
+        log = None if core.record is None else core.record.inputs.write
+        if disorder is not None and disorder.revision is not None:
+            log = disorder.revision.log
         if disorder is not None and horizon is None:  # a correction, too, may come from the future
             push = correcting_push(disorder, push)
             take_row = correcting_row(push, take_row)

@@ -20,6 +20,7 @@ from etalis.runtime.codegen.network import PlannedRule, Wired
 from etalis.runtime.codegen.ropes import shape_of, slots_of
 from etalis.runtime.codegen.source import Code
 from etalis.runtime.codegen.terms import build
+from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Event, Shown, new_event
@@ -33,6 +34,7 @@ class Heads:
     def __init__(
         self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
         triggers: Sequence[s.Trigger], parts: bool, shown: Shown, made: dict[tuple[str, int], Made] | None = None,
+        record: KeptPast | None = None,
     ) -> None:  # fmt: skip
         self.state = state
         self.conditions = conditions
@@ -42,6 +44,7 @@ class Heads:
         self.parts = parts
         self.raises = False  # whether goals may raise events, of which it is kept what raised them
         self.shown = shown
+        self.record = record
         self.kinds: dict[int, HeadKind] = {}
         self.made: dict[tuple[str, int], Made] = {} if made is None else made
         self.makers: Counter[tuple[str, int]] = Counter()
@@ -56,6 +59,7 @@ class Heads:
             names = self.attributes.get(key) or name_attributes([event], {})[key]  # the one, of a rule that came later
             kind = self.kinds[rule.number] = HeadKind(*key, rule.head.label, names, made, self.reported(*key))
             kind.shown = self.shown
+            kind.number = rule.number
         return self.kinds[rule.number]
 
     def reported(self, name: str, arity: int) -> Reported:
@@ -135,10 +139,10 @@ class Heads:
         with code.block(f"if {made}.stamp != {t2}:"):
             code(f"{made}.stamp = {t2}")
             code(f"{made}.first = {raw}")
-            self._hand_out(code, [raw, *more])
+            self._hand_out(code, kinds, [raw, *more])
         identity = "".join(f", {a}" for a in args[:arity])
         with code.block(f"elif {made}.add(({t1}, {identity[2:]}), {arity}):"):
-            self._hand_out(code, [raw, *more])
+            self._hand_out(code, kinds, [raw, *more])
 
     def note_gathered(
         self, code: Code, found: str, kinds: list[HeadKind], in_order: str, order: list[str], t2: str
@@ -154,13 +158,23 @@ class Heads:
             for kind in kinds[1:]:
                 lists.append(code.fresh("h"))
                 code(f"{lists[-1]} = {code.constant(of_kind)}({found}, {code.constant(kind)})")
+            if self.record is not None:
+                for name, kind in zip(lists, kinds, strict=True):
+                    code(f"{code.constant(self.record.made_of((kind.name, kind.arity)))}.extend({name})")
             if code.rounds is None:
                 code.queues = True
                 code.add(f"{code.constant(self.state.queue)}.extend({name})" for name in lists)
             else:
                 code.rounds += lists
 
-    def _hand_out(self, code: Code, raws: list[str]) -> None:
+    def _hand_out(self, code: Code, kinds: list[HeadKind], raws: list[str]) -> None:
+        if self.record is not None:
+            for place, kind in enumerate(kinds):
+                if place:
+                    raw = code.fresh("raw")
+                    code(f"{raw} = {raws[place]}")
+                    raws[place] = raw
+                code(f"{code.constant(self.record.made_of((kind.name, kind.arity)))}.append({raws[place]})")
         if code.direct is not None:
             for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
                 code(line)
@@ -190,7 +204,9 @@ class Heads:
         """Return what rings for a rule; kept while the rule lives."""
         if rule.number not in self.rings:
             kind = self.kind(rule)
-            self.rings[rule.number] = Ring(rule.number, kind, alarm.kind, rule.head.label, self.state, self.conditions)
+            ring = Ring(rule.number, kind, alarm.kind, rule.head.label, self.state, self.conditions)
+            ring.record = self.record
+            self.rings[rule.number] = ring
         return self.rings[rule.number]
 
 
@@ -206,6 +222,7 @@ class Ring:
         self.label = label
         self.state = state
         self.conditions = conditions
+        self.record: KeptPast | None = None
 
     def set(self, now: int, when: Any, *values: Any) -> None:
         """Set an alarm, relative to a moment or for one."""
@@ -224,3 +241,5 @@ class Ring:
         raw = (due, due, self.kind, *values)
         if self.kind.made.note(raw, self.kind.arity):
             self.state.queue.append(raw)
+            if self.record is not None:
+                self.record.made_of((self.kind.name, self.kind.arity)).append(raw)

@@ -82,7 +82,8 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
 def read_options(image: Image, options: EngineOptions) -> EngineOptions:
     """Return the options for an engine that goes on from a snapshot: those that are data are in it, unless given."""
     scalars = dict(Book(0, image).rows(("scalars",)))
-    return replace(options, policy=options.policy or scalars["policy"], parts=options.parts or bool(scalars["traced"]))
+    level = options.justification or scalars.get("level") or ("ids" if scalars.get("traced") else "off")
+    return replace(options, policy=options.policy or scalars["policy"], justification=level)
 
 
 def load_snapshot(core: Core, image: Image) -> Restored:
@@ -278,7 +279,7 @@ def _save_scalars(core: Core, plan: SnapshotNames, book: Book) -> None:
         "now": state.now, "tokens": state.tokens, "tag": plan.partitions.place(state.tag),
         "ticks": tuple(tick[0] for tick in rules.ticks),
         "program": plan.fingerprint(core), "dead": core.dead_letters.count, "settled": core.run_loop.settled,
-        "disorder": way_of(core.disorder), "traced": int(rules.traced),
+        "disorder": way_of(core.disorder), "level": core.level,
         "policy": None if rules.settings.policy == core.program.settings.policy else rules.settings.policy,
     }  # fmt: skip
     book.put_rows(("scalars",), list(scalars.items()))

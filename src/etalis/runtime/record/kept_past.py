@@ -1,0 +1,122 @@
+"""What a run at level `full` keeps for explanations: inputs, made and raised events, changes of facts.
+
+All of it is bounded by one horizon. Where corrections keep a history of inputs, that is looked at, and no second one is
+kept. Law: nothing here takes part in a result.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any, Protocol
+
+from etalis.data.values import Value
+from etalis.runtime.record.input_log import InputLog, KeptInput, Kind
+from etalis.runtime.state import Raw, State
+
+
+class InputSource(Protocol):
+    """Where inputs are found again: in a log of their own, or in the history that corrections keep."""
+
+    @property
+    def begins(self) -> int: ...
+    def find(self, number: int) -> KeptInput | None: ...
+    def items(self) -> Iterator[KeptInput]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Told:
+    """A fact came (`known`) or went at a moment: by an input (its number), a raw event, or the host (None)."""
+
+    time: int
+    known: bool
+    by: int | Raw | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TakenBack:
+    """A derived event that a correction took away, and what was corrected."""
+
+    raw: Raw
+    correction: str
+
+
+class KeptPast:
+    """The parts of the past that are kept; `source` is where the inputs are."""
+
+    def __init__(self, state: State, most: int, horizon: int | None) -> None:
+        self.horizon = horizon
+        self.state = state
+        self.inputs = InputLog(state, most, horizon)
+        self.source: InputSource = self.inputs
+        self.made: dict[Kind, list[Raw]] = {}
+        self.raised: list[tuple[int, Raw, Any]] = []  # the input before it, the event, what raised it
+        self.facts: dict[tuple[str, tuple[Any, ...]], list[Told]] = {}
+        self.generations: list[tuple[int, int, int]] = []  # input, moment, generation of the knowledge before a change
+        self.corrected: list[TakenBack] = []
+        self.correction = ""
+
+    # what comes
+
+    def take(self, number: int, name: str, args: tuple[Value, ...], start: int, end: int) -> None:
+        """Keep an input, unless corrections keep it."""
+        if self.source is self.inputs:
+            self.inputs.add(number, name, args, start, end)
+
+    def made_of(self, kind: Kind) -> list[Raw]:
+        """Return the list of the events that rules made of a kind, to which generated code adds."""
+        return self.made.setdefault(kind, [])
+
+    def raise_event(self, raw: Raw, cause: Any) -> None:
+        """Keep an event that a goal raised."""
+        self.raised.append((self.state.number, raw, cause))
+
+    def tell(self, changes: tuple[tuple[str, bool], ...], raw: Raw, row: tuple[Any, ...]) -> None:
+        """Keep that an event changed facts."""
+        by = self.state.number if raw[2] is None else raw
+        for name, known in changes:
+            self._note(name, row, Told(self.state.now, known, by))
+
+    def change(self, name: str, row: tuple[Any, ...], *, known: bool) -> None:
+        """Keep that the host changed a fact."""
+        self._note(name, row, Told(self.state.now, known, None))
+
+    def _note(self, name: str, row: tuple[Any, ...], told: Told) -> None:
+        self.facts.setdefault((name, row), []).append(told)
+
+    def begin_change(self, generation: int) -> None:
+        """Keep which knowledge there was before a change."""
+        self.generations.append((self.state.number, self.state.now, generation))
+
+    def correct(self, was: list[Raw], made: list[Raw]) -> None:
+        """Keep what a correction changed: events that it took away, and events that it made."""
+        before = {raw[: 3 + raw[2].arity] for raw in was}
+        after = {raw[: 3 + raw[2].arity] for raw in made}
+        self.corrected += [TakenBack(raw, self.correction) for raw in was if raw[: 3 + raw[2].arity] not in after]
+        for raw in made:
+            if raw[: 3 + raw[2].arity] not in before:
+                self.made_of((raw[2].name, raw[2].arity)).append(raw)
+
+    # what was
+
+    def told(self, name: str, row: tuple[Any, ...], until: int) -> Told | None:
+        """Return how a fact that is known at a moment became known; None if it came with the program."""
+        found = self.facts.get((name, row), [])
+        place = bisect_right(found, until, key=lambda told: told.time)
+        return found[place - 1] if place and found[place - 1].known else None
+
+    def generations_at(self, number: int, time: int, present: int) -> list[int]:
+        """Return the versions of the knowledge that a match may have seen which ends at a moment, earlier ones first.
+
+        `number` is that of its last input. What changed after it, but at that moment, may have been seen or not.
+        """
+        changes = self.generations
+        later = bisect_right(changes, time, key=itemgetter(1))
+        first = later
+        while first and changes[first - 1][1] == time and changes[first - 1][0] >= number:
+            first -= 1
+        found = [changes[place][2] for place in range(first, later)]
+        found.append(changes[later][2] if later < len(changes) else present)
+        return list(dict.fromkeys(found))
