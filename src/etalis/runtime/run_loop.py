@@ -258,6 +258,8 @@ class RunLoop:
         if self.rules.heads.reports_raised(step.name, step.args):
             out.append(raw)
         if self.rules.traced:
+            if self.rules.record is not None:
+                self.rules.record.raise_event(raw)
             raw = (step.end, step.start, None, *step.args, RaisedRope(raw, step.cause))
         self.occur(step.name, len(step.args), raw)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from etalis.data.values import Value, to_value
 from etalis.runtime.codegen.source import Code
-from etalis.runtime.state import BEGINNING, State
+from etalis.runtime.state import BEGINNING
 
 Kind = tuple[str, int]
 _AHEAD = 3  # cells before the attributes: number of the kind, number of the input, end
@@ -32,10 +32,9 @@ class KeptInput(NamedTuple):
 class InputLog:
     """The inputs within a horizon of microseconds; None keeps all."""
 
-    def __init__(self, state: State, most: int, horizon: int | None) -> None:
+    def __init__(self, most: int, horizon: int | None) -> None:
         self.horizon = horizon
         self.begins = BEGINNING  # what ended before it may be gone
-        self._state = state
         self._width = _AHEAD + most
         self._most = self._width * _ROWS
         self._cells: list[Any] = []
@@ -48,8 +47,12 @@ class InputLog:
     def write(self, code: Code, kind: Kind, parameters: list[str], time: str) -> None:
         """Write `add` for an instant into generated code, behind the place where it gets its number."""
         spare = ["None"] * (self._width - _AHEAD - len(parameters))
-        cells, state = code.constant(self._cells), code.constant(self._state)
-        row = [str(self._number_of(kind)), f"{state}.number", time, *parameters, *spare]
+        cells = code.constant(self._cells)
+        if not self.fits(kind):
+            values = f"({''.join(f'{x}, ' for x in parameters)})"
+            code(f"{code.constant(self.add)}({code.rope}, {code.constant(kind[0])}, {values}, {time}, {time})")
+            return
+        row = [str(self._number_of(kind)), code.rope, time, *parameters, *spare]
         with code.block(f"if len({cells}) >= {self._most}:"):
             code(f"{code.constant(self.close_block)}()")
         code(f"{cells}.extend(({', '.join(row)}))")

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from etalis.data.values import Value
 from etalis.runtime.record.input_log import InputLog, KeptInput, Kind
 from etalis.runtime.state import Raw, State
+from etalis.temporal.rope import Rope
 
 
 class InputSource(Protocol):
@@ -28,11 +29,11 @@ class InputSource(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Told:
-    """A fact came (`known`) or went at a moment: by an input (its number), a raw event, or the host (None)."""
+    """A fact came (`known`) or went at a moment, by the event of a rope; None if the host changed it."""
 
     time: int
     known: bool
-    by: int | Raw | None
+    by: Rope
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +50,10 @@ class KeptPast:
     def __init__(self, state: State, most: int, horizon: int | None) -> None:
         self.horizon = horizon
         self.state = state
-        self.inputs = InputLog(state, most, horizon)
+        self.inputs = InputLog(most, horizon)
         self.source: InputSource = self.inputs
         self.made: dict[Kind, list[Raw]] = {}
-        self.raised: list[tuple[int, Raw, Any]] = []  # the input before it, the event, what raised it
+        self.raised: list[tuple[int, Raw]] = []  # the input before it, and the event
         self.facts: dict[tuple[str, tuple[Any, ...]], list[Told]] = {}
         self.generations: list[tuple[int, int, int]] = []  # input, moment, generation of the knowledge before a change
         self.corrected: list[TakenBack] = []
@@ -69,15 +70,14 @@ class KeptPast:
         """Return the list of the events that rules made of a kind, to which generated code adds."""
         return self.made.setdefault(kind, [])
 
-    def raise_event(self, raw: Raw, cause: Any) -> None:
+    def raise_event(self, raw: Raw) -> None:
         """Keep an event that a goal raised."""
-        self.raised.append((self.state.number, raw, cause))
+        self.raised.append((self.state.number, raw))
 
     def tell(self, changes: tuple[tuple[str, bool], ...], raw: Raw, row: tuple[Any, ...]) -> None:
         """Keep that an event changed facts."""
-        by = self.state.number if raw[2] is None else raw
         for name, known in changes:
-            self._note(name, row, Told(self.state.now, known, by))
+            self._note(name, row, Told(self.state.now, known, raw[-1] if raw[2] is None else raw))
 
     def change(self, name: str, row: tuple[Any, ...], *, known: bool) -> None:
         """Keep that the host changed a fact."""
