@@ -32,13 +32,14 @@ from etalis.runtime.thread_guard import alone
 from etalis.tables.progress import BATCH, Pace, Tell
 from etalis.temporal.event import Event
 from etalis.temporal.interval import to_seconds
-from etalis.temporal.time_input import to_instant
+from etalis.temporal.time_input import to_instant, to_interval
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from etalis.program import Program
     from etalis.tables.results.unfinished import Unfinished
+    from etalis.why.justification import Justification
     from etalis.why.partial import PartialMatches
 
 C = TypeVar("C", bound=Callback)
@@ -333,6 +334,19 @@ class Engine(RuntimeEngine):
         from etalis.why.partial import partial_matches  # of use where someone asks alone
 
         return partial_matches(self.core.rules, rule, key, limit)
+
+    @alone
+    def justify(self, event: Event | str, *, at: Any = None, interval: Any = None) -> Justification:
+        """Say why an event occurred: its rule, what it is made of, and what was tested, down to the inputs.
+
+        The event is one that was returned, or a pattern such as `fraud(c1, _)`: then the latest that occurred, `at` the
+        time it ended, on an `interval` (start, end). Needs an engine with `justification="full"`; at level `ids` the
+        inputs of a returned event are told by their numbers alone.
+        """
+        from etalis.why.justify import justify
+
+        end = None if at is None else to_instant(at)
+        return justify(self.core, event, end, None if interval is None else to_interval(interval))
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""

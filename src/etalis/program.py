@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from etalis.spark import SparkProgram
+    from etalis.why.justification import Justification
 
 _FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
 
@@ -248,6 +249,15 @@ class Program:
             justification,
         )  # fmt: skip
         return restore(partial(Engine, self), data, options)
+
+    def justify(
+        self, events: Iterable[Any], question: str, *, at: Any = None, interval: Any = None, policy: str | None = None
+    ) -> Justification:
+        """Say why an event occurred in a run of rows such as `Engine.run` takes; see `Engine.justify`."""
+        engine = self.engine(policy=policy, output=lambda _: None, justification="full")
+        for _ in _run_all(engine, events):
+            pass
+        return engine.justify(question, at=at, interval=interval)
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
         """Return the matches that a new program gains and loses against this one over the same rows, in order."""

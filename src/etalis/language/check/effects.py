@@ -51,21 +51,26 @@ def _changing(body: Term, outline: Outline) -> Iterator[Problem]:
     hint = "call facts and clauses that do not change; what changes belongs in a rule: seen(X) <- made(X) where ..."
     changed = {key for goal, role in outline.goals if role != "directive" for key in _changed(goal)}
     changed |= {(name, arity) for (_, arity), changes in outline.learned.items() for name, _ in changes}
-    reached, waiting = set[g.Indicator](), list(g.calls(body))
-    effects = list(_effects(body))
+    called, effects = reach(body, outline)
+    effects += [kind(*key) for key in called if key in changed or key[0] in CURRENT]
+    for what in dict.fromkeys(effects):
+        message = f"the condition of a trigger depends on {what}, which acts or changes while the program runs"
+        yield Problem("E241", message, body.span, hint)
+
+
+def reach(goal: Term, outline: Outline) -> tuple[list[g.Indicator], list[str]]:
+    """Return what a goal calls, by way of clauses, too, and which of that has a side effect, in words."""
+    reached: dict[g.Indicator, None] = {}
+    waiting, effects = list(g.calls(goal)), list(_effects(goal))
     while waiting:
         key = waiting.pop().indicator
-        if key in changed or key[0] in CURRENT:
-            effects.append(kind(*key))
         if key in outline.calls and key not in reached:
             mine = [c for c in outline.clauses if g.indicator(g.strip_wrappers(c.head)) == key]
             clauses = [clause.body for clause in mine if clause.body is not None]
             waiting += [call for clause in clauses for call in g.calls(clause)]
             effects += [what for clause in clauses for what in _effects(clause)]
-        reached.add(key)
-    for what in dict.fromkeys(effects):
-        message = f"the condition of a trigger depends on {what}, which acts or changes while the program runs"
-        yield Problem("E241", message, body.span, hint)
+        reached[key] = None
+    return list(reached), effects
 
 
 def _changed(goal: Term) -> Iterator[g.Indicator]:

@@ -80,13 +80,22 @@ def parse_event(text: str, name: str = "<event>") -> s.EventPattern:
     >>> parse_event("a(1, f(x))").args[0]
     Const(value=1)
     """
-    event = _parse_one(text, name, lambda parser: to_event(parser.reader.term(CLAUSE), parser.reader))
+    event = parse_event_pattern(text, name)
     free = variables(event)
     if free:
         shown = "_" if free[0].startswith("_#") else free[0]
         hint = "give every attribute a value"
         raise ProgramError(Problem("E113", f"an event that occurs has no variables, found `{shown}`", event.span, hint))
     return event
+
+
+def parse_event_pattern(text: str, name: str = "<event>") -> s.EventPattern:
+    """Read the pattern of one event.
+
+    >>> parse_event_pattern("fraud(c1, _)").name
+    'fraud'
+    """
+    return _parse_one(text, name, lambda parser: to_event(parser.reader.term(CLAUSE), parser.reader))
 
 
 def parse_rule(text: str, name: str = "<rule>") -> s.Rule:

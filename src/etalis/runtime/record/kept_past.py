@@ -107,6 +107,11 @@ class KeptPast:
         place = bisect_right(found, until, key=lambda told: told.time)
         return found[place - 1] if place and found[place - 1].known else None
 
+    def changed_at(self, time: int) -> bool:
+        """Tell whether facts changed at a moment."""
+        place = bisect_right(self.generations, time, key=itemgetter(1))
+        return place > 0 and self.generations[place - 1][1] == time
+
     def generations_at(self, number: int, time: int, present: int) -> list[int]:
         """Return the versions of the knowledge that a match may have seen which ends at a moment, earlier ones first.
 

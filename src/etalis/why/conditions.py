@@ -1,0 +1,143 @@
+"""Conditions asked again: over the knowledge as of the end of their match, for the solution that the match had.
+
+What a goal writes is not written again, and a goal that acts is not asked at all. Of several versions of the knowledge
+that a match may have seen, since facts changed at its very moment, the first is taken whose answer agrees with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from etalis.data.values import Value, real
+from etalis.errors import EtalisError
+from etalis.language import syntax as s
+from etalis.language.check.effects import reach
+from etalis.language.check.outline import Outline
+from etalis.language.lower import to_logic
+from etalis.language.traversal import variables
+from etalis.logic.host import Host
+from etalis.logic.knowledge.as_of import View
+from etalis.logic.proof import ProofStep, Prover
+from etalis.logic.terms.unify import Term, from_value
+from etalis.temporal.interval import to_seconds
+from etalis.temporal.rope import Rope, flatten
+from etalis.why.parts import Part
+
+if TYPE_CHECKING:
+    from etalis.runtime.core import Core
+
+Key = tuple[str, int]
+
+
+@dataclass(slots=True, eq=False)
+class HeldCondition:
+    """How a condition was answered: what its solution bound, its proof, and what is to be said of it."""
+
+    condition: s.Condition
+    end: int
+    solution: dict[str, Value]
+    proof: list[ProofStep] = field(default_factory=list)
+    note: str | None = None
+
+
+class ConditionAsker:
+    """Asks the conditions of the matches of one engine again."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._database = core.rules.solver.database
+        self._functions = core.program.knowledge.functions
+        solver = copy(core.rules.conditions.solver)
+        solver.host = Host(clock=core.tell_time)
+        self._solver = solver
+        self._outline = Outline(core.program.tree)
+        self._known_effects: dict[int, tuple[s.Term, list[str]]] = {}
+
+    def ask(self, condition: s.Condition, part: Part) -> HeldCondition:
+        """Return how a condition on a part holds; `part.bound` are the values it was asked with."""
+        assert part.start is not None
+        assert part.end is not None
+        goal = condition.goal
+        effects = self._effects(goal)
+        given = {v.name: part.bound[v.name] for v in variables(goal) if v.name in part.bound}
+        wanted = {v.name: known for v in variables(goal) if (known := part.scope.get(v.name)) is not None}
+        if effects:
+            note = f"not asked again: {effects[0]} has a side effect"
+            return HeldCondition(condition, part.end, {v: x for v, x in wanted.items() if v not in given}, note=note)
+        times: dict[Key, Value] = {}
+        if condition.kind == "check":
+            times = {("t1", 1): _in_seconds(part.start), ("t2", 1): _in_seconds(part.end)}
+        held: HeldCondition | None = None
+        for view in self._views(part.rope, part.end):
+            with self._seeing(view):
+                held = self._solve(condition, given, wanted, times, part.end)
+                if held.note is None:
+                    return held
+        assert held is not None
+        return held
+
+    def _effects(self, goal: s.Term) -> list[str]:
+        if id(goal) not in self._known_effects:
+            self._known_effects[id(goal)] = (goal, reach(goal, self._outline)[1])
+        return self._known_effects[id(goal)][1]
+
+    def _solve(
+        self,
+        condition: s.Condition,
+        given: dict[str, Value],
+        wanted: dict[str, Value],
+        times: Mapping[Key, Value],
+        end: int,
+    ) -> HeldCondition:
+        """Return the first solution that agrees with the match; otherwise say what is answered now."""
+        goal = to_logic(condition.goal)
+        own = {v: x for v, x in wanted.items() if v not in given}
+        try:
+            found = None
+            for solution in self._solver.solve(goal, given, times):
+                found = {v: x for v, x in solution.items() if v not in given and not v.startswith("_#")}
+                if all(found.get(v, x) == x for v, x in own.items()):
+                    proof = self._prove(condition.goal, solution, times)
+                    return HeldCondition(condition, end, found, proof)
+                if condition.kind != "event_multiply":  # the first solution counts
+                    break
+            note = "it has no solution now" if found is None else "it is answered otherwise now"
+        except EtalisError as error:
+            note = f"asked now, it raises: {error.problems[0].message}"
+        return HeldCondition(condition, end, own, note=note)
+
+    def _prove(self, goal: s.Term, solution: Mapping[str, Value], times: Mapping[Key, Value]) -> list[ProofStep]:
+        """Return the proof of a goal with the values of its solution; one step, if it is not found."""
+        asked = to_logic(goal)
+        for name, variable in asked.variables.items():
+            if name in solution:
+                variable.ref = from_value(solution[name])
+        extra: dict[Key, Term] = {key: from_value(value) for key, value in times.items()}
+        prover = Prover(self._solver, extra, is_function=lambda key: key in self._functions)
+        proof = prover.prove(asked.term)
+        return [ProofStep("deeper", asked.term)] if proof is None else proof
+
+    def _views(self, rope: Rope, end: int) -> list[View]:
+        """Return the versions of the knowledge that a match may have seen; through a view nothing can be changed."""
+        record, database = self._core.record, self._database
+        if record is None or not record.changed_at(end):
+            return [database.as_of(end)]
+        last = max(flatten(rope), default=0)
+        return [View(end, generation) for generation in record.generations_at(last, end, database.generation)]
+
+    @contextmanager
+    def _seeing(self, view: View) -> Iterator[None]:
+        self._solver.view = view
+        try:
+            yield
+        finally:
+            self._solver.view = None
+
+
+def _in_seconds(time: int) -> Value:
+    seconds = to_seconds(time)
+    return real(seconds) if isinstance(seconds, float) else seconds

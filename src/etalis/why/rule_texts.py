@@ -1,0 +1,63 @@
+"""The rules that events were made by, as they were then: inserted, deleted or changed since."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from etalis.language import syntax as s
+from etalis.language.printer import print_item, print_program
+from etalis.language.rules import labelled_rules
+from etalis.runtime.state import BEGINNING, NEVER, show_time
+from etalis.temporal.event import EventKind
+
+if TYPE_CHECKING:
+    from etalis.runtime.core import Core
+    from etalis.runtime.ruleset import RuleLife
+
+
+class RuleTexts:
+    """Finds rules by the kinds of their events."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self._texts: dict[int, str] = {}
+        self._written: dict[int, s.Rule] | None = None
+
+    def _life(self, kind: EventKind) -> RuleLife | None:
+        rules = self._core.rules
+        life = rules.lives.get(getattr(kind, "number", 0))
+        if life is not None:
+            return life
+        alike = [planned for planned, _ in rules.rules if planned.head.label == kind.rule]
+        return rules.lives[alike[0].number] if len(alike) == 1 else None  # of a snapshot: by its label
+
+    def rule(self, kind: EventKind) -> s.Rule | None:
+        """Return the rule that made events of a kind; None if it is not known any more."""
+        life = self._life(kind)
+        return None if life is None else life.rule
+
+    def shown(self, kind: EventKind) -> tuple[str, str | None]:
+        """Return the text of the rule that made events of a kind, and what has become of it since."""
+        life = self._life(kind)
+        if life is None:
+            return "", "the rule is not known any more"
+        if id(life.rule) not in self._texts:
+            self._texts[id(life.rule)] = print_item(self._as_written(life.rule))
+        notes = [f"inserted at {show_time(life.since)}"] if life.since != BEGINNING else []
+        notes += [f"deleted at {show_time(life.until)}"] if life.until != NEVER else []
+        return self._texts[id(life.rule)], f"the rule was {' and '.join(notes)}" if notes else None
+
+    def _as_written(self, rule: s.Rule) -> s.Rule:
+        """Return a rule of the program with `any` as it stands there."""
+        if self._written is None:
+            program = self._core.program
+            written = labelled_rules(program.tree)
+            whole = len(written) == len(program.rules)
+            self._written = {id(x): y for x, y in zip(program.rules, written, strict=True)} if whole else {}
+        return self._written.get(id(rule), rule)
+
+
+def program_digest(core: Core) -> str:
+    """Return what tells a program from others."""
+    return f"sha256:{sha256(print_program(core.program.tree).encode()).hexdigest()}"
