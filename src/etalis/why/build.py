@@ -25,7 +25,7 @@ from etalis.temporal.relation import relations
 from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes
 from etalis.why import justification as j
 from etalis.why.conditions import ConditionAsker, HeldCondition
-from etalis.why.parts import LeafEvent, Part, PartReader, MatchReading
+from etalis.why.parts import LeafEvent, MatchPart, MatchReading, PartReader
 from etalis.why.rule_texts import RuleTexts
 
 if TYPE_CHECKING:
@@ -213,12 +213,12 @@ class JustificationBuilder:
 
     # bodies
 
-    def _body(self, part: Part, bodies: dict[int, j.Body]) -> j.Body:
+    def _body(self, part: MatchPart, bodies: dict[int, j.Body]) -> j.Body:
         core = self._core_body(part, bodies)
         tests = self._tests(part)
         return j.Tested(core, tests) if tests else core
 
-    def _core_body(self, part: Part, bodies: dict[int, j.Body]) -> j.Body:
+    def _core_body(self, part: MatchPart, bodies: dict[int, j.Body]) -> j.Body:
         pattern = part.pattern
         lefts = tuple(bodies[id(one)] for one in part.left)
         rights = tuple(bodies[id(one)] for one in part.right)
@@ -281,7 +281,7 @@ class JustificationBuilder:
                     case s.Do() | s.Last():
                         pass
 
-    def _bind(self, part: Part) -> None:
+    def _bind(self, part: MatchPart) -> None:
         """Find what a part binds before its own conditions."""
         match part.pattern:
             case s.Repeat() | s.Binary(operator="seq", right=s.Repeat()) if not isinstance(part.rope, SeveralRopes):
@@ -295,13 +295,13 @@ class JustificationBuilder:
                     part.bound.update(side[-1].bound if side else {})
 
     @staticmethod
-    def _bind_elements(part: Part) -> None:
+    def _bind_elements(part: MatchPart) -> None:
         for one in part.left:
             part.bound.update(one.bound)
         for one in part.right[-1:]:
             part.bound.update((v, x) for v, x in one.bound.items() if v in one.scope.shared)
 
-    def _fold(self, part: Part, fold: s.Aggregate) -> None:
+    def _fold(self, part: MatchPart, fold: s.Aggregate) -> None:
         """Compute the value of an aggregate over the elements, and match it with the result."""
         self._bind_elements(part)
         row = FOLDS[fold.kind]
@@ -314,7 +314,7 @@ class JustificationBuilder:
             part.value = row.result(total)
             part.bound.update(match_all((fold.result,), (part.value,), {}) or {})
 
-    def _absence(self, part: Part, place: int, negation: s.Negation, around: int | None) -> j.Nothing:
+    def _absence(self, part: MatchPart, place: int, negation: s.Negation, around: int | None) -> j.Nothing:
         assert part.start is not None
         assert part.end is not None
         bound = self._shared(negation.absent, part.bound)
@@ -327,16 +327,16 @@ class JustificationBuilder:
         return j.Nothing(negation.absent, bound, low, high, "gap" if part.sequential else "inside")
 
     @staticmethod
-    def _gap(part: Part) -> tuple[int, int]:
+    def _gap(part: MatchPart) -> tuple[int, int]:
         low, high = (part.first, part.last) if part.sequential else (part.start, part.end)
         assert low is not None
         assert high is not None
         return low, high
 
-    def _isolation(self, part: Part) -> j.AloneBetween:
+    def _isolation(self, part: MatchPart) -> j.AloneBetween:
         return j.AloneBetween(*self._gap(part), "gap" if part.sequential else "inside")
 
-    def _tests(self, part: Part) -> tuple[j.Test, ...]:
+    def _tests(self, part: MatchPart) -> tuple[j.Test, ...]:
         return tuple(self._held(test) if isinstance(test, HeldCondition) else test for test in part.tests)
 
     def _held(self, held: HeldCondition) -> j.ConditionHeld:
@@ -385,7 +385,7 @@ def _one_or_all(bodies: tuple[j.Body, ...]) -> j.Body | tuple[j.Body, ...]:
     return bodies[0] if len(bodies) == 1 else bodies
 
 
-def _windows(whole: Part) -> dict[int, int | None]:
+def _windows(whole: MatchPart) -> dict[int, int | None]:
     """Return by part the smallest window of what is around it."""
     found: dict[int, int | None] = {id(whole): None}
     waiting = [whole]

@@ -25,7 +25,7 @@ from etalis.logic.proof import ProofStep, Prover
 from etalis.logic.terms.unify import Term, from_value
 from etalis.temporal.interval import to_seconds
 from etalis.temporal.rope import Rope, flatten
-from etalis.why.parts import Part
+from etalis.why.parts import MatchPart
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -57,7 +57,7 @@ class ConditionAsker:
         self._outline = Outline(core.program.tree)
         self._known_effects: dict[int, tuple[s.Term, list[str]]] = {}
 
-    def ask(self, condition: s.Condition, part: Part) -> HeldCondition:
+    def ask(self, condition: s.Condition, part: MatchPart) -> HeldCondition:
         """Return how a condition on a part holds; `part.bound` are the values it was asked with."""
         assert part.start is not None
         assert part.end is not None

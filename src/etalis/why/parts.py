@@ -54,7 +54,7 @@ class BindingScope:
 
 
 @dataclass(slots=True, eq=False)
-class Part:
+class MatchPart:
     """A place of a pattern in a match.
 
     `left` and `right` are the sides of an operator, one match each, but for candidates put together; of a repetition or
@@ -67,8 +67,8 @@ class Part:
     rope: Rope
     outer: frozenset[str]
     scope: BindingScope
-    left: list[Part] = field(default_factory=list)
-    right: list[Part] = field(default_factory=list)
+    left: list[MatchPart] = field(default_factory=list)
+    right: list[MatchPart] = field(default_factory=list)
     which: int = 0
     start: int | None = None
     end: int | None = None
@@ -85,18 +85,18 @@ class Part:
 class MatchReading:
     """All parts of a match, each before those below it; the first is the whole."""
 
-    parts: list[Part]
+    parts: list[MatchPart]
 
     @property
-    def whole(self) -> Part:
+    def whole(self) -> MatchPart:
         """The part that is the whole pattern."""
         return self.parts[0]
 
-    def leaves(self) -> Iterator[Part]:
+    def leaves(self) -> Iterator[MatchPart]:
         """Yield the places of events."""
         return (part for part in self.parts if isinstance(part.pattern, s.EventPattern) and not part.unknown)
 
-    def upwards(self) -> Iterator[Part]:
+    def upwards(self) -> Iterator[MatchPart]:
         """Yield all parts, those below before those above."""
         return reversed(self.parts)
 
@@ -112,7 +112,7 @@ class PartReader:
     def read(self, pattern: s.Pattern, rope: Rope, outer: frozenset[str]) -> MatchReading:
         """Return the parts of a match of a pattern; `outer` are the variables of the rest of the rule."""
         whole = self._part(pattern, rope, outer, BindingScope())
-        parts: list[Part] = []
+        parts: list[MatchPart] = []
         waiting = [whole]
         while waiting:
             part = waiting.pop()
@@ -131,7 +131,7 @@ class PartReader:
             known = self._mentioned[id(pattern)] = (pattern, find_mentioned(pattern))
         return known[1]
 
-    def _part(self, pattern: s.Pattern, rope: Rope, outer: frozenset[str], scope: BindingScope) -> Part:
+    def _part(self, pattern: s.Pattern, rope: Rope, outer: frozenset[str], scope: BindingScope) -> MatchPart:
         modifiers: list[s.Pattern] = []
         while isinstance(pattern, s.Modifier):
             modifiers.insert(0, pattern)
@@ -141,11 +141,11 @@ class PartReader:
                 case s.Condition(goal=term) | s.Do(action=term):
                     outer |= _variables(term)
             pattern = pattern.pattern
-        part = Part(pattern, tuple(modifiers), rope, outer, scope)
+        part = MatchPart(pattern, tuple(modifiers), rope, outer, scope)
         part.unknown = isinstance(rope, CutRope | FlatRope)
         return part
 
-    def _open(self, part: Part) -> None:
+    def _open(self, part: MatchPart) -> None:
         """Find the parts directly below one."""
         pattern, rope = part.pattern, part.rope
         if part.unknown:
@@ -198,16 +198,16 @@ class PartReader:
         return [left], right.ropes if isinstance(right, SeveralRopes) else [right]
 
     @staticmethod
-    def _scoped(part: Part, several: list[Rope]) -> list[tuple[Rope, BindingScope]]:
+    def _scoped(part: MatchPart, several: list[Rope]) -> list[tuple[Rope, BindingScope]]:
         """Return matches with their scopes: of those that were put together the latest gives the variables (12.16)."""
         return [*((one, BindingScope()) for one in several[:-1]), (several[-1], part.scope)]
 
-    def _open_run(self, part: Part, left: s.Pattern | None, repeat: s.Repeat) -> None:
+    def _open_run(self, part: MatchPart, left: s.Pattern | None, repeat: s.Repeat) -> None:
         if isinstance(part.rope, SeveralRopes) and len(part.rope.ropes) == 1:
             part.rope = part.rope.ropes[0]
         if isinstance(part.rope, SeveralRopes):  # matches that cumulative put together
             scoped = self._scoped(part, part.rope.ropes)
-            part.left = [Part(part.pattern, (), one, part.outer, scope) for one, scope in scoped]
+            part.left = [MatchPart(part.pattern, (), one, part.outer, scope) for one, scope in scoped]
             return
         run: RunRope | FollowedRun = part.rope
         bounds = _variables(repeat.least) | (frozenset() if repeat.most is None else _variables(repeat.most))
@@ -217,7 +217,7 @@ class PartReader:
         visible = part.outer | bounds | (frozenset() if left is None else self.mentioned(left))
         part.right = [self._element(repeat.pattern, rope, visible, visible, part.scope) for *_, rope in run.taken()]
 
-    def _open_fold(self, part: Part, left: s.Pattern | None, fold: s.Aggregate) -> None:
+    def _open_fold(self, part: MatchPart, left: s.Pattern | None, fold: s.Aggregate) -> None:
         rope: FoldRope = part.rope
         taken_of = frozenset() if fold.value is None else _variables(fold.value)
         if left is not None:
@@ -228,10 +228,10 @@ class PartReader:
 
     def _element(
         self, pattern: s.Pattern, rope: Rope, outer: frozenset[str], shared: frozenset[str], scope: BindingScope
-    ) -> Part:
+    ) -> MatchPart:
         return self._part(pattern, rope, outer, BindingScope(scope, shared))
 
-    def _measure(self, part: Part) -> None:
+    def _measure(self, part: MatchPart) -> None:
         """Find the interval of a part, and the bounds of its gap, from those of the parts below it."""
         below = [*part.left, *part.right]
         if any(one.unknown or one.end is None for one in below):
@@ -241,7 +241,7 @@ class PartReader:
         if not part.sequential:
             part.first, part.last = part.end, part.start
 
-    def _measure_known(self, part: Part) -> None:
+    def _measure_known(self, part: MatchPart) -> None:
         pattern = part.pattern
         match pattern:
             case s.Or():
@@ -262,7 +262,7 @@ class PartReader:
                 part.sequential = relation.sequential
                 part.first, part.last = part.left[-1].first, part.right[-1].last
 
-    def _measure_run(self, part: Part) -> None:
+    def _measure_run(self, part: MatchPart) -> None:
         if isinstance(part.rope, SeveralRopes):
             part.start, part.end = _hull(part.left)
             latest = part.left[-1]
@@ -276,7 +276,7 @@ class PartReader:
             (left,) = part.left
             part.start, part.first, part.last, part.sequential = left.start, left.first, first, True
 
-    def _measure_fold(self, part: Part) -> None:
+    def _measure_fold(self, part: MatchPart) -> None:
         start, end = _hull([*part.left, *part.right])
         part.start, part.end = start, end
         if part.left:
@@ -298,7 +298,7 @@ def alternatives(pattern: s.Pattern) -> list[s.Pattern]:
     return found
 
 
-def _hull(parts: list[Part]) -> tuple[int, int]:
+def _hull(parts: list[MatchPart]) -> tuple[int, int]:
     return min(p.start for p in parts if p.start is not None), max(p.end for p in parts if p.end is not None)
 
 
