@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar, dataclass_transform
 
 from etalis.data.values import Value, format_atom, format_value
 from etalis.language.syntax import Pattern, Term
+from etalis.why.printable import Printable
 
 Bindings: TypeAlias = Mapping[str, Value]
 T = TypeVar("T")
@@ -271,7 +272,7 @@ Node: TypeAlias = Body | Test | Proof
 
 
 @datum
-class Justification:
+class Justification(Printable):
     """Why one event occurred: the first derivation by arrival.
 
     `level` is ids or full. It is not `complete` where parts are older than the history or beyond the limit.

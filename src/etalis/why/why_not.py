@@ -9,6 +9,7 @@ from typing import TypeAlias
 from etalis.data.values import Value
 from etalis.language.syntax import EventPattern, Term
 from etalis.why.justification import Derived, Justification, Occurred, datum
+from etalis.why.printable import Printable
 
 
 @datum
@@ -181,7 +182,7 @@ class RuleAnswer:
 
 
 @datum
-class WhyNot:
+class WhyNot(Printable):
     """The answer: it did occur, no rule makes it, or how far each rule got.
 
     `unknown` is said of an event that no rule makes; `affairs` concern the inputs it would have been made of.

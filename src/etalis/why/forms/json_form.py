@@ -1,0 +1,128 @@
+"""Explanations as plain data: one object per node, children by number and before what refers to them; and back.
+
+Events, nested bodies, proofs and answers are nodes, each once. All walks are loops.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from etalis.errors import InputError, Problem
+from etalis.why import justification as j
+from etalis.why import why_not as w
+from etalis.why.forms.json_rows import BY_CLASS, read_inline, write_fields
+from etalis.why.printable import form
+
+_TESTS = (j.WithinWindow, j.ConditionHeld, j.Nothing, j.AloneBetween, j.TakenUnder)
+
+
+@form("Justification", "dict")
+def write_justification(found: j.Justification) -> dict[str, Any]:
+    """Return a justification as plain data."""
+    numbers, plain = _write_nodes(found.root)
+    told = {"program": found.program, "level": found.level, "complete": found.complete}
+    notes = {"notes": list(found.notes)} if found.notes else {}
+    return {"root": numbers[id(found.root)], **told, **notes, "nodes": plain}
+
+
+@form("WhyNot", "dict")
+def write_why_not(found: w.WhyNot) -> dict[str, Any]:
+    """Return why an event did not occur as plain data."""
+    numbers, plain = _write_nodes(found)
+    return {"root": numbers[id(found)], "nodes": plain}
+
+
+def from_dict(plain: Mapping[str, Any]) -> j.Justification | w.WhyNot:
+    """Return the explanation that `to_dict` has written."""
+    nodes: dict[int, Any] = {}
+    try:
+        for node in plain["nodes"]:
+            nodes[node["n"]] = read_inline(node, nodes)
+        root = nodes[plain["root"]]
+    except (LookupError, TypeError, ValueError, StopIteration) as error:
+        raise InputError(Problem("E402", f"no explanation: {error!r}", hint="give what to_json has written")) from None
+    if isinstance(root, w.WhyNot):
+        return root
+    told = plain["program"], plain["level"], plain["complete"]
+    return j.Justification(root, *told, tuple(plain.get("notes", ())))
+
+
+def from_json(text: str) -> j.Justification | w.WhyNot:
+    """Return the explanation that `to_json` has written."""
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise InputError(Problem("E402", f"not JSON: {error}", hint="give what to_json has written")) from None
+    return from_dict(plain)
+
+
+def number_nodes(root: Any) -> dict[int, int]:
+    """Return the numbers of all nodes by their identities, children before what refers to them."""
+    return {id(node): number for number, node in enumerate(_nodes(root), 1)}
+
+
+def _write_nodes(root: Any) -> tuple[dict[int, int], list[dict[str, Any]]]:
+    found = list(_nodes(root))
+    numbers = {id(node): number for number, node in enumerate(found, 1)}
+    return numbers, [
+        {"n": number, "kind": BY_CLASS[type(node)].kind, **write_fields(node, numbers)}
+        for number, node in enumerate(found, 1)
+    ]
+
+
+def _nodes(root: Any) -> Iterator[Any]:
+    """Yield what becomes a node, each once, children first."""
+    done: set[int] = set()
+    stack: list[tuple[Any, bool]] = [(root, False)]
+    while stack:
+        found, opened = stack.pop()
+        if id(found) in done:
+            continue
+        if opened:
+            done.add(id(found))
+            yield found
+            continue
+        stack.append((found, True))
+        stack.extend((child, False) for child in reversed(list(_referred(found))))
+
+
+def _referred(found: Any) -> Iterator[Any]:
+    """Yield the nodes that a node refers to; what stands inside it hands on its own."""
+    if isinstance(found, w.WhyNot):
+        yield from _answered(found)
+        return
+    for child in j.below(found):
+        stands_inside = isinstance(child, _TESTS) or (
+            isinstance(found, j.Derived) and child is found.body and not isinstance(child, j.Occurred)
+        )
+        if stands_inside:
+            yield from _referred(child)
+        else:
+            yield child
+
+
+def _answered(found: w.WhyNot) -> Iterator[Any]:
+    """Yield the events and the answers that an answer refers to."""
+    if found.occurred is not None:
+        yield found.occurred.root
+    yield from found.events
+    affairs = [*found.affairs, *(affair for rule in found.rules for affair in rule.affairs)]
+    for attempt in (attempt for rule in found.rules for attempt in rule.attempts):
+        for part in attempt.parts:
+            nearest = None if part.nearest is None else part.nearest.event
+            yield from (child for child in (part.event, nearest, part.because) if child is not None)
+        for cause in attempt.causes:
+            match cause:
+                case w.OutOfOrder(left=left, right=right):
+                    yield from (left, right)
+                case w.BlockedBy(by=by):
+                    yield from by
+                case w.Withheld(part=lost, by=by):
+                    yield from (lost, *by)
+                case w.Affair():
+                    affairs.append(cause)
+                case _:
+                    pass
+    yield from (affair.event for affair in affairs if affair.event is not None)
