@@ -353,3 +353,19 @@ def test_attempts_have_the_shape_of_their_rule() -> None:
 def test_an_unknown_style_is_refused() -> None:
     with pytest.raises(ValueError, match="has no form wrong; it has brief, dict, manual"):
         C.to_text(style="wrong")
+
+
+def test_graph_of_the_old_viewer() -> None:
+    assert C.to_udraw() == (
+        '[l("1",n("",[a("OBJECT","c [1,2] = seq")],'
+        '[e("",[],l("2",n("",[a("OBJECT","a [1,1]")],[]))),e("",[],l("3",n("",[a("OBJECT","b [2,2]")],[])))]))]'
+    )
+    assert '"failed b [_1,_2]"' in NOT_C.to_udraw()
+    shared = derived("s", A, rule="2", text="s <- a.")
+    twice = j.Justification(derived("c", j.PairOf("seq", shared, shared)), "p").to_udraw()
+    assert twice.count('a("OBJECT","s [1,1]")') == 1
+    assert 'e("",[],r("2"))' in twice
+    quoted = j.Justification(received('say "hi"', 1, 1), "p").to_udraw()
+    assert r"""a("OBJECT","'say \"hi\"' [1,1]")""" in quoted
+    for found in (j.Justification(everything(), "p"), every_cause(), deep(10_000)):
+        assert found.to_udraw().count("(") == found.to_udraw().count(")")

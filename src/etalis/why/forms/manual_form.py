@@ -51,7 +51,7 @@ def manual_text(term: Term) -> str:
 
 def _layout(level: int, term: Term) -> list[tuple[int, Any, bool]]:
     """Return the lines and the terms that a term is written as."""
-    match _plain(term):
+    match open_term(term):
         case ("justification", _, ("head", event, times), "default" | "shared"):
             return [(level, _event(event, times), False)]
         case ("justification", _, ("head", event, times), "failed"):
@@ -74,7 +74,7 @@ def _layout(level: int, term: Term) -> list[tuple[int, Any, bool]]:
             return [(level, term_text(other), False)]
 
 
-def _plain(term: Term) -> Term:
+def open_term(term: Term) -> Term:
     """Return a term as far as its shape is looked at, without variables in between."""
     found = deref(term)
     if not isinstance(found, tuple) or not found or found[0] != "justification" or len(found) != 4:
