@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import EventError, Problem
@@ -56,9 +57,9 @@ def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tup
     if record is None:
         hint = 'ask for an event that was returned, or make the engine with justification="full"'
         raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
-    made = record.made.get((pattern.name, len(pattern.args)), ())
+    made = record.made_of((pattern.name, len(pattern.args))).latest()
     raised = [raw for _, raw in record.raised if (raw[2].name, raw[2].arity) == (pattern.name, len(pattern.args))]
-    for raw in (*reversed(made), *reversed(raised)):
+    for raw in chain(made, reversed(raised)):
         if at is not None and raw[0] != at:
             continue
         if interval is not None and (raw[1], raw[0]) != interval:
@@ -73,8 +74,7 @@ def _raw_of(core: Core, event: Event) -> Any:
         event = event.reported if isinstance(event, Retraction) else event
     if len(raw) > 3 + event.kind.arity and event.kind.rule is not None:
         return raw
-    made = core.record.made.get((event.name, len(event.args)), ()) if core.record is not None else ()
-    for kept in reversed(made):
+    for kept in () if core.record is None else core.record.made_of((event.name, len(event.args))).latest():
         if (kept[0], kept[1]) == (event.end_time, event.start_time) and kept[3 : 3 + kept[2].arity] == event.args:
             return kept
     raise _did_not_occur(repr(event))

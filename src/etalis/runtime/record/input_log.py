@@ -7,7 +7,7 @@ has more attributes than a row has cells for, stands apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from etalis.data.values import Value, to_value
@@ -30,10 +30,11 @@ class KeptInput(NamedTuple):
 
 
 class InputLog:
-    """The inputs within a horizon of microseconds; None keeps all."""
+    """The inputs within a horizon of microseconds (None keeps all); `trim` lets go what else lies before it."""
 
-    def __init__(self, most: int, horizon: int | None) -> None:
+    def __init__(self, most: int, horizon: int | None, trim: Callable[[int], None]) -> None:
         self.horizon = horizon
+        self._trim = trim
         self.begins = BEGINNING  # what ended before it may be gone
         self._width = _AHEAD + most
         self._most = self._width * _ROWS
@@ -84,7 +85,9 @@ class InputLog:
         self._closed.append(tuple(self._cells))
         self._cells.clear()
         if self.horizon is not None:
-            self._let_go(self._closed[-1][2 - self._width] - self.horizon)
+            limit = self._closed[-1][2 - self._width] - self.horizon
+            self._let_go(limit)
+            self._trim(limit)
 
     def _let_go(self, limit: int) -> None:
         gone = 0

@@ -6,7 +6,7 @@ kept. Law: nothing here takes part in a result.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from etalis.data.values import Value
 from etalis.runtime.record.input_log import InputLog, KeptInput, Kind
+from etalis.runtime.record.made_log import MadeLog
 from etalis.runtime.state import Raw, State
 from etalis.temporal.rope import Rope
 
@@ -50,9 +51,9 @@ class KeptPast:
     def __init__(self, state: State, most: int, horizon: int | None) -> None:
         self.horizon = horizon
         self.state = state
-        self.inputs = InputLog(most, horizon)
+        self.inputs = InputLog(most, horizon, self._trim)
         self.source: InputSource = self.inputs
-        self.made: dict[Kind, list[Raw]] = {}
+        self.made: dict[Kind, MadeLog] = {}
         self.raised: list[tuple[int, Raw]] = []  # the input before it, and the event
         self.facts: dict[tuple[str, tuple[Any, ...]], list[Told]] = {}
         self.generations: list[tuple[int, int, int]] = []  # input, moment, generation of the knowledge before a change
@@ -66,9 +67,23 @@ class KeptPast:
         if self.source is self.inputs:
             self.inputs.add(number, name, args, start, end)
 
-    def made_of(self, kind: Kind) -> list[Raw]:
-        """Return the list of the events that rules made of a kind, to which generated code adds."""
-        return self.made.setdefault(kind, [])
+    def made_of(self, kind: Kind) -> MadeLog:
+        """Return where the events that rules make of a kind are kept; generated code adds to its cells."""
+        if kind not in self.made:
+            self.made[kind] = MadeLog(kind[1])
+        return self.made[kind]
+
+    def _trim(self, limit: int) -> None:
+        """Let go what ended before a moment."""
+        for made in self.made.values():
+            made.trim(limit)
+        if self.raised and self.raised[len(self.raised) // 2][1][0] < limit:
+            self.raised = [item for item in self.raised if item[1][0] >= limit]
+        if self.corrected and self.corrected[len(self.corrected) // 2].raw[0] < limit:
+            self.corrected = [back for back in self.corrected if back.raw[0] >= limit]
+        gone = bisect_left(self.generations, limit, key=itemgetter(1))
+        if 2 * gone > len(self.generations):
+            del self.generations[:gone]
 
     def raise_event(self, raw: Raw) -> None:
         """Keep an event that a goal raised."""
@@ -97,7 +112,7 @@ class KeptPast:
         self.corrected += [TakenBack(raw, self.correction) for raw in was if raw[: 3 + raw[2].arity] not in after]
         for raw in made:
             if raw[: 3 + raw[2].arity] not in before:
-                self.made_of((raw[2].name, raw[2].arity)).append(raw)
+                self.made_of((raw[2].name, raw[2].arity)).add((raw,))
 
     # what was
 
