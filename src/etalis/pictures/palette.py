@@ -49,7 +49,10 @@ _STRIPES = (None, "6 3", "2 2")  # lines of bars; with the shapes: 84 rules befo
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a form looks: names of colours, the shape of an instant, corners and line of a box or bar."""
+    """How a form looks: names of colours, the shape of an instant, corners and line of a box or bar.
+
+    What `is_bar` is always an interval.
+    """
 
     colour: str
     paper: str
@@ -57,6 +60,7 @@ class Look:
     round: int = 3
     dash: str | None = None
     width: float = 1.2
+    is_bar: bool = False
 
 
 FORMS: Mapping[str, Look] = MappingProxyType(
@@ -76,12 +80,12 @@ FORMS: Mapping[str, Look] = MappingProxyType(
         "match": Look("green", "green paper", "diamond"),
         "taken back": Look("grey", "paper", "ring", dash="2 3"),
         "present": Look("green", "green paper", "circle"),
-        "missing": Look("red", "paper", "ring", dash="5 3", width=1.6),
+        "missing": Look("red", "paper", "ring", dash="5 3", width=1.6, is_bar=True),
         "nearest": Look("amber", "paper", "ring"),
         "blocker": Look("red", "red paper", "cross", width=2),
         "rival": Look("purple", "purple paper", "square"),
-        "allowed": Look("grey", "grey paper", "square"),
-        "excess": Look("red", "red paper", "square", dash="2 2"),
+        "allowed": Look("grey", "grey paper", "square", is_bar=True),
+        "excess": Look("red", "red paper", "square", dash="2 2", is_bar=True),
     }
 )
 LINKS: Mapping[str, Look] = MappingProxyType(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from etalis.pictures.paint.diagram import paint_diagram
+from etalis.pictures.paint.page import paint_page
 from etalis.pictures.paint.timeline import paint_timeline
 from etalis.pictures.scene import Diagram, Scene
 
@@ -16,6 +17,10 @@ class Picture:
     def to_svg(self) -> str:
         """Return it as an SVG picture, for light and dark pages."""
         return paint_diagram(self.scene) if isinstance(self.scene, Diagram) else paint_timeline(self.scene)
+
+    def to_html(self) -> str:
+        """Return it as a page that can be moved, zoomed and asked, and needs nothing else."""
+        return paint_page(self.scene)
 
     def _repr_html_(self) -> str:
         return self.to_svg()

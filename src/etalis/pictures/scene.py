@@ -36,11 +36,12 @@ class LaneMark:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One box of a diagram, with a title and lines below it."""
+    """One box of a diagram, with a title and lines below it; `details` are seen when pointing at it."""
 
     form: str
     title: str
     lines: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

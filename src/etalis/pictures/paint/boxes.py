@@ -48,7 +48,8 @@ def draw_boxes(
     """Yield the elements of boxes; the whole text is in the tooltip."""
     for number, (box, (x, y), size, text) in enumerate(zip(boxes, corners, sizes, texts, strict=True)):
         look = look_of(box.form)
-        yield f'<g data-box="{number}"><title>{escape(" | ".join((box.title, *filter(None, box.lines))))}</title>'
+        tooltip = " | ".join(filter(None, (box.title, *box.lines, *box.details)))
+        yield f'<g data-box="{number}"><title>{escape(tooltip)}</title>'
         yield (
             f'<rect x="{x:.1f}" y="{y:.1f}" width="{size.width}" height="{size.height}" rx="{look.round}"'
             f' class="f-{class_of(look.paper)} s-{class_of(look.colour)}" stroke-width="{look.width}"'

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from etalis.pictures.paint.boxes import draw_boxes, set_text
 from etalis.pictures.paint.layout import Point, Size
 from etalis.pictures.paint.lettering import LETTER, cells, letter
-from etalis.pictures.paint.sheet import MARGIN, stroke, write_sheet
+from etalis.pictures.paint.sheet import MARGIN, set_notes, stroke, write_sheet
 from etalis.pictures.scene import Diagram, SceneLink
 
 _GAP = 18.0  # between premises
@@ -51,10 +51,9 @@ def paint_derivation(diagram: Diagram) -> str:
         bottom = height + blocks[root].height + (2 * MARGIN if height else 0)
         body += _place(root, bottom, diagram, blocks, sizes, corners)
         width, height = max(width, blocks[root].width), bottom
-    notes = [letter(0, height + 20 + 15 * i, note, colour="faint") for i, note in enumerate(diagram.notes)]
-    width = max([width, *(cells(note) * 11 * LETTER for note in diagram.notes)])
-    body += [*draw_boxes(diagram.boxes, corners, sizes, texts), *notes]
-    size = (width + 2 * MARGIN, height + 2 * MARGIN + 15 * len(notes))
+    notes = set_notes(diagram.notes, width, height)
+    body += [*draw_boxes(diagram.boxes, corners, sizes, texts), *notes.elements]
+    size = (max(width, notes.width) + 2 * MARGIN, notes.bottom + 2 * MARGIN)
     return write_sheet(diagram.title, (-MARGIN, -MARGIN), *size, body)
 
 

@@ -9,7 +9,7 @@ from etalis.pictures.paint.boxes import draw_boxes, set_text
 from etalis.pictures.paint.derivation import paint_derivation
 from etalis.pictures.paint.layout import PlanLayout, Point, Size, arrange
 from etalis.pictures.paint.lettering import letter
-from etalis.pictures.paint.sheet import MARGIN, stroke, write_sheet
+from etalis.pictures.paint.sheet import MARGIN, set_notes, stroke, write_sheet
 from etalis.pictures.palette import LINKS, class_of
 from etalis.pictures.scene import Diagram
 
@@ -28,10 +28,10 @@ def _paint_flow(diagram: Diagram) -> str:
     layout = arrange(sizes, [(link.source, link.target) for link in diagram.links])
     # arrows that run back leave on the right and arrive on the left of everything
     side = MARGIN + (34 if layout.back else 0)
-    notes = [letter(0, layout.height + 20 + 15 * i, n, colour="faint") for i, n in enumerate(diagram.notes)]
-    height = layout.height + 2 * MARGIN + 15 * len(notes)
-    body = [*_arrows(diagram, layout, sizes), *draw_boxes(diagram.boxes, layout.corners, sizes, texts), *notes]
-    return write_sheet(diagram.title, (-side, -MARGIN), layout.width + 2 * side, height, body)
+    notes = set_notes(diagram.notes, layout.width, layout.height)
+    body = [*_arrows(diagram, layout, sizes), *draw_boxes(diagram.boxes, layout.corners, sizes, texts), *notes.elements]
+    size = (max(layout.width, notes.width) + 2 * side, notes.bottom + 2 * MARGIN)
+    return write_sheet(diagram.title, (-side, -MARGIN), *size, body)
 
 
 def _arrows(diagram: Diagram, layout: PlanLayout, sizes: Sequence[Size]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from etalis.pictures.paint.lettering import LETTER, cells, shorten
 from etalis.pictures.scene import LaneMark, Timeline
 from etalis.temporal.interval import MICROSECONDS
 
-MOST_ROWS = 6
+MOST_ROWS = 8
 LABELLED = 60  # marks up to which all labels are given room
 LABEL_CELLS = 34
 LABEL_SIZE = 11

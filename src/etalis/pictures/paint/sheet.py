@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from etalis.pictures.paint.lettering import FONT, escape
+from etalis.pictures.paint.lettering import FONT, LETTER, cells, escape, letter, wrap
 from etalis.pictures.palette import LINKS, class_of, write_style
 
 MARGIN = 24
+_NOTE = 11  # size of letters
+_NARROWEST = 560  # of notes
+
+
+@dataclass(frozen=True, slots=True)
+class SetNotes:
+    """Lines under a picture: how wide they are, and where they end."""
+
+    elements: Sequence[str]
+    width: float
+    bottom: float
 
 
 def write_sheet(title: str, corner: tuple[float, float], width: float, height: float, body: Iterable[str]) -> str:
@@ -44,3 +56,12 @@ def stroke(form: str) -> str:
 def dashed(dash: str | None) -> str:
     """Write a dash, if there is one."""
     return "" if dash is None else f' stroke-dasharray="{dash}"'
+
+
+def set_notes(notes: Iterable[str], width: float, top: float) -> SetNotes:
+    """Set notes under a picture, broken to its width, unless that is very narrow."""
+    most = int(max(width, _NARROWEST) / (_NOTE * LETTER))
+    lines = [line for note in notes for line in wrap(note, most)]
+    elements = [letter(0, top + 26 + 15 * place, line, colour="faint") for place, line in enumerate(lines)]
+    widest = max((cells(line) * _NOTE * LETTER for line in lines), default=0.0)
+    return SetNotes(elements, widest, top + 15 * len(lines) + (8 if lines else 0))

@@ -1,30 +1,40 @@
 """A time line as an SVG picture: an axis, a lane for each kind, marks with their labels where there is room.
 
-Very many marks are not drawn one by one: instants become columns as high as they are many, bars runs without gaps, so
-that a picture has as many elements as its lanes have pixels, whatever the stream.
+A crowded lane does not draw its marks one by one: it counts them by where they end, in columns, so that a picture is as
+large as its lanes are wide, whatever the stream.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from etalis.pictures.paint.axis import Scale, find_ticks
-from etalis.pictures.paint.lanes import LABEL_CELLS, LABEL_SIZE, LanePlan, label_width, plan_lanes
+from etalis.pictures.paint.lanes import (
+    LABEL_CELLS,
+    LABEL_SIZE,
+    LanePlan,
+    find_span,
+    label_width,
+    plan_lanes,
+    sections_of,
+)
 from etalis.pictures.paint.lettering import LETTER, cells, escape, letter, shorten, wrap
 from etalis.pictures.paint.sheet import MARGIN, dashed, stroke, write_sheet
 from etalis.pictures.palette import class_of, look_of
 from etalis.pictures.scene import LaneMark, Timeline
 
-MANY = 2_000  # marks above which single ones are not drawn
+CROWDED = 6  # pixels: a lane with less for each of its marks counts them
 WIDTH = 980
 ROW = 24
 _BAR = 14
 _AXIS = 30
 _HEADING = 17
 _BETWEEN = 12  # above a heading
-_GUTTER_CELLS = 30
-_COLUMN = 3  # pixels of one column of very many marks
+GUTTER_CELLS = 30
+_COLUMN = 3  # pixels of one column of a crowded lane
 _GLYPHS = {
     "circle": "M{x0} {y}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
     "ring": "M{x0} {y}a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",
@@ -45,6 +55,8 @@ class Plot:
     first: int
     last: int
     tops: Sequence[float]
+    heights: Sequence[int]  # in rows
+    crowded: frozenset[int]
     bottom: float
 
     def x(self, time: int | None, otherwise: float) -> float:
@@ -56,17 +68,14 @@ class Plot:
 
 def paint_timeline(timeline: Timeline) -> str:
     """Paint a time line."""
-    gutter = max([cells("seconds"), *(min(cells(lane.label), _GUTTER_CELLS) for lane in timeline.lanes)])
+    unit = Scale(*find_span(timeline), 1, timeline.dates).unit
+    gutter = max([cells(unit), *(min(cells(lane.label), GUTTER_CELLS) for lane in timeline.lanes)])
     left = gutter * LABEL_SIZE * LETTER + 16
     width = WIDTH - 2 * MARGIN - left
     plan = plan_lanes(timeline, width)
     plot = _plot(timeline, plan, left, width)
-    body = [
-        *_lanes(timeline, plan, plot),
-        *_axis(timeline, plan, plot),
-        *(_dense(timeline, plan, plot) if len(timeline.marks) > MANY else _marks(timeline, plan, plot)),
-        *_links(timeline, plan, plot),
-    ]
+    body = [*_lanes(timeline, plot), *_axis(timeline, plot), *_marks(timeline, plan, plot), *_columns(timeline, plot)]
+    body += _links(timeline, plan, plot)
     bottom = plot.bottom
     for element, height in _below(timeline, plot.bottom + 26, WIDTH - 2 * MARGIN):
         body.append(element)
@@ -75,14 +84,17 @@ def paint_timeline(timeline: Timeline) -> str:
 
 
 def _plot(timeline: Timeline, plan: LanePlan, left: float, width: float) -> Plot:
+    counts = Counter(mark.lane for mark in timeline.marks)
+    crowded = frozenset(lane for lane, count in counts.items() if count * CROWDED > width)
+    heights = [min(rows, 2) if lane in crowded else rows for lane, rows in enumerate(plan.heights)]
     tops = []
     y = float(_AXIS)
-    for lane, rows in zip(timeline.lanes, plan.heights, strict=True):
+    for lane, rows in zip(timeline.lanes, heights, strict=True):
         if lane.heading:
             y += _BETWEEN * (y > _AXIS) + _HEADING * len(heading_lines(lane.heading, left + width)) + 4
         tops.append(y)
         y += ROW * rows + 2
-    return Plot(left, width, plan.first, plan.last, tops, y)
+    return Plot(left, width, plan.first, plan.last, tops, heights, crowded, y)
 
 
 def heading_lines(heading: Sequence[str], width: float) -> list[str]:
@@ -90,8 +102,8 @@ def heading_lines(heading: Sequence[str], width: float) -> list[str]:
     return [line for text in heading for line in wrap(text, int(width / (LABEL_SIZE * LETTER)))]
 
 
-def _lanes(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
-    for lane, rows, top in zip(timeline.lanes, plan.heights, plot.tops, strict=True):
+def _lanes(timeline: Timeline, plot: Plot) -> Iterator[str]:
+    for lane, rows, top in zip(timeline.lanes, plot.heights, plot.tops, strict=True):
         if lane.heading:
             lines = heading_lines(lane.heading, plot.left + plot.width)
             for number, line in enumerate(lines):
@@ -100,21 +112,24 @@ def _lanes(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
         yield (
             f'<rect x="{plot.left:.1f}" y="{top:.1f}" width="{plot.width:.1f}" height="{ROW * rows}" class="f-band"/>'
         )
-        label = letter(
-            plot.left - 10, top + ROW * rows / 2 + 4, shorten(lane.label, _GUTTER_CELLS), more=' text-anchor="end"'
-        )
+        shown = shorten(lane.label, GUTTER_CELLS)
+        label = letter(plot.left - 10, top + ROW * rows / 2 + 4, shown, more=' text-anchor="end"')
         yield f"<g><title>{escape(lane.label)}</title>{label}</g>"
 
 
-def _axis(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
-    scale = Scale(plan.first, plan.last, int(plot.width / (LABEL_SIZE * LETTER)), timeline.dates)
+def _axis(timeline: Timeline, plot: Plot) -> Iterator[str]:
+    scale = Scale(plot.first, plot.last, int(plot.width / (LABEL_SIZE * LETTER)), timeline.dates)
     yield letter(plot.left - 10, 14, scale.unit, colour="faint", more=' text-anchor="end"')
-    free = plot.left - 20
+    free = plot.left - 1
+    spans = "".join(
+        f"M{{x:.1f}} {plot.tops[lanes[0]]:.1f}V{plot.tops[lanes[-1]] + ROW * plot.heights[lanes[-1]]:.1f}"
+        for lanes in sections_of(timeline)
+    )
     for time, text in find_ticks(scale):
         x = plot.x(time, 0)
-        yield f'<path d="M{x:.1f} 20V{plot.bottom:.1f}" class="s-grid" stroke-width="1"/>'
+        yield f'<path d="{spans.format(x=x)}" class="s-grid" stroke-width="1"/>'
         half = cells(text) * LABEL_SIZE * LETTER / 2
-        centre = min(x, plot.left + plot.width - half + 8)
+        centre = min(max(x, plot.left + half), plot.left + plot.width - half + 8)
         if centre - half > free:
             yield letter(centre, 14, text, colour="faint", more=' text-anchor="middle"')
             free = centre + half + 6
@@ -123,7 +138,8 @@ def _axis(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
 def _marks(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
     by_row: dict[tuple[int, int], list[int]] = {}
     for number, mark in enumerate(timeline.marks):
-        by_row.setdefault((mark.lane, plan.rows[number]), []).append(number)
+        if mark.lane not in plot.crowded:
+            by_row.setdefault((mark.lane, plan.rows[number]), []).append(number)
     for (lane, row), numbers in by_row.items():
         y = plot.tops[lane] + ROW * row + ROW / 2
         ordered = sorted(numbers, key=lambda n: plot.x(timeline.marks[n].start, 0))
@@ -144,16 +160,27 @@ def _shape(mark: LaneMark, plot: Plot, y: float) -> tuple[str, float, float]:
     colour = class_of(look.colour)
     drawn = ""
     if x1 - x0 >= 3:
-        filled = look.shape != "ring"
-        edges = f"M{x0:.1f} {y - _BAR / 2:.1f}H{x1:.1f}" + ("v" if mark.end is not None else "m0 ") + f"{_BAR}"
-        edges += f"H{x0:.1f}" + ("z" if mark.start is not None else "")
-        paint = f'class="f-{colour} s-{colour}" fill-opacity="0.18"' if filled else f'class="s-{colour}" fill="none"'
-        drawn = f'<path d="{edges}" {paint} stroke-width="{look.width}"{dashed(look.dash)}/>'
+        drawn = _draw_bar(mark.form, x0, x1, y, _BAR, (mark.start is not None, mark.end is not None))
         drawn += _open_end(x0, y, -1, colour) if mark.start is None else ""
         drawn += _open_end(x1, y, 1, colour) if mark.end is None else ""
     if mark.end is not None and (look.shape != "ring" or x1 - x0 < 3):
         drawn += draw_glyph(mark.form, x1, y)
     return drawn, x0, x1
+
+
+def _draw_bar(form: str, x0: float, x1: float, y: float, height: int, closed: tuple[bool, bool] = (True, True)) -> str:
+    """Draw a bar; an end that is not closed has no edge."""
+    look = look_of(form)
+    colour = class_of(look.colour)
+    edges = f"M{x0:.1f} {y - height / 2:.1f}H{x1:.1f}m0 {height}H{x0:.1f}"
+    edges += "".join(
+        f"M{x:.1f} {y - height / 2:.1f}v{height}" for x, is_closed in zip((x0, x1), closed, strict=True) if is_closed
+    )
+    inside = ""
+    if look.shape != "ring":
+        area = f'x="{x0:.1f}" y="{y - height / 2:.1f}" width="{x1 - x0:.1f}" height="{height}"'
+        inside = f'<rect {area} class="f-{colour}" fill-opacity="0.18"/>'
+    return f'{inside}<path d="{edges}" class="s-{colour}" fill="none" stroke-width="{look.width}"{dashed(look.dash)}/>'
 
 
 def _open_end(x: float, y: float, way: int, colour: str) -> str:
@@ -177,6 +204,11 @@ def draw_glyph(form: str, x: float, y: float) -> str:
     return f'<path d="{path}" class="f-{colour} s-paper" stroke-width="1"/>'
 
 
+def draw_swatch(form: str, x: float, y: float) -> str:
+    """Draw what a legend shows of a form, 16 wide."""
+    return _draw_bar(form, x, x + 16, y, 9) if look_of(form).is_bar else draw_glyph(form, x + 8, y)
+
+
 def _label(mark: LaneMark, x0: float, x1: float, y: float, free: float, following: float) -> tuple[str, float]:
     """Write a mark's label inside, behind or before it, where there is room; return how far the row is used."""
     text, width = shorten(mark.label, LABEL_CELLS), label_width(mark.label)
@@ -189,44 +221,30 @@ def _label(mark: LaneMark, x0: float, x1: float, y: float, free: float, followin
     return "", x1 + 8
 
 
-def _dense(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
-    """Draw very many marks: one path for the instants and one for the bars of a form in a row."""
-    columns: dict[tuple[int, int, str], dict[int, int]] = {}
-    bars: dict[tuple[int, int, str], list[tuple[float, float]]] = {}
-    for number, mark in enumerate(timeline.marks):
-        key = (mark.lane, plan.rows[number], mark.form)
-        x0, x1 = plot.x(mark.start, 0), plot.x(mark.end, 1)
-        if x1 - x0 < _COLUMN:
-            held = columns.setdefault(key, {})
-            held[int(x1 // _COLUMN)] = held.get(int(x1 // _COLUMN), 0) + 1
-        else:
-            bars.setdefault(key, []).append((x0, x1))
-    for key, runs in bars.items():
-        y = plot.tops[key[0]] + ROW * key[1] + ROW / 2
-        colour = class_of(look_of(key[2]).colour)
-        path = "".join(f"M{x0:.0f} {y - 5:.0f}H{x1:.0f}v10H{x0:.0f}z" for x0, x1 in _merge(runs))
-        yield f'<path d="{path}" class="f-{colour} s-{colour}" fill-opacity="0.3"/>'
-    for key, counts in columns.items():
-        base = plot.tops[key[0]] + ROW * (key[1] + 1) - 2
-        tallest = max(counts.values())
-        heights = {column: 4 + (ROW - 8) * (count / tallest) ** 0.5 for column, count in sorted(counts.items())}
-        path = "".join(
-            f"M{column * _COLUMN} {base:.0f}v{-height:.0f}h{_COLUMN - 1}V{base:.0f}z"
-            for column, height in heights.items()
-        )
-        yield f'<path d="{path}" class="f-{class_of(look_of(key[2]).colour)}"/>'
+def _columns(timeline: Timeline, plot: Plot) -> Iterator[str]:
+    """Draw the crowded lanes: columns as high as marks end there, those of several forms on each other."""
+    counts: dict[int, dict[str, Counter[int]]] = {}
+    for mark in timeline.marks:
+        if mark.lane in plot.crowded:
+            column = int((plot.x(mark.end, 1) - plot.left) // _COLUMN)
+            counts.setdefault(mark.lane, {}).setdefault(mark.form, Counter())[column] += 1
+    for lane, forms in counts.items():
+        base, room = plot.tops[lane] + ROW * plot.heights[lane] - 2, ROW * plot.heights[lane] - 6
+        tallest = max(sum(forms.values(), Counter()).values())
+        below: Counter[int] = Counter()
+        for form, held in forms.items():
+            path = ""
+            for column, count in sorted(held.items()):
+                low, high = (_height(n, tallest, room) for n in (below[column], below[column] + count))
+                x = plot.left + column * _COLUMN
+                path += f"M{x:.1f} {base - low:.1f}v{low - high:.1f}h{_COLUMN - 0.5}v{high - low:.1f}z"
+            below += held
+            yield f'<path d="{path}" class="f-{class_of(look_of(form).colour)}"/>'
 
 
-def _merge(runs: list[tuple[float, float]]) -> Iterator[tuple[float, float]]:
-    """Yield bars that are drawn as one where they meet."""
-    low, high = -1.0, -1.0
-    for x0, x1 in sorted(runs):
-        if x0 > high + 1:
-            if high > low:
-                yield low, high
-            low, high = x0, x1
-        high = max(high, x1)
-    yield low, high
+def _height(count: int, tallest: int, room: float) -> float:
+    """Return how high a column is: less than in proportion, so that one mark can be seen beside a thousand."""
+    return room * math.sqrt(count / tallest)
 
 
 def _links(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
@@ -239,20 +257,18 @@ def _links(timeline: Timeline, plan: LanePlan, plot: Plot) -> Iterator[str]:
             f'<path d="M{x0:.1f} {y0 + 7:.1f}L{x1:.1f} {y1 - 8:.1f}" {stroke(link.form)}'
             f' marker-end="url(#etalis-{link.form})"/>'
         )
-        if link.label:
-            yield letter((x0 + x1) / 2 + 8, (y0 + y1) / 2 + 4, link.label, size=10, colour="red")
 
 
 def _below(timeline: Timeline, top: float, width: float) -> Iterator[tuple[str, float]]:
     """Yield the legend and the notes, each with where it ends."""
     x = 0.0
-    most = int((width - 24) / (LABEL_SIZE * LETTER))
+    most = int((width - 30) / (LABEL_SIZE * LETTER))
     for form, text in timeline.legend:
         shown = shorten(text, most)
-        needed = 18 + cells(shown) * LABEL_SIZE * LETTER + 22
+        needed = 24 + cells(shown) * LABEL_SIZE * LETTER + 22
         if x and x + needed > width:
             x, top = 0.0, top + 19
-        yield draw_glyph(form, x + 6, top - 4) + letter(x + 18, top, shown, colour="faint"), top
+        yield draw_swatch(form, x, top - 4) + letter(x + 24, top, shown, colour="faint"), top
         x += needed
     top += 22 if timeline.legend else 0
     for note in timeline.notes:

@@ -1,0 +1,127 @@
+"""Chromium without a screen, asked over a pipe by its DevTools protocol: nothing but Python is needed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--hide-scrollbars", "--remote-debugging-pipe",
+)  # fmt: skip
+
+
+def find_chromium() -> str | None:
+    """Return the path of a Chromium, if there is one."""
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+class Browser:
+    """A browser with one page."""
+
+    def __init__(self, reading: int, writing: int) -> None:
+        self._reading, self._writing = reading, writing
+        self._read = b""
+        self._number = 0
+        self._session: str | None = None
+        self.errors: list[str] = []
+        (target,) = [t for t in self.ask("Target.getTargets")["targetInfos"] if t["type"] == "page"]
+        self._session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.ask(f"{domain}.enable")
+
+    def ask(self, method: str, **parameters: Any) -> Any:
+        """Call a method of the protocol and return its result."""
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session is not None:
+            message["sessionId"] = self._session
+        os.write(self._writing, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._next()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                return answer["result"]
+
+    def wait(self, event: str) -> Any:
+        """Wait for an event of the protocol."""
+        while True:
+            found = self._next()
+            if found.get("method") == event:
+                return found["params"]
+
+    def _next(self) -> Any:
+        while b"\0" not in self._read:
+            chunk = os.read(self._reading, 1 << 20)
+            assert chunk, "the browser has ended"
+            self._read += chunk
+        text, _, self._read = self._read.partition(b"\0")
+        message = json.loads(text)
+        match message:
+            case {"method": "Runtime.exceptionThrown", "params": {"exceptionDetails": details}}:
+                self.errors.append(str(details))
+            case {"method": "Log.entryAdded", "params": {"entry": {"level": "error"} as entry}}:
+                self.errors.append(entry["text"])
+            case {"method": "Network.requestWillBeSent", "params": {"request": {"url": str(url)}}}:
+                if not url.startswith(("file:", "data:")):
+                    self.errors.append(f"asked for {url}")
+        return message
+
+    def open(self, path: Path, *, width: int = 1200, height: int = 900, dark: bool = False) -> None:
+        """Open a file and wait until it is loaded."""
+        self.errors.clear()
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+        self.ask("Page.navigate", url=path.as_uri())
+        self.wait("Page.loadEventFired")
+
+    def value(self, expression: str) -> Any:
+        """Return what an expression of JavaScript comes to; a promise is awaited."""
+        found = self.ask("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        assert "exceptionDetails" not in found, found["exceptionDetails"]
+        return found["result"].get("value")
+
+    def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """Let the mouse move, press or turn its wheel."""
+        self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def click(self, x: float, y: float) -> None:
+        for kind in ("mousePressed", "mouseReleased"):
+            self.mouse(kind, x, y, button="left", clickCount=1)
+
+    def photograph(self, path: Path) -> None:
+        """Write what the page shows as a PNG file."""
+        path.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"]))
+
+
+@contextmanager
+def browse(program: str) -> Iterator[Browser]:
+    """Start a Chromium with a new profile; end it when done."""
+    asks, told = os.pipe(), os.pipe()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        # the protocol reads from the file number 3 and writes to 4
+        script = f'exec "$0" "$@" 3<&{asks[0]} 4>&{told[1]}'
+        command = ["/bin/sh", "-c", script, program, *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
+        process = subprocess.Popen(
+            command, pass_fds=(asks[0], told[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        os.close(asks[0])
+        os.close(told[1])
+        try:
+            yield Browser(told[0], asks[1])
+        finally:
+            os.close(asks[1])
+            os.close(told[0])
+            process.terminate()
+            process.wait(20)
