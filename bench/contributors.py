@@ -1,4 +1,4 @@
-"""What it costs over columns to tell the rows of matches: W1 to W5 without, with a column of ids, with ids to be made."""
+"""What it costs over columns to tell the rows of matches: W1 to W5 without, with a column of ids, with ids made."""
 
 from __future__ import annotations
 
