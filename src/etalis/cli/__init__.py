@@ -27,7 +27,7 @@ COMMANDS = {
     "explain": ("etalis.cli.check:explain", "Show how a program is run: its plan, a picture of it, its code."),
     "watch": (
         "etalis.cli.watch:watch",
-        "Show the patterns that have begun: what is there, and what is awaited.",
+        "Show the patterns that have begun, and what they await.",
     ),
     "compare": ("etalis.cli.compare:compare", "Show which matches a changed program gains and loses."),
     "declare": ("etalis.cli.declare:declare", "Print declarations that fit a table."),

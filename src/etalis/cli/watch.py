@@ -71,7 +71,7 @@ def watch(
     skip_broken: SkipBroken = False,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
-    """Show the patterns that have begun: what is there, and what is awaited."""
+    """Show the patterns that have begun, and what they await."""
     with reporting(), stopping() as asked:
         wanted = read_keys(key or [])
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)

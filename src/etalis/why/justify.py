@@ -57,7 +57,7 @@ def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tup
     if record is None:
         hint = 'ask for an event that was returned, or make the engine with justification="full"'
         raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
-    made = record.made_of((pattern.name, len(pattern.args))).latest()
+    made = record.made_of((pattern.name, len(pattern.args)))
     raised = [raw for _, raw in record.raised if (raw[2].name, raw[2].arity) == (pattern.name, len(pattern.args))]
     for raw in chain(made, reversed(raised)):
         if at is not None and raw[0] != at:
@@ -74,7 +74,7 @@ def _raw_of(core: Core, event: Event) -> Any:
         event = event.reported if isinstance(event, Retraction) else event
     if len(raw) > 3 + event.kind.arity and event.kind.rule is not None:
         return raw
-    for kept in () if core.record is None else core.record.made_of((event.name, len(event.args))).latest():
+    for kept in () if core.record is None else core.record.made_of((event.name, len(event.args))):
         if (kept[0], kept[1]) == (event.end_time, event.start_time) and kept[3 : 3 + kept[2].arity] == event.args:
             return kept
     raise _did_not_occur(repr(event))

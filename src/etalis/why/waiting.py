@@ -11,11 +11,12 @@ from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.codegen.ropes import node_shape, slot_names
 from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Newest, members
 from etalis.runtime.ruleset import RuleSet
-from etalis.temporal.rope import flatten
+from etalis.temporal.rope import BRANCH, SLOT, SeveralRopes, flatten, rope_of
 
 Renames: TypeAlias = Mapping[str, str]
 OpenTest: TypeAlias = p.GoalTest | p.Absent | p.Alone | p.Deadline
@@ -173,10 +174,20 @@ def _instance(
     """Return an instance of an input of a node, which waits at the node; a leaf that is counted to its end is there."""
     size = len(leaves_of(below.node, below.branches))
     leaves = range(below.first, below.first + size + (counted >= 1))
-    parts = flatten(values.get("$parts"))
+    parts = _parts(values, below.node)
     return WaitingInstance(
         place, leaves, _named(values, place.renames), start, end, until, parts, 0 if counted >= 1 else counted
     )
+
+
+def _parts(values: Mapping[str, Any], node: p.Node) -> tuple[int, ...]:
+    """Return the numbers of the inputs that an instance of a node is made of, whose rope may lie in several slots."""
+    slots = slot_names(shape := node_shape(node))
+    if slots[-1] not in values:  # held as one, or not at all
+        return flatten(values.get("$parts"))
+    steps = [step for step in shape if step in (SLOT, BRANCH)]
+    ropes = [values[name] for name, step in zip(slots, steps, strict=True) if step == SLOT]
+    return flatten(SeveralRopes(ropes))
 
 
 def _named(values: Mapping[str, Any], renames: Renames) -> Mapping[str, Value]:
@@ -236,5 +247,5 @@ def _alarms(rules: RuleSet, planned: PlannedRule, bodies: list[PlaceInRule]) -> 
             for body in bodies:
                 place = replace(body, open=())
                 leaves = range(len(leaves_of(body.node, {})))
-                parts = flatten(payload[len(args)]) if rules.traced else ()
+                parts = flatten(rope_of((due, due, owner.kind, *payload[:-1]))) if rules.traced else ()
                 yield WaitingInstance(place, leaves, bound, due, due, due, parts)

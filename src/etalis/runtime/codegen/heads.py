@@ -160,7 +160,7 @@ class Heads:
                 code(f"{lists[-1]} = {code.constant(of_kind)}({found}, {code.constant(kind)})")
             if self.record is not None:
                 for name, kind in zip(lists, kinds, strict=True):
-                    code(f"{code.constant(self.record.made_of((kind.name, kind.arity)).add)}({name})")
+                    code(f"{code.constant(self.record.made_as(kind).add)}({name})")
             if code.rounds is None:
                 code.queues = True
                 code.add(f"{code.constant(self.state.queue)}.extend({name})" for name in lists)
@@ -174,7 +174,7 @@ class Heads:
                     raw = code.fresh("raw")
                     code(f"{raw} = {raws[place]}")
                     raws[place] = raw
-                code(f"{code.constant(self.record.made_of((kind.name, kind.arity)).cells)}.extend({raws[place]})")
+                code(f"{code.constant(self.record.made_as(kind).cells)}.extend({raws[place]})")
         if code.direct is not None:
             for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
                 code(line)
@@ -242,4 +242,4 @@ class Ring:
         if self.kind.made.note(raw, self.kind.arity):
             self.state.queue.append(raw)
             if self.record is not None:
-                self.record.made_of((self.kind.name, self.kind.arity)).add((raw,))
+                self.record.made_as(self.kind).add((raw,))

@@ -16,12 +16,12 @@ ChainEnd = tuple[int, int, Lengths]  # an element, and what chains end at it
 Slice = tuple[list[tuple[int, int, Rope]], int, int]  # some elements, from a place up to another
 
 
-class ChainLink:
+class RunLink:
     """A chain up to the element at `place`; `first` is the place of its first one if it is a stretch of the list."""
 
     __slots__ = ("before", "first", "place", "start")
 
-    def __init__(self, place: int, start: int, before: ChainLink | None = None) -> None:
+    def __init__(self, place: int, start: int, before: RunLink | None = None) -> None:
         self.place = place
         self.before = before
         self.start: int = start if before is None else before.start
@@ -32,14 +32,14 @@ class ChainLink:
     def places(self) -> list[int]:
         """Return the places of all its elements, the first one first."""
         found = []
-        link: ChainLink | None = self
+        link: RunLink | None = self
         while link is not None:
             found.append(link.place)
             link = link.before
         return found[::-1]
 
 
-Links = dict[int, ChainLink]  # length of a chain -> the chain that is told
+Links = dict[int, RunLink]  # length of a chain -> the chain that is told
 
 
 class RunLog:
@@ -72,10 +72,7 @@ class RunLog:
         for place, chains in enumerate(before):
             start = elements[place][0]
             found.links.append(
-                {
-                    n: ChainLink(place, start, None if last < 0 else found.links[last][n - 1])
-                    for n, last in chains.items()
-                }
+                {n: RunLink(place, start, None if last < 0 else found.links[last][n - 1]) for n, last in chains.items()}
             )
         return found
 
@@ -94,7 +91,7 @@ class RunLog:
         told = [self.elements[place] for place in found.places()]
         return told, 0, len(told)
 
-    def goes_before(self, one: ChainLink, other: ChainLink) -> bool:
+    def goes_before(self, one: RunLink, other: RunLink) -> bool:
         """Tell whether a chain is before another, compared element by element from the first on."""
         if one.start != other.start or one is other:
             return one.start < other.start
@@ -122,7 +119,7 @@ def lengthen(
                 if log is not None and most is not None and longer <= most:
                     before, known = log.links[place][n], links.get(longer)
                     if known is None or known.before is None or log.goes_before(before, known.before):
-                        links[longer] = ChainLink(len(log.elements), start, before)
+                        links[longer] = RunLink(len(log.elements), start, before)
     return links
 
 
@@ -132,7 +129,7 @@ def extend_chains(chains: list[ChainEnd], start: int, end: int, limits: Limits, 
     lengths: Lengths = {1: start}
     links = lengthen(chains, start, limits, latest, log, lengths)
     if log is not None and limits[1] is not None:
-        log.links.append({1: ChainLink(len(log.elements), start), **links})
+        log.links.append({1: RunLink(len(log.elements), start), **links})
     chains.append((start, end, lengths))
     return lengths
 

@@ -9,7 +9,7 @@ from typing import Any
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values, rank, select
 from etalis.runtime.operators.chains import (
     ChainEnd,
-    ChainLink,
+    RunLink,
     Lengths,
     Limits,
     Links,
@@ -285,7 +285,7 @@ class Runner:
                 if first_of(lengths, limits) is not None:
                     complete.append((run, None if log is None else log.chain(limits) if limits[1] else log.all()))
         opened = Run(start, end)
-        log = self._note(opened, values, start, end, {1: ChainLink(0, start)})
+        log = self._note(opened, values, start, end, {1: RunLink(0, start)})
         self.firsts[key].append((opened, [(start, end, {1: start})]))
         if limits[0] == 1:
             complete.append((opened, None if log is None else log.all()))

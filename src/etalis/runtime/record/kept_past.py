@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import merge
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -16,7 +18,8 @@ from etalis.data.values import Value
 from etalis.runtime.record.input_log import InputLog, KeptInput, Kind
 from etalis.runtime.record.made_log import MadeLog
 from etalis.runtime.state import Raw, State
-from etalis.temporal.rope import Rope
+from etalis.temporal.event import EventKind
+from etalis.temporal.rope import Rope, count_slots
 
 
 class InputSource(Protocol):
@@ -53,7 +56,7 @@ class KeptPast:
         self.state = state
         self.inputs = InputLog(most, horizon, self._trim)
         self.source: InputSource = self.inputs
-        self.made: dict[Kind, MadeLog] = {}
+        self.made: dict[Kind, dict[int, MadeLog]] = {}  # by the number of cells
         self.raised: list[tuple[int, Raw]] = []  # the input before it, and the event
         self.facts: dict[tuple[str, tuple[Any, ...]], list[Told]] = {}
         self.generations: list[tuple[int, int, int]] = []  # input, moment, generation of the knowledge before a change
@@ -67,15 +70,24 @@ class KeptPast:
         if self.source is self.inputs:
             self.inputs.add(number, name, args, start, end)
 
-    def made_of(self, kind: Kind) -> MadeLog:
-        """Return where the events that rules make of a kind are kept; generated code adds to its cells."""
-        if kind not in self.made:
-            self.made[kind] = MadeLog(kind[1])
-        return self.made[kind]
+    def made_as(self, kind: EventKind) -> MadeLog:
+        """Return where the events that a rule makes are kept; generated code adds to its cells."""
+        return self._log_of(kind, 3 + kind.arity + count_slots(kind.shape))
+
+    def _log_of(self, kind: EventKind, width: int) -> MadeLog:
+        logs = self.made.setdefault((kind.name, kind.arity), {})
+        if width not in logs:
+            logs[width] = MadeLog(width)
+        return logs[width]
+
+    def made_of(self, kind: Kind) -> Iterator[Raw]:
+        """Yield the events that rules made of a kind, the latest first."""
+        logs = self.made.get(kind, {}).values()
+        return merge(*(made.latest() for made in logs), key=itemgetter(0), reverse=True)
 
     def _trim(self, limit: int) -> None:
         """Let go what ended before a moment."""
-        for made in self.made.values():
+        for made in chain.from_iterable(logs.values() for logs in self.made.values()):
             made.trim(limit)
         if self.raised and self.raised[len(self.raised) // 2][1][0] < limit:
             self.raised = [item for item in self.raised if item[1][0] >= limit]
@@ -112,7 +124,7 @@ class KeptPast:
         self.corrected += [TakenBack(raw, self.correction) for raw in was if raw[: 3 + raw[2].arity] not in after]
         for raw in made:
             if raw[: 3 + raw[2].arity] not in before:
-                self.made_of((raw[2].name, raw[2].arity)).add((raw,))
+                self._log_of(raw[2], len(raw)).add((raw,))
 
     # what was
 

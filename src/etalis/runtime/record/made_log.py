@@ -1,4 +1,4 @@
-"""The events that rules made of one kind, flat: the cells of each raw event, one after the other.
+"""Events that rules made, flat: the cells of each raw event, one after the other.
 
 A raw event refers to its kind, so Python's cyclic collector would walk each of them for ever; cells it does not.
 """
@@ -13,10 +13,10 @@ from etalis.runtime.state import Raw
 
 
 class MadeLog:
-    """Raw events of so many attributes each, in the order in which they were made."""
+    """Raw events of so many cells each, in the order in which they were made."""
 
-    def __init__(self, arity: int) -> None:
-        self.width = 4 + arity
+    def __init__(self, width: int) -> None:
+        self.width = width
         self.cells: list[Any] = []
 
     def add(self, several: Iterable[Raw]) -> None:
