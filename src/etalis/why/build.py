@@ -22,7 +22,7 @@ from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import EventKind
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
-from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes
+from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes, rope_of
 from etalis.why import justification as j
 from etalis.why.conditions import ConditionAsker, HeldCondition
 from etalis.why.parts import LeafEvent, MatchPart, MatchReading, PartReader
@@ -165,7 +165,8 @@ class JustificationBuilder:
         """Read the rope of a derived event along its rule, and ask its conditions again."""
         kind: EventKind = raw[2]
         rule = self._texts.rule(kind)
-        if kind.rule is None or rule is None or isinstance(raw[-1], CutRope | FlatRope):
+        rope = rope_of(raw)
+        if kind.rule is None or rule is None or isinstance(rope, CutRope | FlatRope):
             return _Opened(raw, rule, None, "")
         self._received_at = (raw[1], raw[0])
         policy, window = rule_settings(self._core.rules.settings, rule)
@@ -175,7 +176,7 @@ class JustificationBuilder:
                 pattern = s.Within(pattern, bound)
         terms = [*rule.head.args, *(() if rule.alarm is None else (rule.alarm.when,))]
         terms += [part.action for part in _actions(rule)]
-        reading = self._reader.read(pattern, raw[-1], names(variables(*terms)))
+        reading = self._reader.read(pattern, rope, names(variables(*terms)))
         made = match_all(rule.head.args, raw[3 : 3 + kind.arity], {}) or {}
         for name, value in made.items():
             if value != "null":  # else it may be unbound
@@ -190,7 +191,7 @@ class JustificationBuilder:
         label = kind.rule or ""
         if rule is None or reading is None:
             self.complete = False
-            cut = raw[-1]
+            cut = rope_of(raw)
             if isinstance(cut, CutRope):
                 note = f"made of {cut.count} inputs that are not told" if cut.count else "made before the snapshot"
             body: j.Body = j.Received(None, (), raw[1], raw[0], 0)

@@ -24,6 +24,7 @@ from etalis.runtime.record.kept_past import KeptPast
 from etalis.runtime.state import NEVER, HeadKind, Made, Raw, Reported, State, of_kind
 from etalis.runtime.triggers import find_raised, find_reported
 from etalis.temporal.event import Event, Shown, new_event
+from etalis.temporal.rope import count_slots
 
 Names = dict[str, str]
 
@@ -174,7 +175,9 @@ class Heads:
                     raw = code.fresh("raw")
                     code(f"{raw} = {raws[place]}")
                     raws[place] = raw
-                code(f"{code.constant(self.record.made_of((kind.name, kind.arity)).cells)}.extend({raws[place]})")
+                width = 3 + kind.arity + count_slots(kind.shape)
+                cells = self.record.made_of((kind.name, kind.arity)).cells(width)
+                code(f"{code.constant(cells)}.extend({raws[place]})")
         if code.direct is not None:
             for line in code.direct([f"{code.constant(new_event)}({code.constant(Event)}, {raw})" for raw in raws]):
                 code(line)

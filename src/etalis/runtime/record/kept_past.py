@@ -70,7 +70,7 @@ class KeptPast:
     def made_of(self, kind: Kind) -> MadeLog:
         """Return where the events that rules make of a kind are kept; generated code adds to its cells."""
         if kind not in self.made:
-            self.made[kind] = MadeLog(kind[1])
+            self.made[kind] = MadeLog()
         return self.made[kind]
 
     def _trim(self, limit: int) -> None:

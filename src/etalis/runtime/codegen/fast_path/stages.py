@@ -129,7 +129,7 @@ class FastPath:
         self._begin(source)
         if log is not None:
             log(source.code, kind, places(kind[1]), "t")
-            if self.rules.traced:  # the number is the place in the history
+            if self.rules.traced and not self.in_turn:  # the number is the place in the history
                 source.code(f"{source.code.constant(self.state)}.number = n")
                 source.code.rope = "n"
         if not isinstance(source, CallInput):
