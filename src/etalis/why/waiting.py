@@ -11,11 +11,12 @@ from etalis.language import syntax as s
 from etalis.plan import algebra as p
 from etalis.plan.retention import window_of
 from etalis.runtime.codegen.network import PlannedRule, Wired
+from etalis.runtime.codegen.ropes import node_shape, slot_names
 from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Newest, members
 from etalis.runtime.ruleset import RuleSet
-from etalis.temporal.rope import flatten
+from etalis.temporal.rope import SeveralRopes, count_slots, flatten, ropes_in
 
 Renames: TypeAlias = Mapping[str, str]
 OpenTest: TypeAlias = p.GoalTest | p.Absent | p.Alone | p.Deadline
@@ -173,10 +174,17 @@ def _instance(
     """Return an instance of an input of a node, which waits at the node; a leaf that is counted to its end is there."""
     size = len(leaves_of(below.node, below.branches))
     leaves = range(below.first, below.first + size + (counted >= 1))
-    parts = flatten(values.get("$parts"))
+    parts = _inputs(below.entry.node, values) if "$parts" in values else ()
     return WaitingInstance(
         place, leaves, _named(values, place.renames), start, end, until, parts, 0 if counted >= 1 else counted
     )
+
+
+def _inputs(node: p.Node, values: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the numbers of the inputs of an instance: its rope lies in one slot, or in those of its node's shape."""
+    shape = node_shape(node)
+    slots = [values[name] for name in slot_names(shape) if name in values]
+    return flatten(SeveralRopes(ropes_in(shape, slots) if len(slots) == count_slots(shape) else slots))
 
 
 def _named(values: Mapping[str, Any], renames: Renames) -> Mapping[str, Value]:
@@ -231,10 +239,10 @@ def _alarms(rules: RuleSet, planned: PlannedRule, bodies: list[PlaceInRule]) -> 
     ring = rules.heads.rings.get(planned.number)
     args = planned.head.event.args
     for due, _, _, owner, payload, _ in rules.state.timers if ring is not None else ():
-        if owner is ring:
+        if owner is ring and ring is not None:
             bound = {arg.name: value for arg, value in zip(args, payload, strict=False) if isinstance(arg, s.Var)}
             for body in bodies:
                 place = replace(body, open=())
                 leaves = range(len(leaves_of(body.node, {})))
-                parts = flatten(payload[len(args)]) if rules.traced else ()
+                parts = flatten((due, due, ring.kind, *payload[:-1])) if rules.traced else ()
                 yield WaitingInstance(place, leaves, bound, due, due, due, parts)
