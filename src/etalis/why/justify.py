@@ -19,6 +19,7 @@ from etalis.why.rule_texts import program_digest
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
+    from etalis.runtime.record.kept_past import KeptPast
 
 
 def justify_raw(core: Core, raw: Raw) -> Justification:
@@ -57,9 +58,7 @@ def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tup
     if record is None:
         hint = 'ask for an event that was returned, or make the engine with justification="full"'
         raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
-    made = record.made_of((pattern.name, len(pattern.args)))
-    raised = [raw for _, raw in record.raised if (raw[2].name, raw[2].arity) == (pattern.name, len(pattern.args))]
-    for raw in chain(made, reversed(raised)):
+    for raw in _kept(record, (pattern.name, len(pattern.args))):
         if at is not None and raw[0] != at:
             continue
         if interval is not None and (raw[1], raw[0]) != interval:
@@ -68,13 +67,18 @@ def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tup
             yield raw
 
 
+def _kept(record: KeptPast, kind: tuple[str, int]) -> Iterator[Raw]:
+    raised = (raw for _, raw in reversed(record.raised) if (raw[2].name, raw[2].arity) == kind)
+    return chain(record.made_of(kind), raised)
+
+
 def _raw_of(core: Core, event: Event) -> Any:
     raw = tuple.__getitem__(event, slice(None))
     if event.sign < 0:
         event = event.reported if isinstance(event, Retraction) else event
-    if len(raw) > 3 + event.kind.arity and event.kind.rule is not None:
+    if len(raw) > 3 + event.kind.arity:
         return raw
-    for kept in () if core.record is None else core.record.made_of((event.name, len(event.args))):
+    for kept in () if core.record is None else _kept(core.record, (event.name, len(event.args))):
         if (kept[0], kept[1]) == (event.end_time, event.start_time) and kept[3 : 3 + kept[2].arity] == event.args:
             return kept
     raise _did_not_occur(repr(event))
