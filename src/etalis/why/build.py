@@ -150,10 +150,8 @@ class JustificationBuilder:
             made = j.Received(None, (), *self._received_at, 0)
         else:
             opened = self._opened.pop(id(rope))
-            if rope[2].rule is None:  # reported as it was raised
-                made = self._raised(rope, rope[-1])
-            else:
-                made = self._derived(opened)
+            was_raised = rope[2].rule is None  # and is reported as such
+            made = self._raised(rope, rope[-1]) if was_raised else self._derived(opened)
         self._made[id(rope)] = (rope, made)
 
     def _raised(self, raw: Raw, cause: Rope) -> j.Raised:
