@@ -119,14 +119,14 @@ class JustificationBuilder:
     def _needs(self, rope: Rope) -> list[Rope]:
         """Return the events that one is made of, and those that told facts it relies on."""
         if isinstance(rope, RaisedRope):
-            return [] if rope.cause is None else [rope.cause]
+            return _raising(rope.cause)
         if isinstance(rope, CutRope | FlatRope):
             return []
         opened = self._opened.get(id(rope))
         if opened is None:
             opened = self._opened[id(rope)] = self._open(rope)
         if opened.reading is None:
-            return [rope[-1]] if rope[2].rule is None and rope[-1] is not None else []
+            return _raising(rope[-1]) if rope[2].rule is None else []
         return [*(leaf.rope for leaf in opened.reading.leaves()), *self._tellers(opened.reading)]
 
     def _tellers(self, reading: MatchReading) -> Iterator[Rope]:
@@ -147,19 +147,22 @@ class JustificationBuilder:
 
     def _make(self, rope: Rope) -> None:
         if isinstance(rope, RaisedRope):
-            raw = rope.event
-            by = None if rope.cause is None else self._node(rope.cause)
-            made: Event = j.Raised(*_occurrence(raw), by if isinstance(by, j.Derived) else None)
+            made: Event = self._raised(rope.event, rope.cause)
         elif isinstance(rope, CutRope | FlatRope):
             made = j.Received(None, (), *self._received_at, 0)
         else:
             opened = self._opened.pop(id(rope))
-            if rope[2].rule is None:  # reported as it was raised
-                by = None if rope[-1] is None else self._node(rope[-1])
-                made = j.Raised(*_occurrence(rope), by if isinstance(by, j.Derived) else None)
-            else:
-                made = self._derived(opened)
+            was_raised = rope[2].rule is None  # and is reported as such
+            made = self._raised(rope, rope[-1]) if was_raised else self._derived(opened)
         self._made[id(rope)] = (rope, made)
+
+    def _raised(self, raw: Raw, cause: Rope) -> j.Raised:
+        """Return the node of an event that a goal raised, by an event if the whole of a rule did."""
+        by = next((self._node(one) for one in _raising(cause)), None)
+        if by is None and cause is not None:
+            self.complete = False
+            self.notes["an action on a part of a pattern is not told with that part"] = None
+        return j.Raised(*_occurrence(raw), by if isinstance(by, j.Derived) else None)
 
     # derived events
 
@@ -377,6 +380,12 @@ def _steps(proof: Iterable[ProofStep]) -> Iterator[ProofStep]:
         step = waiting.pop()
         yield step
         waiting += step.premises
+
+
+def _raising(cause: Rope) -> list[Rope]:
+    """Return the event whose action raised another: none if it was the host, or a part of a pattern."""
+    is_event = isinstance(cause, tuple) and len(cause) > 2 and isinstance(cause[2], EventKind)
+    return [cause] if is_event else []
 
 
 def _occurrence(raw: Raw) -> tuple[str, tuple[Value, ...], int, int]:

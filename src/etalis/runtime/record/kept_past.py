@@ -7,7 +7,7 @@ kept. Law: nothing here takes part in a result.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import merge
 from itertools import chain
@@ -93,10 +93,10 @@ class KeptPast:
         """Keep an event that rules made."""
         self._log_of(raw[2], len(raw)).add((raw,))
 
-    def made_of(self, kind: Kind) -> Iterator[Raw]:
-        """Yield the events that rules made of a kind, the latest first."""
+    def made_of(self, kind: Kind, wanted: Sequence[tuple[int, Any]] = ()) -> Iterator[Raw]:
+        """Yield the events that rules made of a kind and that have some values in some cells, the latest first."""
         logs = self.made.get(kind, {}).values()
-        return merge(*(made.latest() for made in logs), key=itemgetter(0), reverse=True)
+        return merge(*(made.latest(wanted) for made in logs), key=itemgetter(0), reverse=True)
 
     def _trim(self, limit: int) -> None:
         """Let go what ended before a moment."""
