@@ -72,6 +72,8 @@ def find_obstacles(job: Job) -> Iterator[str]:
         yield "columns are turned off"
     if find_spec("numba") is None:
         yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
+    if job.is_staged and job.output.contributors:
+        yield "the contributors of its events go on to other stages"
     kinds = [part.kind for part in job.parts]
     for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1}):
         yield f"rows of {show(kind)} come from several DataFrames"
