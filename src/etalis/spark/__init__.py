@@ -87,9 +87,6 @@ class SparkProgram:
         if _is_streaming(frames, streaming):
             if rejected is not None:
                 raise refuse("E605", "rejected is for batches", 'a stream has dead letters: late="folder"')
-            if contributors:
-                hint = "leave contributors out, or read a batch: spark.read"
-                raise refuse("E605", "a stream does not report the contributors of its matches", hint)
             known = mirror_frames(self.spark, knowledge or {}, refreshed)
             tables = asked_tables(known, refreshed)
             make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables, strict=strict)
