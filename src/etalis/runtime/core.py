@@ -104,6 +104,7 @@ class Core:
         self.horizon: Horizon | None = None
         self.over_columns: Any = None  # the last run over columns
         self.row_ids: Any = None  # of the rows of tables, where matches tell what they are made of
+        self.input_names: dict[int, tuple[bytes, str]] = {}  # of inputs by number, where a shard tells contributors
         self.row_numbers: dict[int, int] = {}  # of rows of tables whose ids are told, by the numbers of inputs
         self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
         for error in run_directives(program.tree, solver):
