@@ -14,6 +14,7 @@ from etalis.runtime.state import Raw
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event, Retraction
 from etalis.why.build import JustificationBuilder
+from etalis.why.derivations import derivations
 from etalis.why.justification import Justification
 from etalis.why.rule_texts import program_digest
 
@@ -30,16 +31,44 @@ def justify_raw(core: Core, raw: Raw) -> Justification:
 
 def justify(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Justification:
     """Return why an event occurred: the one given, or the latest that a pattern asks for."""
-    if core.level == "off":
-        hint = 'make the engine with justification="full", or write `:- set_flag(etalis_justification, on).`'
-        raise EventError(Problem("E340", "nothing is kept for explanations", hint=hint))
+    return justify_raw(core, find_asked(core, question, at, interval))
+
+
+def justify_all(
+    core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None, limit: int
+) -> Iterator[Justification]:
+    """Yield all derivations of the event that `justify` explains, the first by arrival first."""
+    found = find_asked(core, question, at, interval)
+    refuse_numbers(core)
+    return derivations(core, found, limit)
+
+
+def find_asked(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Raw:
+    """Return the event that is asked for, the latest if it may be several."""
+    refuse_off(core)
     if isinstance(question, Event):
-        return justify_raw(core, _raw_of(core, question))
+        given: Raw = _raw_of(core, question)
+        return given
     pattern = read_question(core, question)
     found = max(occurrences(core, pattern, at, interval), key=lambda raw: raw[:2], default=None)
     if found is None:
         raise _did_not_occur(question)
-    return justify_raw(core, found)
+    return found
+
+
+def refuse_off(core: Core) -> None:
+    """Refuse to explain where nothing is kept for it."""
+    if core.level == "off":
+        hint = 'make the engine with justification="full", or write `:- set_flag(etalis_justification, on).`'
+        raise EventError(Problem("E340", "nothing is kept for explanations", hint=hint))
+
+
+def refuse_numbers(core: Core) -> None:
+    """Refuse to explain where no more is kept than the numbers of inputs."""
+    refuse_off(core)
+    if core.record is None:
+        hint = 'ask for an event that was returned, or make the engine with justification="full"'
+        raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
 
 
 def read_question(core: Core, text: str) -> EventPattern:
@@ -53,10 +82,9 @@ def read_question(core: Core, text: str) -> EventPattern:
 
 def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> Iterator[Raw]:
     """Yield the events that rules made, or goals raised, and that a pattern asks for; the latest first."""
+    refuse_numbers(core)
     record = core.record
-    if record is None:
-        hint = 'ask for an event that was returned, or make the engine with justification="full"'
-        raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
+    assert record is not None
     made = record.made_of((pattern.name, len(pattern.args)))
     raised = [raw for _, raw in record.raised if (raw[2].name, raw[2].arity) == (pattern.name, len(pattern.args))]
     for raw in chain(made, reversed(raised)):
