@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
@@ -14,10 +15,12 @@ from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
 from etalis.logic.knowledge.loaders import LoadedRows, load_rows
+from etalis.logic.machine.database import Key
+from etalis.logic.machine.machine import Code, Frame, Machine
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.terms.unify import from_value
 from etalis.runtime.changes import Change
-from etalis.runtime.core import Ahead, EngineOptions
+from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
 from etalis.runtime.engine import USUAL, RuntimeEngine
 from etalis.runtime.knowledge import solutions, solutions_at
@@ -45,12 +48,23 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Callback)
 
 
+def _explaining(core: Core, key: Key) -> Code:
+    """Return the code of a goal that tells why an event occurred or did not."""
+
+    def run(machine: Machine, args: tuple[Any, ...], cont: Frame) -> Frame | None:
+        from etalis.why.goals import GOALS  # of use where someone asks alone
+
+        return GOALS[key](core, machine, args, cont)
+
+    return run
+
+
 class Engine(RuntimeEngine):
     """One run of a program over a stream of events."""
 
     def __init__(self, program: Program, options: EngineOptions = USUAL) -> None:
         program.compiled.tell_unknown()
-        super().__init__(program.compiled, options)
+        super().__init__(program.compiled, replace(options, goals=_explaining))
         self.program = program
         self.core.reopen()
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from etalis.spark import SparkProgram
     from etalis.why.justification import Justification
+    from etalis.why.why_not import WhyNot
 
 Events: TypeAlias = Iterable[Any] | Mapping[str, Any] | str | Path  # rows such as `Engine.run` takes, or a file
 _FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
@@ -273,6 +274,17 @@ class Program:
         if all:
             return engine.justify(question, at=at, interval=interval, all=True, limit=limit)
         return engine.justify(question, at=at, interval=interval)
+
+    def why_not(
+        self, events: Events, question: str, *, at: Any = None, between: Any = None, interval: Any = None,
+        policy: str | None = None, **options: Any,
+    ) -> WhyNot:  # fmt: skip
+        """Say why an event did not occur in a run of a file, or of rows such as `Engine.run` takes.
+
+        The options are those of `Engine.why_not`.
+        """
+        engine = self._run_explained(events, policy)
+        return engine.why_not(question, at=at, between=between, interval=interval, **options)
 
     def _run_explained(self, events: Events, policy: str | None) -> Engine:
         """Return an engine that has run events to the end and can explain them; what goals write is dropped."""

@@ -29,17 +29,19 @@ LIMIT = 100
 CHANGED = "rules have changed since the run began: other derivations are not told"
 
 
-def derivations(core: Core, raw: Raw, limit: int = LIMIT) -> Iterator[j.Justification]:
+def derivations(core: Core, raw: Raw | int, limit: int = LIMIT) -> Iterator[j.Justification]:
     """Yield the derivations of an event, the first by arrival first, no more than so many."""
     return islice(_derivations(core, raw), limit)
 
 
-def _derivations(core: Core, raw: Raw) -> Iterator[j.Justification]:
+def _derivations(core: Core, raw: Raw | int) -> Iterator[j.Justification]:
     lives = core.rules.lives.values()
     changed = any(life.since != BEGINNING or life.until != NEVER for life in lives)
     told: set[Any] = set()
-    found: Iterator[Raw] = iter(()) if changed or raw[2].rule is None else _all_made(core, raw)
-    for one in chain([raw], found):
+    others: Iterator[Raw] = iter(())
+    if isinstance(raw, tuple) and raw[2].rule is not None and not changed:
+        others = _all_made(core, raw)
+    for one in chain([raw], others):
         builder = JustificationBuilder(core)
         root = builder.event(one)
         signature = _signature(root)

@@ -10,6 +10,7 @@ from etalis.errors import EventError, Problem
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.read.parser import parse_event_pattern
 from etalis.language.syntax import EventPattern, Rule
+from etalis.runtime.record.input_log import KeptInput
 from etalis.runtime.state import Raw
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event, Retraction
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from etalis.runtime.core import Core
 
 
-def justify_raw(core: Core, raw: Raw) -> Justification:
-    """Return why an event occurred, as it was made."""
+def justify_raw(core: Core, raw: Raw | int) -> Justification:
+    """Return why an event occurred, as it was made; of an input, by its number, that it was received."""
     builder = JustificationBuilder(core)
     root = builder.event(raw)
     return Justification(root, program_digest(core), core.level, builder.complete, tuple(builder.notes))
@@ -43,17 +44,20 @@ def justify_all(
     return derivations(core, found, limit)
 
 
-def find_asked(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Raw:
-    """Return the event that is asked for, the latest if it may be several."""
+def find_asked(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Raw | int:
+    """Return the event that is asked for, the latest if it may be several; the number of one that was received."""
     refuse_off(core)
     if isinstance(question, Event):
         given: Raw = _raw_of(core, question)
         return given
     pattern = read_question(core, question)
     found = max(occurrences(core, pattern, at, interval), key=lambda raw: raw[:2], default=None)
-    if found is None:
+    if found is not None:
+        return found
+    received = max(received_events(core, pattern, at, interval), key=lambda kept: (kept.end, kept.start), default=None)
+    if received is None:
         raise _did_not_occur(question)
-    return found
+    return received.number
 
 
 def refuse_off(core: Core) -> None:
@@ -94,6 +98,18 @@ def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tup
             continue
         if match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None:
             yield raw
+
+
+def received_events(
+    core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None
+) -> Iterator[KeptInput]:
+    """Yield the inputs that a pattern asks for."""
+    assert core.record is not None
+    for kept in core.record.source.items():
+        asked = (at is None or kept.end == at) and (interval is None or (kept.start, kept.end) == interval)
+        alike = (kept.name, len(kept.args)) == (pattern.name, len(pattern.args))
+        if asked and alike and match_all(pattern.args, kept.args, {}) is not None:
+            yield kept
 
 
 def _raw_of(core: Core, event: Event) -> Any:

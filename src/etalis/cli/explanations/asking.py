@@ -68,7 +68,7 @@ class AnswerForm:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AskedRun:
     """A run that is over and can be asked, and how its times came."""
 
     engine: Engine
@@ -80,7 +80,7 @@ def asking(
     program: Path, events: str, knowledge: KnowledgeOptions, *, policy: str | None, format_: str | None,
     event: str | None, time: str | None, unit: str, encoding: str | None, sort: bool, times: str | None,
     skip_broken: bool,
-) -> Iterator[Told]:  # fmt: skip
+) -> Iterator[AskedRun]:  # fmt: skip
     """Run a program on events to their end at level `full`; afterwards say what was not taken."""
     with reporting(), stopping() as asked:
         compiled = load(program, knowledge, encoding=encoding, skip_broken=skip_broken)
@@ -97,7 +97,7 @@ def asking(
         if asked.by is not None:
             raise typer.Exit(128 + asked.by)
         engine.close()
-        yield Told(engine, TimeForm(reading.seen, times))
+        yield AskedRun(engine, TimeForm(reading.seen, times))
         if bad:
             print(f"{len(bad)} rows were not taken; the first: {bad[0].problem}", file=sys.stderr)
             raise typer.Exit(ExitCode.INPUT)
