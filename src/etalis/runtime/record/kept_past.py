@@ -80,6 +80,10 @@ class KeptPast:
             logs[width] = MadeLog(width)
         return logs[width]
 
+    def add_made(self, raw: Raw) -> None:
+        """Keep an event that rules made."""
+        self._log_of(raw[2], len(raw)).add((raw,))
+
     def made_of(self, kind: Kind) -> Iterator[Raw]:
         """Yield the events that rules made of a kind, the latest first."""
         logs = self.made.get(kind, {}).values()
@@ -124,7 +128,7 @@ class KeptPast:
         self.corrected += [TakenBack(raw, self.correction) for raw in was if raw[: 3 + raw[2].arity] not in after]
         for raw in made:
             if raw[: 3 + raw[2].arity] not in before:
-                self._log_of(raw[2], len(raw)).add((raw,))
+                self.add_made(raw)
 
     # what was
 
