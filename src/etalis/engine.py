@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
 from etalis.errors import InputError, Problem
@@ -14,10 +15,12 @@ from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
 from etalis.logic.knowledge.loaders import LoadedRows, load_rows
+from etalis.logic.machine.database import Key
+from etalis.logic.machine.machine import Code, Frame, Machine
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.terms.unify import from_value
 from etalis.runtime.changes import Change
-from etalis.runtime.core import Ahead, EngineOptions
+from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
 from etalis.runtime.engine import USUAL, RuntimeEngine
 from etalis.runtime.knowledge import solutions, solutions_at
@@ -45,12 +48,23 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Callback)
 
 
+def _explaining(core: Core, key: Key) -> Code:
+    """Return the code of a goal that tells why an event occurred or did not."""
+
+    def run(machine: Machine, args: tuple[Any, ...], cont: Frame) -> Frame | None:
+        from etalis.why.goals import GOALS  # of use where someone asks alone
+
+        return GOALS[key](core, machine, args, cont)
+
+    return run
+
+
 class Engine(RuntimeEngine):
     """One run of a program over a stream of events."""
 
     def __init__(self, program: Program, options: EngineOptions = USUAL) -> None:
         program.compiled.tell_unknown()
-        super().__init__(program.compiled, options)
+        super().__init__(program.compiled, replace(options, goals=_explaining))
         self.program = program
         self.core.reopen()
 
@@ -335,18 +349,35 @@ class Engine(RuntimeEngine):
 
         return partial_matches(self.core.rules, rule, key, limit)
 
+    @overload
+    def justify(
+        self, event: Event | str, *, at: Any = None, interval: Any = None, all: Literal[False] = False,
+        limit: int = 100,
+    ) -> Justification: ...  # fmt: skip
+
+    @overload
+    def justify(
+        self, event: Event | str, *, at: Any = None, interval: Any = None, all: Literal[True], limit: int = 100
+    ) -> Iterator[Justification]: ...
+
     @alone
-    def justify(self, event: Event | str, *, at: Any = None, interval: Any = None) -> Justification:
+    def justify(
+        self, event: Event | str, *, at: Any = None, interval: Any = None, all: bool = False,  # noqa: A002
+        limit: int = 100,
+    ) -> Justification | Iterator[Justification]:  # fmt: skip
         """Say why an event occurred: its rule, what it is made of, and what was tested, down to the inputs.
 
         The event is one that was returned, or a pattern such as `fraud(c1, _)`: then the latest that occurred, `at` the
         time it ended, on an `interval` (start, end). Needs an engine with `justification="full"`; at level `ids` the
-        inputs of a returned event are told by their numbers alone.
+        inputs of a returned event are told by their numbers alone. With `all`, yield every derivation of that event,
+        the first by arrival first, up to a limit; the past is run once more for it, without its actions.
         """
-        from etalis.why.justify import justify
+        from etalis.why.justify import justify, justify_all
 
-        end = None if at is None else to_instant(at)
-        return justify(self.core, event, end, None if interval is None else to_interval(interval))
+        end, hull = None if at is None else to_instant(at), None if interval is None else to_interval(interval)
+        if all:
+            return justify_all(self.core, event, end, hull, limit)
+        return justify(self.core, event, end, hull)
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""
