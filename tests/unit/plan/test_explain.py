@@ -150,7 +150,7 @@ def check_svg(text: str) -> None:
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 DOT_LINE = re.compile(
-    rf"digraph plan {{|}}|  rankdir=LR;|  (?:node|edge|n\d+|n\d+ -> n\d+) \[(?:\w+=(?:\w+|{QUOTED})(?:, )?)+\];"
+    rf"digraph {QUOTED} {{|}}|  rankdir=LR;|  (?:node|edge|n\d+|n\d+ -> n\d+) \[(?:\w+=(?:\w+|{QUOTED})(?:, )?)+\];"
 )
 
 

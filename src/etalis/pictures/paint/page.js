@@ -241,7 +241,7 @@ function startTimeline(marks) {
   function lines(i) {
     const parts = marks.parts[i], told = [...marks.details[i]];
     if (parts.length) told.push(`made of ${parts.length}: ` + parts.slice(0, 6).map((part) => marks.label[part]).join(", ") + (parts.length > 6 ? " …" : ""));
-    return told;
+    return told.concat(marks.why[i] ?? []);
   }
   function select(i) {
     selected = i; made = new Set();
@@ -255,6 +255,7 @@ function startTimeline(marks) {
         const line = why.appendChild(make("div", "    ".repeat(depth))), name = line.appendChild(make(depth ? "button" : "b", marks.label[mark]));
         if (depth) name.onclick = () => { select(mark); if (start[mark] < now.first || end[mark] > now.last) { const half = (now.last - now.first) / 2; move(end[mark] - half, end[mark] + half); } };
         line.append("  " + marks.details[mark].join("  "));
+        for (const told of marks.why[mark] ?? []) why.appendChild(make("div", "    ".repeat(depth + 1) + told)).className = "told";
         if (!depth && !marks.parts[mark].length) line.append(make("p", data.noParts));
       } else if (shown === 200) why.append(make("p", "… and more"));
       for (const part of [...marks.parts[mark]].reverse()) waiting.push([part, depth + 1]);

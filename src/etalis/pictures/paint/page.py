@@ -114,6 +114,7 @@ def _timeline_data(timeline: Timeline) -> dict[str, Any]:
             "label": [shorten(marks[n].label, _LONGEST) for n in order],
             "details": [_shortened(marks[n].details) for n in order],
             "parts": [[places[part] for part in marks[n].parts] for n in order],
+            "why": {places[n]: _shortened(marks[n].why) for n in order if marks[n].why},
         },
     }
 
