@@ -67,11 +67,16 @@ def _box(step: PlanStep, counts: Counts | None) -> Box:
     kept = [f"keeps of {part.role}: {part.kept}" for part in step.inputs if part.kept is not None]
     if counts is None:
         return Box(step.form, step.title, (*step.details, *kept))
-    found = [(part.role, counts.get((id(part.store[0]), part.store[1]))) for part in step.inputs if part.store]
+    places = [(part.role, part.store) for part in step.inputs if part.store and not _keeps_nothing(part)]
+    found = [(role, counts.get((id(node), name))) for role, (node, name) in places]
     waiting = [
         f"{number} of {role} {'waits' if number == 1 else 'wait'}" for role, number in found if number is not None
     ]
     return Box(step.form, step.title, (*waiting, *step.details), tuple(kept))
+
+
+def _keeps_nothing(part: PlanInput) -> bool:
+    return part.kept is not None and part.kept.startswith("nothing")
 
 
 def _connect(diagram: Diagram, explanation: Explanation, kind: Kind, makers: list[int], readers: list[int]) -> None:

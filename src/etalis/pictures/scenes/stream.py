@@ -16,6 +16,7 @@ from etalis.pictures.scene import LaneMark, Timeline
 from etalis.pictures.scenes.why_boxes import make_box
 from etalis.temporal.event import Event
 from etalis.why import justification as j
+from etalis.why.forms.wording import rule_text
 
 Explain = Callable[[Event], j.Occurred]
 _Key = tuple[str | None, tuple[Value, ...], int, int]
@@ -103,8 +104,8 @@ def _explain(timeline: Timeline, places: Mapping[int, int], found: Sequence[Even
         root = explain(event)
         told = []
         if isinstance(root, j.Derived):
-            texts[root.rule] = root.text
-            told = [f"rule {root.rule}: {root.text}", *([] if root.note is None else [root.note])]
+            texts[root.rule] = rule_text(root.rule, root.text)
+            told = [f"rule {root.rule}: {texts[root.rule]}", *([] if root.note is None else [root.note])]
         parts = dict.fromkeys(_mark_of(part, places, marks) for part in _taken(root) if isinstance(part, j.Occurred))
         told += [_say(part, timeline.dates) for part in _taken(root) if not isinstance(part, j.Occurred)]
         timeline.marks[mark] = replace(
