@@ -13,7 +13,7 @@ from etalis.data.values import Value, format_atom, format_value
 from etalis.pictures.paint.axis import are_dates, write_interval
 from etalis.pictures.palette import rule_form
 from etalis.pictures.scene import LaneMark, Timeline
-from etalis.pictures.scenes.why_boxes import make_box
+from etalis.pictures.scenes.why_boxes import is_usual, make_box
 from etalis.temporal.event import Event
 from etalis.why import justification as j
 from etalis.why.forms.wording import rule_text
@@ -126,7 +126,7 @@ def _taken(root: j.Occurred) -> Iterator[j.Occurred | j.Test]:
         return
     stop = j.Occurred | j.WithinWindow | j.ConditionHeld | j.Nothing | j.AloneBetween | j.TakenUnder
     for node in j.nodes(root, lambda node: node is root or not isinstance(node, stop)):
-        if node is not root and isinstance(node, stop):
+        if node is not root and isinstance(node, stop) and not is_usual(node):
             yield node
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from etalis.pictures.paint.axis import are_dates
 from etalis.pictures.scene import Box, Diagram, SceneLink
-from etalis.pictures.scenes.why_boxes import make_box, refer_to
+from etalis.pictures.scenes.why_boxes import is_usual, make_box, refer_to
 from etalis.why import justification as j
 from etalis.why.forms.wording import rule_text
 
@@ -67,7 +67,7 @@ class _WhyDrawing:
             self.places[id(node)] = number
             self.kept.append(node)
         if not is_again and not isinstance(node, Box):
-            yield from ((premise, number, before) for before, premise in _premises(node))
+            yield from ((premise, number, before) for before, premise in _premises(node) if not is_usual(premise))
 
     def _link(self, number: int, target: int | None, word: str, node: Shown) -> None:
         if target is not None:

@@ -11,6 +11,7 @@ from etalis.pictures.paint.axis import write_interval, write_moment
 from etalis.pictures.scene import Box
 from etalis.temporal.interval import to_seconds
 from etalis.why import justification as j
+from etalis.why.forms.text_form import USUAL
 
 
 def make_box(node: j.Node | Box, dates: bool) -> Box:
@@ -41,6 +42,11 @@ def make_box(node: j.Node | Box, dates: bool) -> Box:
             return _proof(node, dates)
         case _:
             assert_never(node)
+
+
+def is_usual(node: j.Node | Box) -> bool:
+    """Tell whether a node says only that a policy was the usual one."""
+    return isinstance(node, j.TakenUnder) and node.policy in USUAL
 
 
 def refer_to(node: j.Node | Box, dates: bool) -> Box:
