@@ -32,7 +32,9 @@ class Past:
                 kind = kinds[name, len(args)] = EventKind(name, len(args), None, attributes)
             self.received.append(new_event(Event, (end, start, kind, *args)))
             self.numbers.append(number)
-        raws = [*core.record.all_made(), *(raw for _, raw in core.record.raised)]
+        heads = {planned.head.kind: place for place, (planned, _) in reversed([*enumerate(core.rules.rules)])}
+        raws = sorted(core.record.all_made(), key=lambda raw: heads.get((raw[2].name, raw[2].arity), len(heads)))
+        raws += [raw for _, raw in core.record.raised]
         self.made = [new_event(Event, raw) for raw in raws]
         self._raws = dict(zip(map(id, self.made), raws, strict=True))
         self._builder = JustificationBuilder(core)
