@@ -63,7 +63,7 @@ class Engine(RuntimeEngine):
     def _repr_html_(self) -> str:
         from etalis.runtime.reporting.display import show_engine
 
-        return show_engine(self)
+        return show_engine(self, lambda: self.picture().to_svg())
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))` or `a(card: c1, amount: 5)`."""
