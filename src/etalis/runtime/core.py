@@ -194,7 +194,7 @@ class Core:
     def bury(self, name: str, values: tuple[Any, ...], start: int, end: int, reached: int) -> None:
         """Make a dead letter of an event that comes too late."""
         reason = f"it ends at {show_moment(end)}, but time has reached {show_time(reached)}"
-        self.dead_letters.add(name, values, start, end, reason, "late")
+        self.dead_letters.add(name, values, start, end, reason, "late", (reached - end, 0))
 
     def turn_away(
         self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None

@@ -16,6 +16,7 @@ event, not its rope, that is the same wherever it is met.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 Rope: TypeAlias = Any
@@ -193,7 +194,12 @@ def _slots_of(event: tuple[Any, ...]) -> list[Rope]:
     slots = tuple.__getitem__(event, slice(3 + kind.arity, None))
     if len(slots) < 2:
         return [*slots]
-    steps = [step for step in kind.shape if step in (SLOT, BRANCH)]
+    return ropes_in(kind.shape, slots)
+
+
+def ropes_in(shape: str, slots: Sequence[Rope]) -> list[Rope]:
+    """Return those of the slots of a shape that are ropes."""
+    steps = [step for step in shape if step in (SLOT, BRANCH)]
     return [slot for step, slot in zip(steps, slots, strict=True) if step == SLOT]
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 def justify_raw(core: Core, raw: Raw) -> Justification:
     """Return why an event occurred, as it was made."""
-    builder = JustificationBuilder(core)
+    taken_back = core.record is not None and core.record.taken_back(raw) is not None
+    builder = JustificationBuilder(core, taken_back=taken_back)
     root = builder.event(raw)
     return Justification(root, program_digest(core), core.level, builder.complete, tuple(builder.notes))
 
@@ -37,6 +38,8 @@ def justify(core: Core, question: Event | str, at: int | None, interval: tuple[i
         return justify_raw(core, _raw_of(core, question))
     pattern = read_question(core, question)
     found = max(occurrences(core, pattern, at, interval), key=lambda raw: raw[:2], default=None)
+    if found is None:
+        found = max(taken_back(core, pattern, at, interval), key=lambda raw: raw[:2], default=None)
     if found is None:
         raise _did_not_occur(question)
     return justify_raw(core, found)
@@ -52,20 +55,31 @@ def read_question(core: Core, text: str) -> EventPattern:
 
 
 def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> Iterator[Raw]:
-    """Yield the events that rules made, or goals raised, and that a pattern asks for; the latest first."""
+    """Yield the events that rules made, or goals raised, that stand and that a pattern asks for; the latest first."""
     record = core.record
     if record is None:
         hint = 'ask for an event that was returned, or make the engine with justification="full"'
         raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
     made = record.made_of((pattern.name, len(pattern.args)))
     raised = [raw for _, raw in record.raised if (raw[2].name, raw[2].arity) == (pattern.name, len(pattern.args))]
-    for raw in chain(made, reversed(raised)):
-        if at is not None and raw[0] != at:
-            continue
-        if interval is not None and (raw[1], raw[0]) != interval:
-            continue
-        if match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None:
-            yield raw
+    standing = (raw for raw in made if record.taken_back(raw) is None)
+    yield from (raw for raw in chain(standing, reversed(raised)) if _is_asked(raw, pattern, at, interval))
+
+
+def taken_back(core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> Iterator[Raw]:
+    """Yield the events that rules had made, that a pattern asks for, and that a correction took away."""
+    kind = (pattern.name, len(pattern.args))
+    for back in () if core.record is None else core.record.corrected.values():
+        if (back.raw[2].name, back.raw[2].arity) == kind and _is_asked(back.raw, pattern, at, interval):
+            yield back.raw
+
+
+def _is_asked(raw: Raw, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> bool:
+    if at is not None and raw[0] != at:
+        return False
+    if interval is not None and (raw[1], raw[0]) != interval:
+        return False
+    return match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None
 
 
 def _raw_of(core: Core, event: Event) -> Any:

@@ -16,7 +16,7 @@ from etalis.runtime.operators.partition_state import held_by
 from etalis.runtime.operators.repetition import Repeater, Runner
 from etalis.runtime.operators.store import Newest, members
 from etalis.runtime.ruleset import RuleSet
-from etalis.temporal.rope import BRANCH, SLOT, SeveralRopes, flatten, rope_of
+from etalis.temporal.rope import SeveralRopes, flatten, rope_of, ropes_in
 
 Renames: TypeAlias = Mapping[str, str]
 OpenTest: TypeAlias = p.GoalTest | p.Absent | p.Alone | p.Deadline
@@ -185,9 +185,7 @@ def _parts(values: Mapping[str, Any], node: p.Node) -> tuple[int, ...]:
     slots = slot_names(shape := node_shape(node))
     if slots[-1] not in values:  # held as one, or not at all
         return flatten(values.get("$parts"))
-    steps = [step for step in shape if step in (SLOT, BRANCH)]
-    ropes = [values[name] for name, step in zip(slots, steps, strict=True) if step == SLOT]
-    return flatten(SeveralRopes(ropes))
+    return flatten(SeveralRopes(ropes_in(shape, [values[name] for name in slots])))
 
 
 def _named(values: Mapping[str, Any], renames: Renames) -> Mapping[str, Value]:

@@ -6,7 +6,6 @@ its own: matches that were handed on keep the one that they read.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from etalis.temporal.rope import FoldRope, MixedFold, Rope
@@ -19,9 +18,9 @@ class FoldLog:
 
     __slots__ = ("elements", "limit", "room")
 
-    def __init__(self, limit: int, elements: Iterable[Any] = ()) -> None:
+    def __init__(self, limit: int, elements: list[Any] | None = None) -> None:
         self.limit = limit
-        self.elements: list[Any] = list(elements)
+        self.elements: list[Any] = [] if elements is None else elements
         self.room = 2 * len(self.elements) + SLACK
 
     def add(self, element: Any, size: int) -> None:

@@ -44,6 +44,10 @@ class MixedWindow:
     def __iter__(self) -> Iterator[Item]:
         return iter(self.held.values())
 
+    def tell(self, told: int) -> None:
+        """Keep what contributes, of the items that are there, too."""
+        self.log = FoldLog(told, [(item[0], item[2]) for item in self.held.values()])
+
     def _push(self, item: Item) -> None:
         self.count += 1
         self.held[self.count] = item
@@ -138,12 +142,12 @@ class MixedWindow:
         return fold(self.row, held.values())
 
 
-def window_of(row: AggregateFunction, items: Iterable[Item], told: int | None = None) -> SlidingWindow | MixedWindow:
+def window_of(row: AggregateFunction, items: Iterable[Item]) -> SlidingWindow | MixedWindow:
     """Return a window that holds items, in order of arrival."""
     given = [tuple(item) for item in items]
     if any(a[0] > b[0] for a, b in pairwise(given)):
-        return MixedWindow(row, given, told)
-    window = SlidingWindow(row, None if told is None else FoldLog(told, [item[2] for item in given]))
+        return MixedWindow(row, given)
+    window = SlidingWindow(row)
     for item in given:
         window.items.append(item)
         window.total.push(item)

@@ -9,10 +9,10 @@ from typing import Any
 from etalis.runtime.operators.base import Emit, Key, Shelf, Values, rank, select
 from etalis.runtime.operators.chains import (
     ChainEnd,
-    RunLink,
     Lengths,
     Limits,
     Links,
+    RunLink,
     RunLog,
     Slice,
     extend_chains,

@@ -50,6 +50,10 @@ class SlidingWindow:
         assert self.log is not None
         return self.log.tell(None, len(self.items))
 
+    def tell(self, told: int) -> None:
+        """Keep what contributes, of the items that are there, too."""
+        self.log = FoldLog(told, [item[2] for item in self.items])
+
     @property
     def latest(self) -> int:
         """The latest start."""

@@ -1,8 +1,9 @@
 """Columns of a snapshot: Python values to Arrow arrays and back.
 
 A column of one plain type (int, float, str) is an Arrow column of that type. Any other is coded cell by cell into a
-form of our own, wholes after their parts, and each different cell is written once (a dictionary). Tokens are written
-by number. Law: what is read is equal to what was written, type by type: an integer never comes back as a float.
+form of our own, wholes after their parts, and each different cell is written once (a dictionary). Tokens and pieces of
+ropes are written by number, the latter below zero. Law: what is read is equal to what was written, type by type: an
+integer never comes back as a float.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from etalis.data.values import Rational, Real, Struct, real
 from etalis.errors import Problem, SnapshotError
 from etalis.logic.terms.unify import Variable, deref
 from etalis.runtime.operators.store import Token
+from etalis.runtime.snapshot.pieces import is_piece
 
 _LENGTH = Layout("<I")
 _FLOAT = Layout("<d")
 _GROUPS: dict[type, bytes] = {tuple: b"t", list: b"l", dict: b"d", frozenset: b"z"}
 
-Number = Callable[[Token], int]
-Find = Callable[[int], Token]
+Number = Callable[[Any], int]
+Find = Callable[[int], Any]
 
 
 def unkept(x: object) -> SnapshotError:
@@ -83,6 +85,8 @@ class CellWriter:
         return self._open_group(x, todo)
 
     def _open_group(self, x: Any, todo: list[Any]) -> bytes:
+        if is_piece(x):
+            return b"R" + _LENGTH.pack(-self._number(x))
         tag = _GROUPS.get(type(x))
         if tag is None:
             raise unkept(x)
@@ -127,6 +131,8 @@ def read_cell(cell: bytes, find: Find) -> Any:
                     at += size
                 elif tag == b"T":
                     stack.append(find(size))
+                elif tag == b"R":
+                    stack.append(find(-size))
                 elif tag == b"v":
                     stack.append(variables.setdefault(size, Variable()))
                 else:

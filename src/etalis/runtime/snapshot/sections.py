@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from etalis.runtime.snapshot.cells import CellWriter, read_cell
 from etalis.runtime.snapshot.file import Columns, Image, Name, write_section
 from etalis.runtime.snapshot.stores import Tokens, row_columns
 
@@ -24,6 +25,14 @@ class Book:
     def put_rows(self, name: Name, rows: Collection[tuple[Any, ...]]) -> None:
         """Add a section of rows of equal width."""
         self.put(name, row_columns(rows))
+
+    def put_ropes(self) -> None:
+        """Add the pieces of ropes that other sections mention."""
+        self.put_rows(("ropes",), self.tokens.pieces.rows(CellWriter(self.tokens.number).write))
+
+    def load_ropes(self) -> None:
+        """Make the pieces of ropes, before other sections are read."""
+        self.tokens.pieces.load(self.columns(("ropes",)), lambda cell: read_cell(cell, self.tokens.find))
 
     def columns(self, name: Name) -> list[list[Any]]:
         """Return the columns of a section; none where it is not there."""

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from etalis.errors import Problem, SnapshotError
 from etalis.language.steps import Occur
 from etalis.runtime.lateness.watermark import DeadLetter
+from etalis.runtime.operators.aggregate import Slider
 from etalis.runtime.operators.partition_state import fifos_of, logs_of, tables_of
 from etalis.runtime.snapshot.file import Image, Name, read_images, write_delta, write_image
 from etalis.runtime.snapshot.knowledge import load_knowledge, save_knowledge
 from etalis.runtime.snapshot.lateness import Partitions, load_disorder, refuse_other_way, save_disorder, way_of
 from etalis.runtime.snapshot.names import Names, describe_entries, digest
+from etalis.runtime.snapshot.past import load_past, save_past
 from etalis.runtime.snapshot.rule_epochs import load_epochs
 from etalis.runtime.snapshot.rules import load_rules, save_rules
 from etalis.runtime.snapshot.sections import Book
@@ -69,9 +71,12 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     _save_timers(core, plan, book)
     _save_events(core, book)
     save_knowledge(core, book)
+    if core.record is not None:
+        save_past(core.record, book)
     if core.disorder is not None:
         save_disorder(core.disorder, plan.partitions, book)
     core.state.tokens = book.tokens.count
+    book.put_ropes()
     book.put(("tokens",), book.tokens.rows())
     _save_scalars(core, plan, book)
     if since is None:
@@ -92,7 +97,9 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     scalars = dict(book.rows(("scalars",)))
     found = book.columns(("tokens",))
     book.tokens.load(found)
+    book.load_ropes()
     book.tokens.count = core.state.tokens = scalars["tokens"]
+    _refuse_other_level(scalars["level"], core.level)
     added = load_rules(core.rules, book)
     refuse_other_way(scalars["disorder"], way_of(core.disorder))
     if core.disorder is not None and core.disorder.revision is not None:
@@ -107,6 +114,8 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     _load_scalars(core, plan, scalars)
     _load_events(core, book)
     unfit = load_knowledge(core, book)
+    if core.record is not None:
+        load_past(core.record, book)
     return replace(report, dropped=(*report.dropped, *unfit))
 
 
@@ -115,6 +124,14 @@ def compare_program(core: Core, image: Image) -> Restored:
     book = Book(0, image)
     plan = SnapshotNames(core)
     return _compare(plan, book, plan.fingerprint(core) == dict(book.rows(("scalars",)))["program"])
+
+
+def _refuse_other_level(theirs: str, ours: str) -> None:
+    """Refuse what waits without its inputs where they are kept, and the other way round."""
+    if (theirs == "off") != (ours == "off"):
+        message = f"the snapshot was taken with justification {theirs}, this engine has {ours}"
+        hint = f'restore it with justification="{theirs}", or run the events anew'
+        raise SnapshotError(Problem("E427", message, hint=hint))
 
 
 def _refuse_foreign(plan: SnapshotNames, book: Book) -> None:
@@ -176,7 +193,11 @@ def _compare(plan: SnapshotNames, book: Book, same: bool) -> Restored:
 def _load_part(kind: str, part: Any, place: int, book: Book, name: Name) -> None:
     note, columns = dict(book.image.sections[name].note), book.columns(name)
     if kind == "table":
-        tables_of(part)[place].update(table_content(note, columns, book.tokens))
+        table = tables_of(part)[place]
+        table.update(table_content(note, columns, book.tokens))
+        if isinstance(part, Slider) and part.told is not None and not part.is_running:
+            for window in table.values():
+                window.tell(part.told)
     elif kind == "fifo":
         fifos_of(part)[place].extend(pair_content(note, columns))
     else:
@@ -220,7 +241,9 @@ def _load_timers(core: Core, plan: SnapshotNames, book: Book) -> None:
 def _save_events(core: Core, book: Book) -> None:
     """Write the events to come, those made at the present stamp, those reported, and those that came too late."""
     state = core.state
-    coming = [(end, start, sequence, e.name, e.args) for end, start, sequence, e in sorted(state.coming, key=_order)]
+    coming = [
+        (end, start, sequence, e.name, e.args, e.cause) for end, start, sequence, e in sorted(state.coming, key=_order)
+    ]
     book.put_rows(("coming",), coming)
     made = []
     for (name, arity), note in core.rules.heads.made.items():
@@ -229,7 +252,9 @@ def _save_events(core: Core, book: Book) -> None:
     book.put_rows(("made",), made)
     reported = [_event(event) for event in core.delivery.history or ()]
     book.put_rows(("reported",), reported)
-    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in core.dead_letters.letters]
+    letters = [
+        (x.name, x.args, x.start, x.end, x.reason, x.cause, x.late_by, x.allowed) for x in core.dead_letters.letters
+    ]
     book.put_rows(("dead",), letters)
     if core.guard is not None:
         book.put_rows(("limits",), core.guard.save())
@@ -249,8 +274,8 @@ def _event(event: Event) -> tuple[Any, ...]:
 def _load_events(core: Core, book: Book) -> None:
     state = core.state
     state.coming[:] = [
-        (end, start, sequence, Occur(name, args, start, end))
-        for end, start, sequence, name, args in book.rows(("coming",))
+        (end, start, sequence, Occur(name, args, start, end, cause))
+        for end, start, sequence, name, args, cause in book.rows(("coming",))
     ]
     for name, arity, stamp, seen in book.rows(("made",)):
         note = core.rules.heads.made.get((name, arity))

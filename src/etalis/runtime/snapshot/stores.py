@@ -22,6 +22,7 @@ from etalis.runtime.operators.repetition import Left, Repeater, Run, Runner
 from etalis.runtime.operators.running import Running
 from etalis.runtime.operators.store import LONG, Newest, Token
 from etalis.runtime.snapshot.file import Columns
+from etalis.runtime.snapshot.pieces import RopeList, RopePieces
 from etalis.temporal.aggregate import FOLDS, AggregateFunction
 
 Note = dict[str, Any]
@@ -29,16 +30,22 @@ Flat = tuple[Any, ...]
 
 
 class Tokens:
-    """Tokens by number: numbered when they are first written, found again when they are read."""
+    """Tokens by number: numbered when they are first written, found again when they are read.
+
+    Pieces of ropes have numbers below zero.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
+        self.pieces = RopePieces()
         self._known: dict[int, Token] = {}
         self._owners: dict[int, Left | Run] = {}
 
-    def number(self, token: Token) -> int:
-        """Return the number of a token; those of its origin and its parents are known then, too."""
-        waiting = [token]
+    def number(self, x: Any) -> int:
+        """Return the number of a piece, or of a token; those of its origin and its parents are known then, too."""
+        if not isinstance(x, Token):
+            return self.pieces.number(x)
+        waiting = [x]
         while waiting:
             found = waiting.pop()
             if self._known.get(found.number) is not found:
@@ -47,7 +54,7 @@ class Tokens:
                     found.number = self.count
                 self._known[found.number] = found
                 waiting += (*found.parents, _origin(found))
-        return token.number
+        return x.number
 
     def rows(self) -> Columns:
         """Return all tokens that have been asked for."""
@@ -59,9 +66,9 @@ class Tokens:
             [tuple(parent.number for parent in token.parents) for _, token in known],
         ]
 
-    def find(self, number: int) -> Token:
-        """Return the token of a number."""
-        return self._known[number]
+    def find(self, number: int) -> Any:
+        """Return the token, or the piece, of a number."""
+        return self._known[number] if number >= 0 else self.pieces.find(number)
 
     def load(self, columns: Sequence[Sequence[Any]]) -> None:
         """Make the tokens that were written; what they come from is told later."""
@@ -74,7 +81,7 @@ class Tokens:
     def own(self, number: int, owner: Left | Run) -> Token:
         """Return the token of what a repetition counts after."""
         self._owners[number] = owner
-        return self.find(number)
+        return self._known[number]
 
     def settle(self, columns: Sequence[Sequence[Any]]) -> None:
         """Say what every token comes from; of what is gone, only that it was one and the same."""
@@ -109,7 +116,7 @@ def _left(flat: Flat, tokens: Tokens) -> Left:
 
 
 def _apart_opener(x: Opener) -> Flat:
-    return x.start, x.end, {key: total.state() for key, total in x.totals.items()}, *x.values
+    return x.start, x.end, {key: _apart_total(total) for key, total in x.totals.items()}, *x.values
 
 
 def _fold_forms(row: AggregateFunction) -> dict[str, Form]:
@@ -125,7 +132,7 @@ def _fold_forms(row: AggregateFunction) -> dict[str, Form]:
     return {
         f"opener of {row.name}": Form(_apart_opener, opener),
         f"window of {row.name}": Form(lambda x: x, lambda flat, _: flat, partial(window_of, row)),
-        f"total of {row.name}": Form(Running.state, lambda flat, _: Running.of(row, *flat), itemgetter(0)),
+        f"total of {row.name}": Form(_apart_total, lambda flat, _: Running.of(row, *flat), itemgetter(0)),
     }
 
 
@@ -138,12 +145,22 @@ def _run(flat: Flat, tokens: Tokens) -> Run:
 
 
 def _apart_left(x: Left) -> Flat:
-    logs = {key: log.state() for key, log in x.logs.items()}
+    logs = {key: _apart_log(log) for key, log in x.logs.items()}
     return x.start, x.end, x.token, x.replaced_by, x.counts, x.chains, x.elements, logs, *x.values
 
 
 def _apart_run(x: Run) -> Flat:
-    return x.start, x.end, x.number, x.token, x.ids, None if x.log is None else x.log.state()
+    return x.start, x.end, x.number, x.token, x.ids, None if x.log is None else _apart_log(x.log)
+
+
+def _apart_log(log: RunLog) -> Flat:
+    elements, before = log.state()
+    return RopeList(elements), before
+
+
+def _apart_total(x: Running) -> Flat:
+    *rest, log = x.state()
+    return *rest, None if log is None else (log[0], RopeList(log[1]))
 
 
 def _gather(items: list[Flat]) -> Any:

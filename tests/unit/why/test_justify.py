@@ -1,0 +1,195 @@
+"""Why an event occurred: trees over small streams, each accepted by the checker, and in the meaning's numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import etalis
+from etalis.language.printer import print_term
+from etalis.language.read.parser import parse
+from etalis.temporal.event import Event
+from etalis.temporal.policy import POLICIES
+from etalis.why import justification as j
+from helpers.justifications import checker_of, recorded
+
+S = 1_000_000
+Row = tuple[Any, ...]  # name, values, time
+
+
+class Explained:
+    """A program run on a stream at level full; everything it derives is checked."""
+
+    def __init__(self, program: str, rows: list[Row], policy: str = "unrestricted") -> None:
+        compiled = etalis.compile(program)
+        self.engine = compiled.engine(policy=policy, justification="full")
+        self.found = [event for name, *args, at in rows for event in self.engine.push(name, *args, at=at)]
+        self.found += self.engine.close()
+        tree = parse(program)
+        notes = recorded(tree, [Event.make(name, tuple(args), at * S, at * S) for name, *args, at in rows], policy)
+        checker = checker_of(tree, notes, policy)
+        contributors = {made.event: tuple(sorted(made.contributors)) for made in notes.record}
+        for event in self.found:
+            told = self.engine.justify(event)
+            assert told.complete
+            assert checker.check(told) is None, event
+            assert event.parts == contributors[event]
+
+    def why(self, question: str, **options: Any) -> str:
+        return str(self.engine.justify(question, **options)).strip()
+
+    def root(self, question: str, **options: Any) -> j.Derived:
+        found = self.engine.justify(question, **options).root
+        assert isinstance(found, j.Derived)
+        return found
+
+
+def lines(text: str) -> str:
+    return "\n".join(line.removeprefix("        ") for line in text.strip("\n").splitlines()).rstrip()
+
+
+def test_sequence() -> None:
+    run = Explained("c <- a seq b.", [("a", 1), ("b", 2)])
+    assert run.why("c") == lines("""
+        c [1, 2]   by rule 1: c <- a seq b.
+        ├─ a [1, 1]   input 1
+        └─ b [2, 2]   input 2
+    """)
+    assert [event.parts for event in run.found] == [(1, 2)]
+
+
+def test_a_chain_has_no_inner_events() -> None:
+    run = Explained("hit <- p seq q seq r.", [("p", 1), ("q", 2), ("r", 3)])
+    inside = [type(node).__name__ for node in j.nodes(run.root("hit"))]
+    assert inside == ["Received", "Received", "PairOf", "Received", "PairOf", "Derived"]
+
+
+def test_a_condition_is_held_by_its_proof() -> None:
+    root = Explained("hit(X) <- p(X) where X > 0.", [("p", 1, 1)]).root("hit(_)")
+    (held,) = root.tests
+    assert isinstance(held, j.ConditionHeld)
+    (proof,) = held.proof
+    assert isinstance(proof, j.BuiltIn)
+    assert print_term(proof.goal) == "1 > 0"
+    assert root.bindings == {"X": 1}
+
+
+def test_an_absence_says_where_nothing_was() -> None:
+    (nothing,) = Explained("c <- (a seq b) cnot x.", [("a", 1), ("b", 3)]).root("c").tests
+    assert isinstance(nothing, j.Nothing)
+    assert (nothing.low, nothing.high, nothing.where) == (1 * S, 3 * S, "gap")
+    assert (nothing.open_low, nothing.open_high) == (True, True)
+
+
+def test_a_fact_of_the_program_holds_a_condition() -> None:
+    program = "far(bern, rome). fraud(C) <- w(C, A) seq w(C, B) where far(A, B)."
+    rows = [("w", "c", "basel", 1), ("w", "c", "bern", 2), ("w", "d", "rome", 3), ("w", "c", "rome", 4)]
+    run = Explained(program, rows)
+    assert run.why("fraud(_)") == lines("""
+        fraud(c) [2, 4]   by rule 1: fraud(C) <- w(C, A) seq w(C, B) where far(A, B).
+        ├─ w(c, bern) [2, 2]   input 2
+        ├─ w(c, rome) [4, 4]   input 4
+        └─ where far(A, B)
+           └─ far(bern, rome)   fact
+    """)
+
+
+def test_a_deadline_awaited() -> None:
+    root = Explained("c <- a seq (not b within 5).", [("a", 1)]).root("c")
+    assert (root.start, root.end) == (1 * S, 6 * S)
+    assert isinstance(root.body, j.Awaited)
+    nothing = root.body.nothing
+    assert (nothing.low, nothing.high, nothing.open_low, nothing.open_high) == (1 * S, 6 * S, True, False)
+
+
+def test_every_element_of_a_sum() -> None:
+    rows = [("o", 1), ("p", 2, 2), ("p", 3, 3)]
+    run = Explained("s(R) <- o seq aggregate(sum(X), p(X), R).", rows)
+    body = run.root("s(5)").body
+    assert isinstance(body, j.FoldedValue)
+    assert (body.kind, body.value) == ("sum", 5)
+    assert [one.number for one in (body.opener, *body.elements) if isinstance(one, j.Received)] == [1, 2, 3]
+    assert {event.args[0]: event.parts for event in run.found} == {0: (1,), 2: (1, 2), 5: (1, 2, 3)}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_every_element_of_a_repetition(policy: str) -> None:
+    run = Explained("m <- a seq b star_times seq d.", [("a", 1), ("b", 2), ("b", 3), ("d", 4)], policy)
+    assert [event.parts for event in run.found] == [(1, 2, 3, 4)]
+    root = run.root("m")
+    assert isinstance(root.body, j.PairOf)
+    assert isinstance(root.body.left, j.RepeatedRun)
+    assert len(root.body.left.elements) == 2
+    assert [test.policy for test in root.tests if isinstance(test, j.TakenUnder)] == (
+        [] if policy == "unrestricted" else [policy]
+    )
+
+
+def test_closure() -> None:
+    program = "r(X, Y) <- e(X, Y). r(X, Z) <- r(X, Y) and e(Y, Z)."
+    run = Explained(program, [("e", 1, 2, 1), ("e", 2, 3, 2), ("e", 1, 3, 2)])
+    assert run.why("r(1, 3)", interval=(1, 2)) == lines("""
+        r(1, 3) [1, 2]   by rule 2: r(X, Z) <- r(X, Y) and e(Y, Z).
+        ├─ r(1, 2) [1, 1]   by rule 1: r(X, Y) <- e(X, Y).
+        │  └─ e(1, 2) [1, 1]   input 1
+        └─ e(2, 3) [2, 2]   input 2
+    """)
+    assert run.why("r(1, 3)", interval=(2, 2)) == lines("""
+        r(1, 3) [2, 2]   by rule 1: r(X, Y) <- e(X, Y).
+        └─ e(1, 3) [2, 2]   input 3
+    """)
+
+
+def test_raised_events() -> None:
+    run = Explained("r <- e do event(x(1)). y(Z) <- x(Z).", [("e", 1)])
+    raised = run.root("y(1)").body
+    assert isinstance(raised, j.Raised)
+    assert raised.atom == "x(1)"
+    assert raised.by is not None
+    assert raised.by.atom == "r"
+    assert isinstance(raised.by.body, j.Received)
+    assert {str(event).split(" ")[0]: event.parts for event in run.found} == {"r": (1,), "y(1)": (1,)}
+
+
+def test_a_fact_with_the_event_that_told_it() -> None:
+    program = ":- knowledge linked/2. m(A, B) <- p(A) seq q(B) where linked(A, B)."
+    run = Explained(program, [("p", "a", 1), ("linked", "a", "b", 3), ("q", "b", 4)])
+    assert [event.parts for event in run.found] == [(1, 3)]
+    (held,) = run.root("m(_, _)").tests
+    assert isinstance(held, j.ConditionHeld)
+    (fact,) = held.proof
+    assert isinstance(fact, j.KnownFact)
+    assert (print_term(fact.atom), fact.since) == ("linked(a, b)", 3 * S)
+    assert isinstance(fact.by, j.Received)
+    assert fact.by.number == 2
+
+
+def test_the_first_branch_of_two() -> None:
+    run = Explained("c <- a or a.", [("a", 1)])
+    assert len(run.found) == 1
+    body = run.root("c").body
+    assert isinstance(body, j.ChosenBranch)
+    assert body.which == 1
+
+
+def test_what_cumulative_puts_together() -> None:
+    run = Explained("c <- a seq b.", [("a", 1), ("a", 2), ("b", 3)], "cumulative")
+    root = run.root("c")
+    assert (root.start, root.end) == (1 * S, 3 * S)
+    assert isinstance(root.body, j.PairOf)
+    assert isinstance(root.body.left, tuple)
+    assert [event.parts for event in run.found] == [(1, 2, 3)]
+
+
+def test_the_newest_that_is_kept() -> None:
+    run = Explained("c <- a seq b.", [("a", 1), ("a", 2), ("b", 3)], "snoop_recent")
+    assert [(event.start, event.parts) for event in run.found] == [(2, (2, 3))]
+
+
+def test_an_alarm_rings_when_it_is_due() -> None:
+    root = Explained("exceptionAlarm(late, 5) <- a.", [("a", 1)]).root("late")
+    assert (root.start, root.end) == (6 * S, 6 * S)
+    assert isinstance(root.body, j.Rung)
+    assert root.body.due == 6 * S
+    assert isinstance(root.body.body, j.Received)
