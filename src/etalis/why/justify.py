@@ -26,10 +26,8 @@ if TYPE_CHECKING:
 
 def justify_raw(core: Core, raw: Raw | int) -> Justification:
     """Return why an event occurred, as it was made; of an input, by its number, that it was received."""
-    is_made, record = not isinstance(raw, int), core.record
-    builder = JustificationBuilder(
-        core, taken_back=is_made and record is not None and record.taken_back(raw) is not None
-    )
+    back = None if core.record is None or isinstance(raw, int) else core.record.taken_back(raw)
+    builder = JustificationBuilder(core, taken_back=back is not None)
     root = builder.event(raw)
     return Justification(root, program_digest(core), core.level, builder.complete, tuple(builder.notes))
 
@@ -116,9 +114,9 @@ def taken_back(core: Core, pattern: EventPattern, at: int | None, interval: tupl
     kind, wanted = (pattern.name, len(pattern.args)), _wanted(pattern, at, interval)
     for back in () if core.record is None else core.record.corrected.values():
         raw = back.raw
-        if (raw[2].name, raw[2].arity) == kind and all(raw[cell] == value for cell, value in wanted):
-            if match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None:
-                yield raw
+        alike = (raw[2].name, raw[2].arity) == kind and all(raw[cell] == value for cell, value in wanted)
+        if alike and match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None:
+            yield raw
 
 
 def _wanted(pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> list[tuple[int, Any]]:

@@ -98,6 +98,11 @@ class KeptPast:
         logs = self.made.get(kind, {}).values()
         return merge(*(made.latest(wanted) for made in logs), key=itemgetter(0), reverse=True)
 
+    def all_made(self) -> Iterator[Raw]:
+        """Yield the events that rules made, kind by kind, each in the order of its end."""
+        for kind in self.made:
+            yield from reversed(list(self.made_of(kind)))
+
     def _trim(self, limit: int) -> None:
         """Let go what ended before a moment."""
         for made in chain.from_iterable(logs.values() for logs in self.made.values()):
