@@ -249,3 +249,33 @@ def test_a_repair_is_printed_and_read_back() -> None:
     text = "repair: move a from 1 to 4, add b(1) on [5, 6], add the fact f(a) at 1 (nothing can be left out)"
     assert str(several) == f"{text}\n  lost: c [1, 2]"
     assert str(from_json(several.to_json())) == str(several)
+
+
+CLOSURE = "r(X, Y) <- e(X, Y). r(X, Z) <- r(X, Y) and e(Y, Z)."
+BLOCKED = "c <- (a seq b) cnot x."
+TWICE = [("a", 1), ("x", 2), ("x", 2.5), ("b", 3)]
+THRICE = "c <- a seq b ntimes 3 seq d."
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "question", "asked", "expected"),
+    [
+        ("c <- a seq b.", [("a", 1)], "c", {}, "add b at 1.000001"),
+        (BLOCKED, [("a", 1), ("x", 2), ("b", 3)], "c", {}, "remove x at 2"),
+        (BLOCKED, TWICE, "c", {}, "add b at 1.000001"),
+        (BLOCKED, TWICE, "c", {"interval": (1, 3)}, "remove x at 2, remove x at 2.5"),
+        ("c(X) <- (p(X) seq q(X)) within 10.", [("p", 1, 0), ("q", 1, 12)], "c(1)", {}, "move q(1) from 12 to 10"),
+        ("c(X) <- p(X) seq q(X).", [("q", 1, 0), ("p", 1, 1)], "c(1)", {}, "move q(1) from 0 to 1.000001"),
+        (CLOSURE, [("e", 1, 2, 1), ("e", 2, 3, 2), ("e", 1, 3, 2)], "r(3, 1)", {}, "add e(3, 1) at 2.000001"),
+        (THRICE, [("a", 1), ("b", 2), ("d", 4)], "c", {}, "add b at 2.000001, add b at 2.000002"),
+        ("c <- a seq (not b within 5).", [("a", 1), ("b", 3), ("a", 3.5)], "c", {"at": 6}, "remove b at 3"),
+        ("s(R) <- o seq aggregate(sum(X), p(X), R).", [("o", 1), ("p", 2, 2)], "s(9)", {}, "add p(7) at 2.000001"),
+    ],
+)  # fmt: skip
+def test_worked_examples(text: str, rows: Sequence[Row], question: str, asked: dict[str, Any], expected: str) -> None:
+    engine = run(text, rows)
+    engine.advance(to=20)
+    answer = engine.why_not(question, **asked, repair=True)
+    assert f"repair: {expected} (proved smallest)" in str(answer)
+    assert str(engine.repair(question, **asked)) == str(answer.repair)
+    assert engine.repair("nothing_makes_this") is None

@@ -19,13 +19,30 @@ from etalis.why.repairing.data import InputChange, Repair
 from etalis.why.repairing.grid import SingleChanges
 from etalis.why.repairing.moments import Calendar
 from etalis.why.repairing.values import ValueChooser
+from etalis.why.search.ask import why_not
 from etalis.why.why_not import WhyNot
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
 
 RUNS = 200
+ATTEMPTS = 10  # of each rule, whose causes are looked at
 Span = tuple[int, int]
+
+
+def ask_repair(
+    core: Core,
+    question: str,
+    *,
+    at: int | None = None,
+    between: Span | None = None,
+    interval: Span | None = None,
+    runs: int = RUNS,
+    facts: bool = False,
+) -> Repair | None:
+    """Ask why an event did not occur, and return the smallest change of the input by which it would have."""
+    answer = why_not(core, question, at=at, between=between, interval=interval, limit=ATTEMPTS)
+    return repair(core, question, answer, between=between or (at, at), interval=interval, limit=runs, facts=facts)
 
 
 def repair(
