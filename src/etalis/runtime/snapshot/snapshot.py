@@ -262,7 +262,9 @@ def _save_events(core: Core, book: Book) -> None:
     book.put_rows(("made",), made)
     reported = [_event(event) for event in core.delivery.history or ()]
     book.put_rows(("reported",), reported)
-    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in core.dead_letters.letters]
+    letters = [
+        (x.name, x.args, x.start, x.end, x.reason, x.cause, x.late_by, x.allowed) for x in core.dead_letters.letters
+    ]
     book.put_rows(("dead",), letters)
     if core.guard is not None:
         book.put_rows(("limits",), core.guard.save())
