@@ -1,4 +1,4 @@
-"""The events of a run as its engine keeps them at level `full`: received, made and raised, with their explanations."""
+"""The events of a run as its engine keeps them at level `full`: received, made and raised."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 from etalis.errors import EventError, Problem
 from etalis.runtime.record.kept_past import identify
 from etalis.temporal.event import Event, EventKind, Retraction, new_event
-from etalis.why.build import JustificationBuilder
-from etalis.why.justification import Occurred
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
 
 
-class Past:
+class PastEvents:
     """The events within the horizon: those `received` with their `numbers`, and those that rules or actions `made`.
 
-    What a correction took away is a retraction.
+    What a correction took away is a retraction. `raws` are those made as they were made, by identity.
     """
 
     def __init__(self, core: Core) -> None:
@@ -43,9 +41,4 @@ class Past:
         raws += [raw for _, raw in core.record.raised]
         taken_back = core.record.taken_back
         self.made = [new_event(Event if taken_back(raw) is None else Retraction, raw) for raw in raws]
-        self._raws = dict(zip(map(id, self.made), raws, strict=True))
-        self._builder = JustificationBuilder(core)
-
-    def explain(self, event: Event) -> Occurred:
-        """Return why one of the events that were made occurred."""
-        return self._builder.event(self._raws[id(event)])
+        self.raws = dict(zip(map(id, self.made), raws, strict=True))
