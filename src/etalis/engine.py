@@ -401,11 +401,19 @@ class Engine(RuntimeEngine):
         """
         from etalis.pictures.picture import Picture
         from etalis.pictures.scenes.stream import draw_stream
-        from etalis.why.past import Past
+        from etalis.runtime.record.past_events import PastEvents
+        from etalis.why.build import JustificationBuilder
 
-        past = Past(self.core)
+        past, builder = PastEvents(self.core), JustificationBuilder(self.core)
         return Picture(
-            draw_stream(past.received, past.made, numbers=past.numbers, explain=past.explain, title=title, dates=dates)
+            draw_stream(
+                past.received,
+                past.made,
+                numbers=past.numbers,
+                explain=lambda event: builder.event(past.raws[id(event)]),
+                title=title,
+                dates=dates,
+            )
         )
 
     @alone
