@@ -27,7 +27,7 @@ from etalis.runtime.knowledge import solutions, solutions_at
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
 from etalis.runtime.limits.limits import Limits
-from etalis.runtime.reporting.inspection import Waiting, inspect
+from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
 from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING, NEVER
@@ -40,6 +40,7 @@ from etalis.temporal.time_input import to_instant, to_interval
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from etalis.pictures.picture import Picture
     from etalis.program import Program
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
@@ -76,7 +77,7 @@ class Engine(RuntimeEngine):
     def _repr_html_(self) -> str:
         from etalis.runtime.reporting.display import show_engine
 
-        return show_engine(self)
+        return show_engine(self, lambda: self.picture().to_svg())
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))` or `a(card: c1, amount: 5)`."""
@@ -378,6 +379,32 @@ class Engine(RuntimeEngine):
         if all:
             return justify_all(self.core, event, end, hull, limit)
         return justify(self.core, event, end, hull)
+
+    @alone
+    def picture(self) -> Picture:
+        """Return a picture of the plan with how many instances wait in each place now."""
+        from etalis.pictures.picture import Picture
+        from etalis.pictures.scenes.plan import draw_plan
+
+        rules, reached = self.core.rules, self.now
+        title = "plan, before the first event" if reached is None else f"plan, what waits at {reached}"
+        return Picture(draw_plan(explain_running(rules), count_stores(rules), title))
+
+    @alone
+    def timeline(self, *, title: str = "stream", dates: bool | None = None) -> Picture:
+        """Return a picture of the events of the run over time; a click on one in `to_html` shows why it occurred.
+
+        Needs an engine with `justification="full"`; what lies before its horizon is not drawn. Times are seconds or
+        `dates`; if nothing is said, those after 1973 are dates.
+        """
+        from etalis.pictures.picture import Picture
+        from etalis.pictures.scenes.stream import draw_stream
+        from etalis.why.past import Past
+
+        past = Past(self.core)
+        return Picture(
+            draw_stream(past.received, past.made, numbers=past.numbers, explain=past.explain, title=title, dates=dates)
+        )
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""

@@ -34,6 +34,7 @@ from etalis.temporal.event import Event
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from etalis.pictures.picture import Picture
     from etalis.spark import SparkProgram
     from etalis.why.justification import Justification
     from etalis.why.why_not import WhyNot
@@ -157,19 +158,20 @@ class Program:
         options = Options(time, event, None, unit, encoding=encoding)
         return explain(self.compiled, source, options, policy, contributors=contributors)
 
-    def explain_dot(self, *, policy: str | None = None) -> str:
-        """Return the plan as Graphviz text."""
-        from etalis.pictures.paint.dot import paint_dot
+    def picture(self, *, policy: str | None = None) -> Picture:
+        """Return a picture of the plan, with `to_svg`, `to_html` and `to_dot`."""
+        from etalis.pictures.picture import Picture
         from etalis.pictures.scenes.plan import draw_plan
 
-        return paint_dot(draw_plan(self.compiled.explanation(policy)))
+        return Picture(draw_plan(self.compiled.explanation(policy)))
+
+    def explain_dot(self, *, policy: str | None = None) -> str:
+        """Return the plan as Graphviz text."""
+        return self.picture(policy=policy).to_dot()
 
     def explain_svg(self, *, policy: str | None = None) -> str:
         """Return the plan as an SVG picture."""
-        from etalis.pictures.paint.diagram import paint_diagram
-        from etalis.pictures.scenes.plan import draw_plan
-
-        return paint_diagram(draw_plan(self.compiled.explanation(policy)))
+        return self.picture(policy=policy).to_svg()
 
     def code(self, *, policy: str | None = None) -> str:
         """Return the Python code that an engine of the program runs."""

@@ -107,6 +107,7 @@ class Core:
         self.horizon: Horizon | None = None
         self.over_columns: Any = None  # the last run over columns
         self.row_ids: Any = None  # of the rows of tables, where matches tell what they are made of
+        self.input_names: dict[int, tuple[bytes, str]] = {}  # of inputs by number, where a shard tells contributors
         self.row_numbers: dict[int, int] = {}  # of rows of tables whose ids are told, by the numbers of inputs
         self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
         for error in run_directives(program.tree, solver):
@@ -197,7 +198,7 @@ class Core:
     def bury(self, name: str, values: tuple[Any, ...], start: int, end: int, reached: int) -> None:
         """Make a dead letter of an event that comes too late."""
         reason = f"it ends at {show_moment(end)}, but time has reached {show_time(reached)}"
-        self.dead_letters.add(name, values, start, end, reason, "late")
+        self.dead_letters.add(name, values, start, end, reason, "late", (reached - end, 0))
 
     def turn_away(
         self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None

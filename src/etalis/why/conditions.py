@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from etalis.data.values import Value, real
 from etalis.errors import EtalisError
@@ -52,8 +52,9 @@ class ConditionAsker:
         self._database = core.rules.solver.database
         self._functions = core.program.knowledge.functions
         solver = copy(core.rules.conditions.solver)
-        solver.host = Host(clock=core.tell_time)
+        solver.host = Host(clock=self._tell_time)
         self._solver = solver
+        self._now = 0
         self._outline = Outline(core.program.tree)
         self._known_effects: dict[int, tuple[s.Term, list[str]]] = {}
 
@@ -72,6 +73,7 @@ class ConditionAsker:
         if condition.kind == "check":
             times = {("t1", 1): _in_seconds(part.start), ("t2", 1): _in_seconds(part.end)}
         held: HeldCondition | None = None
+        self._now = part.end
         for view in self._views(part.rope, part.end):
             with self._seeing(view):
                 held = self._solve(condition, given, wanted, times, part.end)
@@ -79,6 +81,10 @@ class ConditionAsker:
                     return held
         assert held is not None
         return held
+
+    def _tell_time(self) -> Any:
+        """Return the time that goals see: that of the match, unless the host has a clock."""
+        return to_seconds(self._now) if self._core.inputs.clock is None else self._core.tell_time()
 
     def _effects(self, goal: s.Term) -> list[str]:
         if id(goal) not in self._known_effects:
