@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from etalis.program import Program
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
+    from etalis.why.why_not import WhyNot
     from etalis.why.partial import PartialMatches
 
 C = TypeVar("C", bound=Callback)
@@ -405,6 +406,32 @@ class Engine(RuntimeEngine):
         return Picture(
             draw_stream(past.received, past.made, numbers=past.numbers, explain=past.explain, title=title, dates=dates)
         )
+
+    @alone
+    def why_not(
+        self,
+        question: str,
+        *,
+        at: Any = None,
+        between: Any = None,
+        interval: Any = None,
+        limit: int = 3,
+        depth: int = 5,
+        budget: int = 100_000,
+    ) -> WhyNot:
+        """Say why an event did not occur: of every rule that could have made it the attempts that came nearest.
+
+        The question is a pattern such as `fraud(c1, _)`; `at` and `between` (closed) speak of the event's end,
+        `interval` of start and end. `limit` attempts of each rule are told, missing parts that rules derive are asked
+        after to a `depth`, and the search takes at most `budget` steps. Needs an engine with `justification="full"`.
+        """
+        from etalis.why.search.ask import why_not
+
+        return why_not(
+            self.core, question, at=None if at is None else to_instant(at),
+            between=None if between is None else to_interval(between),
+            interval=None if interval is None else to_interval(interval), limit=limit, depth=depth, budget=budget,
+        )  # fmt: skip
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""
