@@ -1,4 +1,4 @@
-"""`etalis why-not`: how far the rules got, as text, JSON, graph and picture; an event that did occur is told as such."""
+"""`etalis why-not`: how far rules got, as text, JSON, graph and picture; an event that did occur is told as such."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from etalis.cli import app
 MISSING = """c did not occur.  Rule 1: c <- a seq b.
   a [1, 1]  input 1                 present
   b         after 1                 missing: no event b has come
+  and 1 further attempt (--all)
 """
 
 
@@ -34,7 +35,7 @@ def test_the_example_of_the_manual(files: tuple[str, str]) -> None:
 
 def test_forms(files: tuple[str, str], tmp_path: Path) -> None:
     code, output = ask(files, "c", "--json")
-    assert (code, json.loads(output)["question"]) == (0, "c")
+    assert (code, json.loads(output)["nodes"][-1]["question"]) == (0, "c")
     assert ask(files, "c", "--manual")[1].startswith("failed forall rules(")
     stored = [tmp_path / name for name in ("n.svg", "n.html", "n.udg")]
     options = [part for path in stored for part in (f"--{path.suffix[1:]}", str(path))]
