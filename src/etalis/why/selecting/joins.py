@@ -118,7 +118,7 @@ class NotingJoin:
     def came(self, side: int, asked: InstanceKey) -> list[Stay]:
         """Return the instances that are asked for, as they came to a side."""
         known = self.stays[side].get((asked.start, asked.end), ())
-        return [stay for stay in known if self.notes.reads(stay.instance, asked)]
+        return [stay for stay in known if self.notes.is_meant(stay.instance, asked)]
 
     def withheld(self, left: InstanceKey, right: InstanceKey) -> Withheld | None:
         """Return why no match was made of two instances; None if one was, or no policy stood in the way."""

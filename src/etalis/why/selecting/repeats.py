@@ -100,7 +100,7 @@ class NotingAnchored:
 
     def withheld(self, left: InstanceKey, right: InstanceKey) -> Withheld | None:
         """Return why an element, or the run that ends with it, was not counted after a left side."""
-        lefts = [stay for stay in self.stays if self.notes.reads(stay.instance, left)]
+        lefts = [stay for stay in self.stays if self.notes.is_meant(stay.instance, left)]
         lasts = [noted for noted in self.counted if _ends(self.notes, noted.stay.instance, right)]
         pairs = [(a, noted) for a in lefts for noted in lasts]
         if any(a in noted.made and not noted.merged for a, noted in pairs):
@@ -245,9 +245,9 @@ def _made_upto(noted: NotedRun, last: InstanceKey) -> bool:
 
 def _ends(notes: SelectionNotes, element: Instance, asked: InstanceKey) -> bool:
     """Tell whether an element is the one that is asked for, or the last one of a run."""
-    return element.end == asked.end if asked.name is None else notes.reads(element, asked)
+    return element.end == asked.end if asked.name is None else notes.is_meant(element, asked)
 
 
 def _begins(notes: SelectionNotes, element: Instance, asked: InstanceKey) -> bool:
     """Tell whether an element is the one that is asked for, or the first one of a run."""
-    return element.start == asked.start if asked.name is None else notes.reads(element, asked)
+    return element.start == asked.start if asked.name is None else notes.is_meant(element, asked)
