@@ -33,5 +33,6 @@ def recorded(
 
 def checker_of(tree: s.Tree, notes: RunNotes, policy: str | None = None) -> JustificationChecker:
     """Return the checker of justifications of a run."""
-    record = RunRecord(tree, [(given.event, given.number) for given in notes.record], notes.solver)
-    return JustificationChecker(record, policy)
+    events = [(given.event, given.number) for given in notes.record]
+    record = RunRecord(tree, events, notes.solver, between=notes.changes)
+    return JustificationChecker(record, policy, notes.rules)

@@ -141,6 +141,36 @@ def _with_parts(case: Case, policy: str | None) -> Outcome:
     return run_engine(case, policy, push_all, parts=True)
 
 
+def _justified(case: Case, policy: str | None) -> Outcome:
+    """The engine at level full: that decides nothing, and the justification of every event is right."""
+    from helpers.justified_cases import check_justifications
+
+    def drive(engine: Engine, case: Case) -> Iterable[Event]:
+        found = [*push_all(engine, case)]
+        check_justifications(case, policy, engine, found)
+        return found
+
+    return run_engine(case, policy, drive, justification="full")
+
+
+def _justified_restored(case: Case, policy: str | None) -> Outcome:
+    """The same, put down and taken up again at one point of the stream: what was before it is justified after it."""
+    from helpers.justified_cases import check_justifications
+
+    point = crc32(f"{policy}{case.program}".encode()) % (len(case.steps) + 1)
+    errors: list[ConditionError] = []
+
+    def drive(engine: Engine, case: Case) -> Iterable[Event]:
+        found = [event for step in case.steps[:point] for event in take(engine, step)]
+        errors.extend(engine.errors)
+        engine = engine.program.restore(engine.snapshot(), on_error=errors.append)
+        found += push_all(engine, replace(case, steps=case.steps[point:]))
+        check_justifications(case, policy, engine, found)
+        return found
+
+    return replace(run_engine(case, policy, drive, justification="full"), reported=tuple(map(str, errors)))
+
+
 def _held(case: Case, policy: str | None) -> Outcome:
     """The engine on the stream in a disorder of its own, matches held until they are settled."""
     return _flagged(case, policy, _shuffled, out_of_order="on")
@@ -268,6 +298,8 @@ TREATMENTS: Mapping[str, Treatment] = {
         Treatment("reparsed", _reparsed, _runs),
         Treatment("unshared", _unshared, _runs),
         Treatment("parts", _with_parts, _runs),
+        Treatment("justified", _justified, _runs),
+        Treatment("justified-restored", _justified_restored, lambda case: _runs(case) and case.output is None),
         Treatment("held", _held, _is_orderless),
         Treatment("corrected", _corrected, _is_repeatable),
         Treatment("revised", _revised, _is_repeatable),

@@ -86,6 +86,7 @@ class RuleSet:
         made: dict[tuple[str, int], Made] | None = None,
         like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
         recorded: bool = False,
+        derivations: Callable[[Sequence[Raw]], object] | None = None,
     ) -> None:
         self.program = program
         self.evidence = evidence
@@ -110,13 +111,15 @@ class RuleSet:
         limited = solver.within(goal_limits(program.settings))
         self.conditions = Conditions(limited, report, breaker, (lambda: self.state.now) if replays else None)
         self.heads = Heads(
-            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made, self.record
-        )
+            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made, self.record,
+            derivations,
+        )  # fmt: skip
+        self.conditions.acts = derivations is None
         self.rules: list[Pair] = []
         self.lives: dict[int, RuleLife] = {}
         self.resets: list[tuple[int, int]] = []  # when all that waited was dropped: the input before, the moment
         self.ticks: list[Tick] = []
-        self.learned = knowledge_changes(program.tree)
+        self.learned = knowledge_changes(program.tree) if derivations is None else {}
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
         self.compiled = False

@@ -225,13 +225,16 @@ class RecordedEvent(NamedTuple):
 
 @dataclass(slots=True)
 class RunNotes:
-    """What explanations are checked against: every event in the order of processing, and the knowledge.
+    """What explanations are checked against: every event in the order of processing, the knowledge, and the rules.
 
-    `solver` keeps all versions; its time is how many events had been processed.
+    `solver` keeps all versions; its time is how many events had been processed, and `changes` are such times, each with
+    the generation of the knowledge before a change. `rules` are those that goals inserted or changed, by their labels.
     """
 
     record: list[RecordedEvent] = field(default_factory=list)
     solver: Solver | None = None
+    changes: list[tuple[int, int]] = field(default_factory=list)
+    rules: list[tuple[str, s.Rule]] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -49,6 +49,7 @@ class Rules:
     apart: dict[str, tuple[s.Property, ...]] = field(default_factory=dict)
     built: list[Built] = field(default_factory=list)
     numbers: int = 0
+    later: list[tuple[str, s.Rule]] = field(default_factory=list)  # inserted or changed since the beginning
     growing: frozenset[tuple[str, int]] = frozenset()
 
     def begin(self) -> None:
@@ -56,6 +57,7 @@ class Rules:
         self.apart = dict(label_properties(self.program))
         for rule in labelled_rules(self.program):
             self._add(rule)
+        self.later.clear()
 
     def may_grow(self, kind: EventKind) -> bool:
         """Tell whether the attributes of an event may become larger without end."""
@@ -131,6 +133,7 @@ class Rules:
         head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
         action = frozenset() if rule.action is None else named([rule.action])
         made = Built(rule, name, Standing(), [], [])
+        self.later.append((name, rule))
         scope = Scope(self.world, name, POLICIES[policy], None, head | action, head, made.standing)
         actions = [] if rule.action is None else [rule.action]
         self.world.leaves, self.world.points = made.leaves, made.points

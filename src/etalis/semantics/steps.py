@@ -79,8 +79,12 @@ def run(
     if notes is not None:
         notes.record, notes.solver = world.record, solver
         solver.database.keep_versions(_EVER, lambda: len(world.record))
+        noted = notes.changes
+        solver.database.note_change = lambda before: noted.append((len(world.record), before))
     history = _History(world, run_state, found.max_derivations, lambda until: _change(solver, waiting, until))
     history.rules = Rules(program, found, world, lambda rule, x, scope: _conclude(rule, x, scope, history))
+    if notes is not None:
+        notes.rules = history.rules.later
     history.rules.begin()
     history.complete([])
     numbered = [RecordedEvent(e, n, frozenset({n})) for n, e in _near(enumerate(stream, 1), found.max_ahead)]

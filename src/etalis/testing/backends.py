@@ -114,11 +114,12 @@ def _placed(step: Step, declared: dict[str, list[str]]) -> Step:
 
 
 def run_engine(
-    case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]], *, parts: bool = False
-) -> Outcome:
+    case: Case, policy: str | None, drive: Callable[[Engine, Case], Iterable[Event]], *, parts: bool = False,
+    justification: str | None = None,
+) -> Outcome:  # fmt: skip
     """Run an engine in a way of its own."""
     written: list[str] = []
-    engine = compiled(case).engine(policy=policy, output=written.append, parts=parts)
+    engine = compiled(case).engine(policy=policy, output=written.append, parts=parts, justification=justification)
     events = tuple(drive(engine, case))
     told = tuple(map(str, engine.program.problems))
     errors, notes = tuple(map(str, engine.errors)), partial(report_notes, engine)
@@ -175,7 +176,7 @@ def run_semantics(case: Case, policy: str | None) -> Outcome:
     from etalis.semantics import steps as semantics
 
     program = load(case.origin, read=case.read)
-    until = None if case.is_closed else max(_moment(step) for step in case.steps)
+    until = last_moment(case)
     changes = [(c.at, c.name, c.known, c.args) for c in case.steps if isinstance(c, Change)]
     written: list[str] = []
     model = semantics.run(
@@ -184,6 +185,11 @@ def run_semantics(case: Case, policy: str | None) -> Outcome:
     )  # fmt: skip
     events = tuple(semantics.reported(program, model))
     return Outcome(events, case.reported, warnings=case.warnings, output="".join(written))
+
+
+def last_moment(case: Case) -> int | None:
+    """Return the last moment that a stream tells of; None if it ends."""
+    return None if case.is_closed else max(_moment(step) for step in case.steps)
 
 
 def _moment(step: Step) -> int:

@@ -17,6 +17,7 @@ from etalis.language.lower import to_syntax
 from etalis.language.rules import with_checks
 from etalis.language.traversal import names, postorder, variables
 from etalis.logic.proof import ProofStep
+from etalis.runtime.record.corrections import Corrections
 from etalis.semantics.matches import ground, match_all
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import EventKind
@@ -48,7 +49,7 @@ class _Opened:
 class JustificationBuilder:
     """Makes the nodes of one answer; what is shared within it is one node."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, *, taken_back: bool = False) -> None:
         self._core = core
         self._asker = ConditionAsker(core) if core.record is not None else None
         self._texts = RuleTexts(core)
@@ -59,6 +60,7 @@ class JustificationBuilder:
         self._received_at: tuple[int, int] = (0, 0)
         self.complete = True
         self.notes: dict[str, None] = {}
+        self._corrections = Corrections(core, self.notes, as_before=taken_back)
 
     # events
 
@@ -89,7 +91,7 @@ class JustificationBuilder:
     def _received(self, number: int) -> j.Received:
         found = self._inputs.get(number)
         if found is None:
-            kept = None if self._core.record is None else self._core.record.source.find(number)
+            kept = self._corrections.find(number)
             if kept is None:
                 self._miss()
                 found = j.Received(None, (), *self._received_at, number)
@@ -117,14 +119,14 @@ class JustificationBuilder:
     def _needs(self, rope: Rope) -> list[Rope]:
         """Return the events that one is made of, and those that told facts it relies on."""
         if isinstance(rope, RaisedRope):
-            return [] if rope.cause is None else [rope.cause]
+            return _raising(rope.cause)
         if isinstance(rope, CutRope | FlatRope):
             return []
         opened = self._opened.get(id(rope))
         if opened is None:
             opened = self._opened[id(rope)] = self._open(rope)
         if opened.reading is None:
-            return [rope[-1]] if rope[2].rule is None and rope[-1] is not None else []
+            return _raising(rope[-1]) if rope[2].rule is None else []
         return [*(leaf.rope for leaf in opened.reading.leaves()), *self._tellers(opened.reading)]
 
     def _tellers(self, reading: MatchReading) -> Iterator[Rope]:
@@ -145,19 +147,22 @@ class JustificationBuilder:
 
     def _make(self, rope: Rope) -> None:
         if isinstance(rope, RaisedRope):
-            raw = rope.event
-            by = None if rope.cause is None else self._node(rope.cause)
-            made: Event = j.Raised(*_occurrence(raw), by if isinstance(by, j.Derived) else None)
+            made: Event = self._raised(rope.event, rope.cause)
         elif isinstance(rope, CutRope | FlatRope):
             made = j.Received(None, (), *self._received_at, 0)
         else:
             opened = self._opened.pop(id(rope))
-            if rope[2].rule is None:  # reported as it was raised
-                by = None if rope[-1] is None else self._node(rope[-1])
-                made = j.Raised(*_occurrence(rope), by if isinstance(by, j.Derived) else None)
-            else:
-                made = self._derived(opened)
+            was_raised = rope[2].rule is None  # and is reported as such
+            made = self._raised(rope, rope[-1]) if was_raised else self._derived(opened)
         self._made[id(rope)] = (rope, made)
+
+    def _raised(self, raw: Raw, cause: Rope) -> j.Raised:
+        """Return the node of an event that a goal raised, by an event if the whole of a rule did."""
+        by = next((self._node(one) for one in _raising(cause)), None)
+        if by is None and cause is not None:
+            self.complete = False
+            self.notes["an action on a part of a pattern is not told with that part"] = None
+        return j.Raised(*_occurrence(raw), by if isinstance(by, j.Derived) else None)
 
     # derived events
 
@@ -187,6 +192,7 @@ class JustificationBuilder:
         raw, rule, reading = opened.raw, opened.rule, opened.reading
         kind: EventKind = raw[2]
         text, note = self._texts.shown(kind)
+        note = self._corrections.tell(raw, note)
         label = kind.rule or ""
         if rule is None or reading is None:
             self.complete = False
@@ -374,6 +380,12 @@ def _steps(proof: Iterable[ProofStep]) -> Iterator[ProofStep]:
         step = waiting.pop()
         yield step
         waiting += step.premises
+
+
+def _raising(cause: Rope) -> list[Rope]:
+    """Return the event whose action raised another: none if it was the host, or a part of a pattern."""
+    is_event = isinstance(cause, tuple) and len(cause) > 2 and isinstance(cause[2], EventKind)
+    return [cause] if is_event else []
 
 
 def _occurrence(raw: Raw) -> tuple[str, tuple[Value, ...], int, int]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from etalis.data.values import Value, real
 from etalis.errors import EtalisError
@@ -52,8 +52,9 @@ class ConditionAsker:
         self._database = core.rules.solver.database
         self._functions = core.program.knowledge.functions
         solver = copy(core.rules.conditions.solver)
-        solver.host = Host(clock=core.tell_time)
+        solver.host = Host(clock=self._tell_time)
         self._solver = solver
+        self._now = 0
         self._outline = Outline(core.program.tree)
         self._known_effects: dict[int, tuple[s.Term, list[str]]] = {}
 
@@ -67,16 +68,20 @@ class ConditionAsker:
         wanted = {v.name: known for v in variables(goal) if (known := part.scope.get(v.name)) is not None}
         if effects:
             note = f"not asked again: {effects[0]} has a side effect"
-            return HeldCondition(condition, part.end, {v: x for v, x in wanted.items() if v not in given}, note=note)
+            return HeldCondition(condition, part.end, wanted | given, note=note)
         times = times_of(condition, part.start, part.end)
         held: HeldCondition | None = None
         for view in self._views(part.rope, part.end):
-            with self.seeing(view):
+            with self.seeing(view, part.end):
                 held = self._solve(condition, given, wanted, times, part.end)
                 if held.note is None:
                     return held
         assert held is not None
         return held
+
+    def _tell_time(self) -> Any:
+        """Return the time that goals see: that of the match, unless the host has a clock."""
+        return to_seconds(self._now) if self._core.inputs.clock is None else self._core.tell_time()
 
     def effects(self, goal: s.Term) -> list[str]:
         """Return the predicates that a goal reaches and that act."""
@@ -101,13 +106,13 @@ class ConditionAsker:
                 found = {v: x for v, x in solution.items() if v not in given and not v.startswith("_#")}
                 if all(found.get(v, x) == x for v, x in own.items()):
                     proof = self.prove(condition.goal, solution, times)
-                    return HeldCondition(condition, end, found, proof)
+                    return HeldCondition(condition, end, given | found, proof)
                 if condition.kind != "event_multiply":  # the first solution counts
                     break
             note = "it has no solution now" if found is None else "it is answered otherwise now"
         except EtalisError as error:
             note = f"asked now, it raises: {error.problems[0].message}"
-        return HeldCondition(condition, end, own, note=note)
+        return HeldCondition(condition, end, own | given, note=note)
 
     def prove(self, goal: s.Term, solution: Mapping[str, Value], times: Mapping[Key, Value]) -> list[ProofStep]:
         """Return the proof of a goal with the values of its solution; one step, if it is not found."""
@@ -142,8 +147,9 @@ class ConditionAsker:
         return self._solver.solve(to_logic(goal), given, times)
 
     @contextmanager
-    def seeing(self, view: View | None) -> Iterator[None]:
-        """Ask over a version of the knowledge; without one, over that of today."""
+    def seeing(self, view: View | None, now: int) -> Iterator[None]:
+        """Ask over a version of the knowledge, without one over that of today, as at a moment."""
+        self._now = now
         self._solver.view = view
         try:
             yield

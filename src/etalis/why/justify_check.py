@@ -8,7 +8,7 @@ another one, is no matter here. All walks are loops.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from etalis.language.traversal import postorder, rewrite
 from etalis.temporal.calendar import calendar_time
 from etalis.temporal.interval import to_microseconds
 from etalis.why import justification as j
-from etalis.why.checking.elements import WrongNode, WrongNodeError, check_fold, check_run
+from etalis.why.checking.elements import WrongNode, WrongNodeError, check_fold, check_run, combine
 from etalis.why.checking.occurrences import RunRecord, Sighting, Where, one
 from etalis.why.checking.rule_text import TextModifier, TextPart, arrange, bind, ground, named
 
@@ -44,14 +44,21 @@ class _Step:
 
 
 class JustificationChecker:
-    """Checks justifications of one run, whose rules have the policy given where they have none of their own."""
+    """Checks justifications of one run, whose rules have the policy given where they have none of their own.
 
-    def __init__(self, record: RunRecord, policy: str | None = None) -> None:
+    `more` are rules that the run inserted or changed, by their labels.
+    """
+
+    def __init__(
+        self, record: RunRecord, policy: str | None = None, more: Iterable[tuple[str, s.Rule]] = ()
+    ) -> None:  # fmt: skip
         self.record = record
         self.rules: dict[str, list[_CheckedRule]] = {}
         self.made: dict[tuple[object, ...], list[int]] = {}
+        self._taken: dict[tuple[object, ...], list[int]] = {}
         found = settings(record.program, {} if policy is None else {"event_consumption_policy": policy})
-        for number, rule in enumerate(labelled_rules(record.program), 1):
+        written = [(rule.label or str(n), rule) for n, rule in enumerate(labelled_rules(record.program), 1)]
+        for label, rule in (*written, *more):
             own, window = rule_settings(found, rule)
             pattern = with_checks(rule).pattern
             for duration in (window, found.garbage_window):
@@ -59,7 +66,7 @@ class JustificationChecker:
             head = named(rule.head.args if rule.alarm is None else (*rule.head.args, rule.alarm.when))
             outer = head if rule.action is None else head | named([rule.action])
             checked = _CheckedRule(rule, arrange(pattern, outer, head), own)
-            self.rules.setdefault(rule.label or str(number), []).append(checked)
+            self.rules.setdefault(label, []).append(checked)
         for place, (event, given) in enumerate(record.events):
             if given is None:
                 key = event.rule is None, event.name, event.args, event.start_time, event.end_time
@@ -70,6 +77,7 @@ class JustificationChecker:
         cycle = _find_cycle(justification.root)
         if cycle is not None:
             return WrongNode(cycle, "it is made of itself")
+        self._taken = {}
         try:
             for node in j.nodes(justification.root):
                 match node:
@@ -89,7 +97,11 @@ class JustificationChecker:
             place = self.record.numbered.get(node.number)
         else:
             key = isinstance(node, j.Raised), node.name, node.args, node.start, node.end
-            place = next(iter(self.made.get(key, ())), None)
+            taken = self._taken.setdefault(key, [])
+            if isinstance(node, j.Raised) and id(node) not in taken:  # of equal events each is one of its own
+                taken.append(id(node))
+            which = taken.index(id(node)) if isinstance(node, j.Raised) else 0
+            place = next(iter(self.made.get(key, [])[which:]), None)
         if place is None:
             raise WrongNodeError(node, "there is no such event")
         return place
@@ -311,6 +323,8 @@ class JustificationChecker:
             case s.Condition(kind=kind, goal=goal), j.ConditionHeld():
                 if (test.kind, test.goal) != (kind, goal):
                     raise WrongNodeError(test, "the rule has another condition")
+                if test.note is not None and self.record.is_closed(kind, goal, x):
+                    return [x._replace(bound={**x.bound, **test.solution})]
                 return [y for y in self.record.solve(kind, goal, x) if _is_solution(test, x, y)]
             case s.Negation(absent=absent), j.Nothing():
                 _same_absence(test, absent, self.record.where(part, modifier, latest), x)
@@ -320,16 +334,6 @@ class JustificationChecker:
             case _:
                 raise WrongNodeError(test, f"the rule has {type(modifier.pattern).__name__} there")
         return self.record.holds(part, modifier, x) if latest is x else [x]
-
-
-def combine(several: list[Sighting], *, sequential: bool) -> Sighting:
-    """Return one match in place of several, on the common hull, the rest of the latest (definition 12.16)."""
-    start, end = min(x.start for x in several), max(x.end for x in several)
-    events = frozenset[int]().union(*(x.events for x in several))
-    until = max((x.until for x in several if x.until is not None), default=None)
-    beyond = min((x.beyond for x in several if x.beyond is not None), default=None)
-    found = several[-1]._replace(start=start, end=end, events=events, until=until, beyond=beyond)
-    return found if sequential else found._replace(first=end, last=start)
 
 
 def alarm_time(kind: str, when: Value, end: int) -> int | None:

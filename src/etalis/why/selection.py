@@ -85,23 +85,25 @@ class Selection:
         inputs = [
             PastEvent(kept.end, kept.number, Event.make(kept.name, kept.args, kept.start, kept.end))
             for kept in record.source.items()
-            if self.is_meant(kept.name, kept.args)
+            if self.reads(kept.name, kept.args)
         ]
         raised = [
             PastEvent(raw[0], number, Event.make(raw[2].name, raw[3 : 3 + raw[2].arity], raw[1], raw[0]))
             for number, raw in record.raised
-            if self.is_meant(raw[2].name, raw[3 : 3 + raw[2].arity])
+            if self.reads(raw[2].name, raw[3 : 3 + raw[2].arity])
         ]
-        if self._core.disorder is not None:
-            both = [(past, place) for place, several in enumerate((inputs, raised)) for past in several]
-            both.sort(key=lambda item: (item[0].time, item[1], item[0].event.start_time, item[0].after))
-        else:
-            both = [(past, place) for place, several in enumerate((inputs, raised)) for past in several]
+        both = [(past, place) for place, several in enumerate((inputs, raised)) for past in several]
+        disorder = self._core.disorder
+        if disorder is None:
             both.sort(key=lambda item: (item[0].after, item[1]))
+        elif disorder.watermark is None:
+            both.sort(key=lambda item: (item[0].time, item[1], item[0].after))
+        else:
+            both.sort(key=lambda item: (item[0].time, item[1], item[0].event.start_time, item[0].after))
         return (past for past, _ in both)
 
-    def is_meant(self, name: str, args: tuple[Value, ...]) -> bool:
-        """Tell whether an event is of the kinds and the partition in question."""
+    def reads(self, name: str, args: tuple[Value, ...]) -> bool:
+        """Tell whether an event is of the kinds and of the partition in question."""
         kind = (name, len(args))
         if self._kinds is not None and kind not in self._kinds:
             return False

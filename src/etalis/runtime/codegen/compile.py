@@ -278,7 +278,7 @@ class Compiler:
             code.depth += 1
             names.update({v: f"{row}[{i}]" for i, v in enumerate(outputs)})
         if passing.actions and self.heads.parts:
-            code(f"{code.constant(self.state)}.cause = {names['$parts']}")
+            code(f"{code.constant(self.state)}.cause = {names.get('$parts')}")
         for action in passing.actions:
             code(self.conditions.action(code, action, names, self.rule_of(entry)))
         self.deliver(code, entry, names, t1, t2)

@@ -45,7 +45,7 @@ def check_run(
     """Yield what a repetition can be; one without upper limit that is followed may have waited since any element."""
     repeat = part.core.right if isinstance(part.core, s.Binary) else part.core
     assert isinstance(repeat, s.Repeat)
-    names, free = part.below[-1].outer, policy == "unrestricted"
+    names, free = part.below[-1].around, policy == "unrestricted"
     openers: list[Sighting] | list[None] = lefts[0] if lefts else [None]
     for a in openers:
         bound = group(a, sides[0][0], names)
@@ -146,3 +146,13 @@ def check_fold(
 def is_single(part: TextPart) -> bool:
     """Tell whether a pattern is one event."""
     return isinstance(part.core, s.EventPattern | s.SubRule)
+
+
+def combine(several: list[Sighting], *, sequential: bool) -> Sighting:
+    """Return one match in place of several, on the common hull, the rest of the latest (definition 12.16)."""
+    start, end = min(x.start for x in several), max(x.end for x in several)
+    events = frozenset[int]().union(*(x.events for x in several))
+    until = max((x.until for x in several if x.until is not None), default=None)
+    beyond = min((x.beyond for x in several if x.beyond is not None), default=None)
+    found = several[-1]._replace(start=start, end=end, events=events, until=until, beyond=beyond)
+    return found if sequential else found._replace(first=end, last=start)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from etalis.language.flags import settings
 from etalis.language.lower import load_clauses, run_directives, to_logic
 from etalis.language.rules import knowledge_changes, known_events
 from etalis.logic.host import Host
+from etalis.logic.knowledge.as_of import View
 from etalis.logic.knowledge.facts import change_facts
 from etalis.logic.solver import Solver
 from etalis.temporal.aggregate import FOLDS, has_no_value
@@ -64,8 +66,9 @@ def one(start: int, end: int, bound: Bound, events: frozenset[int], known: tuple
 class RunRecord:
     """All events of a run in the order of processing, inputs with their numbers.
 
-    `solver` has the knowledge after each number of events; without one it is what the program and its events tell, and
-    `changes` from outside (time, name, known, values).
+    `solver` has the knowledge after each number of events, and `between` which generations of it there were on the way
+    to the next number; without one it is what the program and its events tell, and `changes` from outside (time, name,
+    known, values).
     """
 
     def __init__(
@@ -74,8 +77,12 @@ class RunRecord:
         events: Iterable[tuple[Event, int | None]],
         solver: Solver | None = None,
         changes: Iterable[tuple[int, str, bool, tuple[Value, ...]]] = (),
+        between: Iterable[tuple[int, int]] = (),
     ) -> None:
         self.program = program
+        self.between: dict[int, list[int]] = {}
+        for count, generation in between:
+            self.between.setdefault(count, []).append(generation)
         self.events = list(events)
         self.relations = relations(settings(program).relations)
         self.kinds = frozenset(known_events(program))
@@ -83,6 +90,7 @@ class RunRecord:
         self.ends = [event.end_time for event, _ in self.events]
         self.numbered = {number: place for place, (_, number) in enumerate(self.events) if number is not None}
         self.now = 0
+        self.closed = False  # whether a goal was refused since it asks for the past
         self.solver = solver or self._learn(list(changes))
         self.solver.host = Host(lambda _text: None, lambda: to_seconds(self.now))
         self._found: dict[int, tuple[TextPart, list[Sighting]]] = {}
@@ -120,17 +128,37 @@ class RunRecord:
         times: Mapping[tuple[str, int], Value] = {}
         if kind == "check":
             times = {(f"t{place}", 1): _seconds(time) for place, time in enumerate(x.times, 1)}
-        for count in range(x.known[0], x.known[1] + 1):
+        for count, view in self._views(x):
             self.now = x.end
             try:
-                with self.solver.as_of(count):
+                with self._seeing(view):
                     for solution in self.solver.solve(to_logic(goal), x.bound, times):
                         named = {name: value for name, value in solution.items() if not name.startswith("_#")}
                         yield x._replace(bound={**x.bound, **named}, known=(count, x.known[1]))
                         if kind != "event_multiply":
                             break
-            except ConditionError:
-                continue
+            except ConditionError as error:
+                self.closed = self.closed or any("past" in problem.message for problem in error.problems)
+
+    def _views(self, x: Sighting) -> Iterator[tuple[int, View]]:
+        """Yield the versions of the knowledge that a match may have seen, by the number of events."""
+        for count in range(x.known[0], x.known[1] + 1):
+            for generation in self.between.get(count, ()):
+                yield count, View(count, generation)
+            yield count, self.solver.database.as_of(count)
+
+    @contextmanager
+    def _seeing(self, view: View) -> Iterator[None]:
+        self.solver.view = view
+        try:
+            yield
+        finally:
+            self.solver.view = None
+
+    def is_closed(self, kind: str, goal: s.Term, x: Sighting) -> bool:
+        """Tell whether a goal cannot be asked of the past: it would change it, or read what no versions are kept of."""
+        self.closed = False
+        return not any(self.solve(kind, goal, x)) and self.closed
 
     def holds(self, part: TextPart, modifier: TextModifier, x: Sighting) -> list[Sighting]:
         """Return what a modifier leaves of a match: nothing, itself, or one match per solution."""
@@ -243,7 +271,7 @@ class RunRecord:
 
     def repeated(self, part: TextPart, repeat: s.Repeat, a: Sighting | None, x: Sighting) -> list[Sighting]:
         """Return the matches of a repetition whose last element is `x`: one per first, after `a` the earliest."""
-        names = part.below[-1].outer
+        names = part.below[-1].around
         bound = group(a, x, names)
         count = None if bound is None or (a is not None and not a.end < x.start) else limits(repeat, bound)
         if bound is None or count is None:

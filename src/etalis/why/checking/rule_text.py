@@ -34,8 +34,8 @@ class TextModifier:
 class TextPart:
     """A pattern without its modifiers, which stand beside it, innermost first.
 
-    `window` is the smallest window around or on it; `outer` are the variables that occur elsewhere in the rule, `head`
-    those of the head; `below` are the parts it is made of, left to right.
+    `window` is the smallest window around or on it; `around` are the variables that occur elsewhere in the rule,
+    `outer` those of its modifiers, too, `head` those of the head; `below` are the parts it is made of, left to right.
     """
 
     core: s.Pattern
@@ -43,19 +43,20 @@ class TextPart:
     window: int | None
     outer: Names
     head: Names
+    around: Names = frozenset()
     below: list[TextPart] = field(default_factory=list)
     absent: TextPart | None = None
 
     @property
     def groups(self) -> Names:
         """The variables of an aggregate's elements that group them (definition 14.8)."""
-        core, around = self.core, self.outer
+        core, others = self.core, self.outer
         if isinstance(core, s.Binary):
-            around |= mentioned(core.left)
+            others |= mentioned(core.left)
         fold = core.right if isinstance(core, s.Binary) else core
         assert isinstance(fold, s.Aggregate)
         found = binds(fold.pattern)[id(fold.pattern)].perhaps
-        return (found & (around | named([fold.result]))) - aggregated(fold)
+        return (found & (others | named([fold.result]))) - aggregated(fold)
 
 
 def arrange(pattern: s.Pattern, outer: Names, head: Names) -> TextPart:
@@ -75,6 +76,7 @@ def arrange(pattern: s.Pattern, outer: Names, head: Names) -> TextPart:
 def _strip(pattern: s.Pattern, outer: Names, head: Names, window: int | None) -> TextPart:
     """Take the modifiers off a pattern; a negated one is unrestricted and has its own windows only."""
     modifiers: list[TextModifier] = []
+    around = outer
     while isinstance(pattern, s.Modifier):
         modifier = TextModifier(pattern, window)
         modifiers.insert(0, modifier)
@@ -87,7 +89,7 @@ def _strip(pattern: s.Pattern, outer: Names, head: Names, window: int | None) ->
                 outer |= mentioned(absent)
                 modifier.absent = _strip(absent, mentioned(left), head, None)
         pattern = pattern.pattern
-    return TextPart(pattern, modifiers, window, outer, head)
+    return TextPart(pattern, modifiers, window, outer, head, around)
 
 
 def _parts(core: s.Pattern) -> list[tuple[s.Pattern, Names]]:

@@ -118,7 +118,7 @@ class _Tree:
     def origin(self, event: j.Derived | j.Raised) -> str:
         """Say how an event was made, with the text of its rule where that is not told yet."""
         if isinstance(event, j.Raised):
-            return "raised by the host" if event.by is None else "raised by an action of"
+            return "raised by a goal" if event.by is None else "raised by an action of"
         if (event.rule, event.text) in self.rules:
             return self.wording.origin(event)
         self.rules.add((event.rule, event.text))

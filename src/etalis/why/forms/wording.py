@@ -40,7 +40,7 @@ class Wording:
                 where = "" if source is None else f", {source}" + ("" if offset is None else f":{offset}")
                 return f"input {number}{where}" + (", no longer in the history" if found.name is None else "")
             case j.Raised(by=by):
-                return "raised by the host" if by is None else f"raised by {self.event(by)}"
+                return "raised by a goal" if by is None else f"raised by {self.event(by)}"
             case j.Derived(rule=rule):
                 return f"by rule {rule}"
             case _:

@@ -64,7 +64,7 @@ class ChangedRuns:
         self.last = BEGINNING  # stamp of the whole history
         for kept in core.record.source.items():
             self.last = max(self.last, kept.end)
-            if meant.is_meant(kept.name, kept.args):
+            if meant.reads(kept.name, kept.args):
                 self.inputs.append(Received(kept.name, kept.args, kept.start, kept.end, kept.number))
         self._program = self._restricted()
         self._told = list(self._turns()) + list(self._changes_of_facts()) + list(self._raised())

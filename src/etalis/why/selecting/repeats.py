@@ -119,14 +119,20 @@ class NotingAnchored:
         lost = self._lost(a, last)
         if lost is not None:
             return lost
-        for noted in reversed(self.counted[: self.counted.index(last)]):  # it was counted: what came before it was not
-            b = noted.stay.instance
-            if a.instance.end < b.start and b.end < last.stay.instance.start:
+        earlier = [
+            n for n in reversed(self.counted[: self.counted.index(last)]) if a.instance.end < n.stay.instance.start
+        ]
+        for noted in earlier:  # the last one came in order: one before it was not counted, or ended a count
+            if noted.stay.instance.end < last.stay.instance.start:
                 if a in noted.made:
-                    return Withheld("consumed", self.notes.shown(b), (noted.made[a].shown(),))
+                    return Withheld("consumed", self.notes.shown(noted.stay.instance), (noted.made[a].shown(),))
                 lost = self._lost(a, noted)
                 if lost is not None:
                     return lost
+        for noted in earlier:  # the last one does not come after the count that goes on
+            if a in noted.chosen:
+                match = noted.made.get(a) or NotedMatch(a.instance.start, noted.stay.instance.end)
+                return Withheld("consumed", self.notes.shown(a.instance), (match.shown(),))
         return None
 
     def _lost(self, a: Stay, noted: CountedElement) -> Withheld | None:
