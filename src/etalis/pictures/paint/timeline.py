@@ -26,7 +26,7 @@ from etalis.pictures.paint.sheet import MARGIN, dashed, stroke, write_sheet
 from etalis.pictures.palette import class_of, look_of
 from etalis.pictures.scene import LaneMark, Timeline
 
-CROWDED = 6  # pixels: a lane with less for each of its marks counts them
+CROWDED = 10  # pixels: a lane with less for each of its marks counts them
 WIDTH = 980
 ROW = 24
 _BAR = 14

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from etalis.data.values import Value
 from etalis.errors import EtalisError
 from etalis.language import syntax as s
-from etalis.language.lower import to_logic, to_syntax
+from etalis.language.lower import to_syntax
 from etalis.language.traversal import variables
 from etalis.temporal.interval import to_microseconds
 from etalis.why.conditions import ConditionAsker, Key, times_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from etalis.data.values import Value
 from etalis.language import syntax as s
 from etalis.language.printer import print_pattern
