@@ -57,6 +57,14 @@ def test_the_text_and_the_graph_of_the_manual(files: tuple[str, str], tmp_path: 
     assert graph.read_text().startswith('[l("1",n("",[a("OBJECT","fraud(c1,2) [1,120]')
 
 
+def test_pictures(files: tuple[str, str], tmp_path: Path) -> None:
+    starts = {"svg": "<svg", "html": "<!DOCTYPE html>", "dot": 'digraph "why fraud(c1, 2)" {'}
+    options = [text for form in starts for text in (f"--{form}", str(tmp_path / f"why.{form}"))]
+    assert ask(files, "--at", "120", *options) == (0, "")
+    for form, start in starts.items():
+        assert (tmp_path / f"why.{form}").read_text().startswith(start)
+
+
 def test_every_derivation(tmp_path: Path) -> None:
     (tmp_path / "p.etalis").write_text("c <- a seq b. c <- x seq b.")
     (tmp_path / "e.events").write_text("event(a, [1, 1]). event(x, [1, 1]). event(b, [2, 2]).")
