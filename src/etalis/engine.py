@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
     from etalis.why.partial import PartialMatches
+    from etalis.why.repairing.data import Repair
+    from etalis.why.why_not import WhyNot
 
 C = TypeVar("C", bound=Callback)
 
@@ -414,6 +416,50 @@ class Engine(RuntimeEngine):
             )
         )
 
+    @alone
+    def why_not(
+        self,
+        question: str,
+        *,
+        at: Any = None,
+        between: Any = None,
+        interval: Any = None,
+        limit: int = 3,
+        depth: int = 5,
+        budget: int = 100_000,
+        repair: bool = False,
+    ) -> WhyNot:
+        """Say why an event did not occur: of every rule that could have made it the attempts that came nearest.
+
+        The question is a pattern such as `fraud(c1, _)`; `at` and `between` (closed) speak of the event's end,
+        `interval` of start and end. `limit` attempts of each rule are told, missing parts that rules derive are asked
+        after to a `depth`, and the search takes at most `budget` steps. With `repair` the answer has that of
+        `Engine.repair`. Needs an engine with `justification="full"`.
+        """
+        from etalis.why.search.ask import why_not
+
+        times = _asked_times(at, between, interval)
+        found = why_not(self.core, question, **times, limit=limit, depth=depth, budget=budget)
+        if not repair:
+            return found
+        from etalis.why.repairing.ask import ask_repair
+
+        return replace(found, repair=ask_repair(self.core, question, **times))
+
+    @alone
+    def repair(
+        self, question: str, *, at: Any = None, between: Any = None, interval: Any = None, runs: int = 200,
+        facts: bool = False,
+    ) -> Repair | None:  # fmt: skip
+        """Return the smallest change of the input by which an event would have occurred; None if none is found.
+
+        The question is that of `why_not`. Events are added, removed or moved in time, with `facts` facts are added too;
+        what is told was verified by a run of the changed history, at most so many `runs`, in which nothing is written.
+        """
+        from etalis.why.repairing.ask import ask_repair
+
+        return ask_repair(self.core, question, runs=runs, facts=facts, **_asked_times(at, between, interval))
+
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""
         return None if self.core.guard is None else self.core.guard.limits()
@@ -430,3 +476,10 @@ class Engine(RuntimeEngine):
     def code(self) -> str:
         """Return the generated source."""
         return self.core.rules.code()
+
+
+def _asked_times(at: Any, between: Any, interval: Any) -> dict[str, Any]:
+    """Return the times of a question in microseconds, None where not given."""
+    pairs = {"between": between, "interval": interval}
+    read = {name: None if pair is None else to_interval(pair) for name, pair in pairs.items()}
+    return {"at": None if at is None else to_instant(at), **read}

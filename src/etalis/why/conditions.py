@@ -63,20 +63,18 @@ class ConditionAsker:
         assert part.start is not None
         assert part.end is not None
         goal = condition.goal
-        effects = self._effects(goal)
+        effects = self.effects(goal)
         given = {v.name: part.bound[v.name] for v in variables(goal) if v.name in part.bound}
         wanted = {v.name: known for v in variables(goal) if (known := part.scope.get(v.name)) is not None}
         if effects:
             note = f"not asked again: {effects[0]} has a side effect"
             return HeldCondition(condition, part.end, wanted | given, note=note)
-        times: dict[Key, Value] = {}
-        if condition.kind == "check":
-            times = {("t1", 1): _in_seconds(part.start), ("t2", 1): _in_seconds(part.end)}
+        times = times_of(condition, part.start, part.end)
         held: HeldCondition | None = None
         self._now = part.end
         for view in self._views(part.rope, part.end):
-            with self._seeing(view):
-                held = self._solve(condition, given, wanted, times, part.end)
+            with self.seeing(view):
+                held = self._solve(condition, given, wanted, times, part)
                 if held.note is None:
                     return held
         assert held is not None
@@ -86,7 +84,8 @@ class ConditionAsker:
         """Return the time that goals see: that of the match, unless the host has a clock."""
         return to_seconds(self._now) if self._core.inputs.clock is None else self._core.tell_time()
 
-    def _effects(self, goal: s.Term) -> list[str]:
+    def effects(self, goal: s.Term) -> list[str]:
+        """Return the predicates that a goal reaches and that act."""
         if id(goal) not in self._known_effects:
             self._known_effects[id(goal)] = (goal, reach(goal, self._outline)[1])
         return self._known_effects[id(goal)][1]
@@ -97,18 +96,25 @@ class ConditionAsker:
         given: dict[str, Value],
         wanted: dict[str, Value],
         times: Mapping[Key, Value],
-        end: int,
+        part: MatchPart,
     ) -> HeldCondition:
-        """Return the first solution that agrees with the match; otherwise say what is answered now."""
-        goal = to_logic(condition.goal)
+        """Return the first solution that agrees with the match; otherwise say what is answered now.
+
+        Of an element as many different solutions are passed over as others have for the same inputs.
+        """
+        goal, end = to_logic(condition.goal), part.end
+        assert end is not None
         own = {v: x for v, x in wanted.items() if v not in given}
+        passed: list[dict[str, Value]] = []
         try:
             found = None
             for solution in self._solver.solve(goal, given, times):
                 found = {v: x for v, x in solution.items() if v not in given and not v.startswith("_#")}
                 if all(found.get(v, x) == x for v, x in own.items()):
-                    proof = self._prove(condition.goal, solution, times)
-                    return HeldCondition(condition, end, given | found, proof)
+                    if condition.kind != "event_multiply" or (len(passed) >= part.turn and found not in passed):
+                        proof = self.prove(condition.goal, solution, times)
+                        return HeldCondition(condition, end, given | found, proof)
+                    passed += [found] if found not in passed else []
                 if condition.kind != "event_multiply":  # the first solution counts
                     break
             note = "it has no solution now" if found is None else "it is answered otherwise now"
@@ -116,7 +122,7 @@ class ConditionAsker:
             note = f"asked now, it raises: {error.problems[0].message}"
         return HeldCondition(condition, end, own | given, note=note)
 
-    def _prove(self, goal: s.Term, solution: Mapping[str, Value], times: Mapping[Key, Value]) -> list[ProofStep]:
+    def prove(self, goal: s.Term, solution: Mapping[str, Value], times: Mapping[Key, Value]) -> list[ProofStep]:
         """Return the proof of a goal with the values of its solution; one step, if it is not found."""
         asked = to_logic(goal)
         for name, variable in asked.variables.items():
@@ -128,20 +134,41 @@ class ConditionAsker:
         return [ProofStep("deeper", asked.term)] if proof is None else proof
 
     def _views(self, rope: Rope, end: int) -> list[View]:
-        """Return the versions of the knowledge that a match may have seen; through a view nothing can be changed."""
+        record = self._core.record
+        changed = record is not None and record.changed_at(end)
+        return self.views(max(flatten(rope), default=0) if changed else 0, end)
+
+    def views(self, number: int, end: int) -> list[View]:
+        """Return the versions of the knowledge that a match may have seen; through a view nothing can be changed.
+
+        `number` is that of its last input.
+        """
         record, database = self._core.record, self._database
         if record is None or not record.changed_at(end):
             return [database.as_of(end)]
-        last = max(flatten(rope), default=0)
-        return [View(end, generation) for generation in record.generations_at(last, end, database.generation)]
+        return [View(end, generation) for generation in record.generations_at(number, end, database.generation)]
+
+    def solutions(
+        self, goal: s.Term, given: Mapping[str, Value], times: Mapping[Key, Value]
+    ) -> Iterator[dict[str, Value]]:
+        """Yield the solutions of a goal over the knowledge that is seen."""
+        return self._solver.solve(to_logic(goal), given, times)
 
     @contextmanager
-    def _seeing(self, view: View) -> Iterator[None]:
+    def seeing(self, view: View | None) -> Iterator[None]:
+        """Ask over a version of the knowledge; without one, over that of today."""
         self._solver.view = view
         try:
             yield
         finally:
             self._solver.view = None
+
+
+def times_of(condition: s.Condition, start: int, end: int) -> dict[Key, Value]:
+    """Return what a condition is told of the interval of its match."""
+    if condition.kind != "check":
+        return {}
+    return {("t1", 1): _in_seconds(start), ("t2", 1): _in_seconds(end)}
 
 
 def _in_seconds(time: int) -> Value:

@@ -29,6 +29,8 @@ class RuleTexts:
         life = rules.lives.get(getattr(kind, "number", 0))
         if life is not None:
             return life
+        if not getattr(kind, "alive", True):  # before a snapshot, by a rule that is gone
+            return None
         alike = [planned for planned, _ in rules.rules if planned.head.label == kind.rule]
         return rules.lives[alike[0].number] if len(alike) == 1 else None  # of a snapshot: by its label
 
@@ -42,11 +44,15 @@ class RuleTexts:
         life = self._life(kind)
         if life is None:
             return "", "the rule is not known any more"
-        if id(life.rule) not in self._texts:
-            self._texts[id(life.rule)] = print_item(self._as_written(life.rule))
         notes = [f"inserted at {show_time(life.since)}"] if life.since != BEGINNING else []
         notes += [f"deleted at {show_time(life.until)}"] if life.until != NEVER else []
-        return self._texts[id(life.rule)], f"the rule was {' and '.join(notes)}" if notes else None
+        return self.text(life.rule), f"the rule was {' and '.join(notes)}" if notes else None
+
+    def text(self, rule: s.Rule) -> str:
+        """Return the text of a rule."""
+        if id(rule) not in self._texts:
+            self._texts[id(rule)] = print_item(self._as_written(rule))
+        return self._texts[id(rule)]
 
     def _as_written(self, rule: s.Rule) -> s.Rule:
         """Return a rule of the program with `any` as it stands there."""

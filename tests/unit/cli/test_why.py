@@ -58,11 +58,15 @@ def test_the_text_and_the_graph_of_the_manual(files: tuple[str, str], tmp_path: 
 
 
 def test_pictures(files: tuple[str, str], tmp_path: Path) -> None:
-    starts = {"svg": "<svg", "html": "<!DOCTYPE html>", "dot": 'digraph "why fraud(c1, 2)" {'}
-    options = [text for form in starts for text in (f"--{form}", str(tmp_path / f"why.{form}"))]
+    svg, page, graph = tmp_path / "why.svg", tmp_path / "why.html", tmp_path / "why.dot"
+    options = ["--svg", str(svg), "--html", str(page), "--dot", str(graph)]
     assert ask(files, "--at", "120", *options) == (0, "")
-    for form, start in starts.items():
-        assert (tmp_path / f"why.{form}").read_text().startswith(start)
+    assert graph.read_text().startswith('digraph "why fraud(c1, 2)" {')
+    assert svg.read_text().startswith("<svg")
+    assert "withdrawal(c1, 5)" in svg.read_text()
+    assert "<html" in page.read_text()
+    code, output = ask(files, "--svg", str(tmp_path / "no" / "why.svg"))
+    assert (code, "E401" in output) == (3, True)
 
 
 def test_every_derivation(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from etalis.pictures.palette import FORMS
 from etalis.pictures.scene import LaneMark, Timeline
 from etalis.pictures.scenes.why_not import MOST_LANES, draw_why_not
 from etalis.why import why_not as w
+from etalis.why.repairing.data import AddEvent, Repair
 from helpers import explanations as ex
 from helpers.drawn import check_timeline
 
@@ -87,6 +88,13 @@ def test_each_cause_has_a_lane(cause: w.Cause, told: str) -> None:
     found = ex.answer("c", w.RuleAnswer("1", "c <- a seq b.", (attempt,)))
     assert [lane.label for lane in draw_why_not(found).lanes] == ["a", "b", told]
     check_timeline(found.to_svg())
+
+
+def test_a_repair_is_told() -> None:
+    rules = ex.missing().rules
+    repair = Repair((AddEvent("b", (), 1_000_001, 1_000_001),), "proved")
+    assert draw_why_not(w.WhyNot("c", rules, repair=repair)).notes == ["repair: add b at 1.000001 (proved smallest)"]
+    assert repair._repr_html_() == f"<pre>{repair.to_text()}</pre>"
 
 
 def test_an_event_that_no_rule_makes_has_a_note() -> None:

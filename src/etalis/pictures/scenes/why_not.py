@@ -17,7 +17,8 @@ from etalis.pictures.paint.axis import are_dates, write_interval, write_moment
 from etalis.pictures.scene import LaneMark, SceneLink, Timeline
 from etalis.temporal.interval import to_seconds
 from etalis.why import why_not as w
-from etalis.why.forms.wording import rule_text
+from etalis.why.forms.repair_text import repair_line
+from etalis.why.forms.wording import Wording, rule_text
 from etalis.why.justification import Occurred, Received
 
 MOST_LANES = 60
@@ -57,6 +58,8 @@ class _WhyNotDrawing:
             answer, because = waiting.popleft()
             for rule in answer.rules:
                 waiting.extend(self._add_rule(rule, because))
+        if found.repair is not None:
+            self.timeline.notes.append(repair_line(found.repair, Wording(self.timeline.dates)))
         if self.left_out:
             self.timeline.notes.append(f"{self.left_out} further attempts are not drawn")
         if not found.complete:

@@ -1,0 +1,265 @@
+"""The question why an event did not occur, and its answer: for every rule that could have made it how far it got.
+
+Missing parts that rules derive are asked after in turn; questions wait on a stack of their own, none recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from etalis.data.values import Value, format_atom
+from etalis.errors import EventError, Problem
+from etalis.language import syntax as s
+from etalis.language.printer import print_pattern
+from etalis.language.traversal import rewrite_term, variables
+from etalis.runtime.state import BEGINNING, NEVER, Raw, show_time
+from etalis.semantics.matches import ground, match, match_all
+from etalis.why import why_not as w
+from etalis.why.build import JustificationBuilder
+from etalis.why.justification import Justification
+from etalis.why.justify import justify_raw, occurrences, read_question
+from etalis.why.rule_texts import RuleTexts, program_digest
+from etalis.why.search.measure import AskedTimes, Measure, Tester
+from etalis.why.search.missing import PartLimits
+from etalis.why.search.ranking import Budget, rank
+from etalis.why.search.report import AttemptReport
+from etalis.why.search.shape import ShapeLeaf, shapes
+from etalis.why.why_not import Affair, TimeRange
+
+if TYPE_CHECKING:
+    from etalis.runtime.core import Core
+    from etalis.runtime.ruleset import RuleLife
+
+Key = tuple[str, AskedTimes]
+
+
+def why_not(
+    core: Core,
+    question: str,
+    *,
+    at: int | None = None,
+    between: tuple[int, int] | None = None,
+    interval: tuple[int, int] | None = None,
+    limit: int = 3,
+    depth: int = 5,
+    budget: int = 100_000,
+) -> w.WhyNot:
+    """Say why an event did not occur; `at` and `between` speak of its end, `interval` of both ends."""
+    if core.record is None:
+        hint = 'make the engine with justification="full", or write `:- set_flag(etalis_justification, on).`'
+        raise EventError(Problem("E340", "nothing is kept for explanations of what did not occur", hint=hint))
+    pattern = read_question(core, question)
+    asked = _times(at, between, interval)
+    happened = _happened(core, pattern, asked)
+    if happened is not None:
+        return happened
+    search = _Search(core, limit, Budget(budget))
+    if not search.makers((pattern.name, len(pattern.args))):
+        return w.WhyNot(print_pattern(pattern), unknown=_unknown(core, pattern))
+    return search.answer(_Question(pattern, asked, depth))
+
+
+def _times(at: int | None, between: tuple[int, int] | None, interval: tuple[int, int] | None) -> AskedTimes:
+    if interval is not None:
+        return AskedTimes((interval[1], interval[1]), (interval[0], interval[0]))
+    if at is not None:
+        return AskedTimes((at, at))
+    return AskedTimes() if between is None else AskedTimes(between, near=between)
+
+
+def _happened(core: Core, pattern: s.EventPattern, asked: AskedTimes) -> w.WhyNot | None:
+    """Return the answer if the event did occur: the latest."""
+    assert core.record is not None
+    text = print_pattern(pattern)
+    gone = {back.raw[: 3 + back.raw[2].arity] for back in core.record.corrected}
+    found = [
+        raw
+        for raw in occurrences(core, pattern, None, None)
+        if asked.holds(raw[1], raw[0]) and raw[: 3 + raw[2].arity] not in gone
+    ]
+    if found:
+        raw = max(found, key=lambda x: x[:2])
+        told = () if raw[2].rule is None or _is_reported(core, raw) else (_not_reported(pattern),)
+        return w.WhyNot(text, occurred=justify_raw(core, raw), affairs=told)
+    latest = None
+    for kept in core.record.source.items():
+        if (kept.name, len(kept.args)) != (pattern.name, len(pattern.args)) or not asked.holds(kept.start, kept.end):
+            continue
+        if match_all(pattern.args, kept.args, {}) is not None:
+            latest = kept if latest is None or kept.end >= latest.end else latest
+    if latest is None:
+        return None
+    node = JustificationBuilder(core).event(latest.number)
+    return w.WhyNot(text, occurred=Justification(node, program_digest(core), core.level))
+
+
+def _is_reported(core: Core, raw: Raw) -> bool:
+    test = core.program.is_reported(raw[2].name, raw[2].arity, core.rules.conditions)
+    return test if isinstance(test, bool) else bool(test(*raw[3 : 3 + raw[2].arity]))
+
+
+def _not_reported(pattern: s.EventPattern) -> Affair:
+    return Affair("not_reported", f"no trigger of the program names {format_atom(pattern.name)}/{len(pattern.args)}")
+
+
+def _unknown(core: Core, pattern: s.EventPattern) -> str:
+    """Say that no rule makes an event, and which name was meant."""
+    heads = {life.rule.head.name: len(life.rule.head.args) for life in core.rules.lives.values()}
+    near = [pattern.name] if pattern.name in heads else get_close_matches(pattern.name, sorted(heads), n=1, cutoff=0.7)
+    meant = f"; did you mean {format_atom(near[0])}/{heads[near[0]]}?" if near else ""
+    return f"no rule makes {format_atom(pattern.name)}/{len(pattern.args)}{meant}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    pattern: s.EventPattern
+    asked: AskedTimes
+    depth: int
+    above: frozenset[Key] = frozenset()
+
+    @property
+    def key(self) -> Key:
+        """The same for questions that differ in the names of variables alone."""
+        names: dict[str, s.Term] = {}
+        args = tuple(
+            rewrite_term(
+                term,
+                lambda _old, new: (
+                    names.setdefault(new.name, s.Var(f"V{len(names)}")) if isinstance(new, s.Var) else new
+                ),
+            )
+            for term in self.pattern.args
+        )
+        return print_pattern(s.EventPattern(self.pattern.name, args)), self.asked
+
+
+Asking = Generator["_Question", w.WhyNot, w.WhyNot]
+
+
+class _Search:
+    """All questions that one question leads to."""
+
+    def __init__(self, core: Core, limit: int, budget: Budget) -> None:
+        self._core = core
+        self._limit = limit
+        self._budget = budget
+        self._tester = Tester(core)
+        self._texts = RuleTexts(core)
+        self._answers: dict[Key, w.WhyNot] = {}
+        labels = {planned.number: planned.head.label for planned, _ in core.rules.rules}
+        self._makers: dict[tuple[str, int], list[tuple[str, RuleLife]]] = {}
+        for number, life in core.rules.lives.items():
+            label = labels.get(number) or life.rule.label or str(number)
+            self._makers.setdefault((life.rule.head.name, len(life.rule.head.args)), []).append((label, life))
+
+    def makers(self, kind: tuple[str, int]) -> list[tuple[str, RuleLife]]:
+        """Return the rules that make events of a kind, those that are gone included."""
+        return self._makers.get(kind, [])
+
+    def answer(self, question: _Question) -> w.WhyNot:
+        """Answer a question, those that it waits for first."""
+        stack = [(question, self._ask(question))]
+        told: w.WhyNot | None = None
+        while stack:
+            asked, asking = stack[-1]
+            try:
+                below = next(asking) if told is None else asking.send(told)
+            except StopIteration as done:
+                told = done.value
+                self._answers[asked.key] = told
+                stack.pop()
+                continue
+            told = self._answers.get(below.key)
+            if told is None:
+                stack.append((below, self._ask(below)))
+        assert told is not None
+        return told
+
+    def _ask(self, question: _Question) -> Asking:
+        """Answer one question; yield those whose answers it needs."""
+        rules = []
+        for label, life in self.makers((question.pattern.name, len(question.pattern.args))):
+            bound = heads_bind(life.rule.head.args, question.pattern.args)
+            if bound is not None:
+                rules.append((yield from self._rule(question, label, life, bound)))
+        done = self._budget.is_left
+        return w.WhyNot(
+            print_pattern(question.pattern), tuple(rules), complete=done,
+            steps=self._budget.steps if done else self._budget.most,
+        )  # fmt: skip
+
+    def _rule(
+        self, question: _Question, label: str, life: RuleLife, bound: dict[str, Value]
+    ) -> Generator[_Question, w.WhyNot, w.RuleAnswer]:
+        there = (life.since, life.until)
+        settings = self._core.rules.settings
+        measures = (Measure(self._tester, x, question.asked, there) for x in shapes(life.rule, label, settings))
+        ranked = rank(measures, bound, self._limit, self._budget)
+        attempts = []
+        for measure, choice in ranked.attempts:
+            report = AttemptReport(measure, choice, frozenset(bound))
+            parts = []
+            for leaf in measure.shape.leaves:
+                because, note = yield from self._because(question, report, leaf)
+                parts.append(report.part(leaf, because, note))
+            attempts.append(report.attempt(tuple(parts)))
+        return w.RuleAnswer(label, self._texts.text(life.rule), tuple(attempts), ranked.more, tuple(_life(life)))
+
+    def _because(
+        self, question: _Question, report: AttemptReport, leaf: ShapeLeaf
+    ) -> Generator[_Question, w.WhyNot, tuple[w.WhyNot | None, str | None]]:
+        """Ask why a missing leaf that rules derive did not occur."""
+        if leaf.event is None or report.is_present(leaf):
+            return None, None
+        pattern = report.pattern(leaf)
+        if not self.makers((pattern.name, len(pattern.args))):
+            return None, None
+        asked = _asked(report.limits(leaf), question.asked)
+        below = _Question(pattern, asked, question.depth - 1, question.above | {question.key})
+        if below.key in below.above:
+            return None, "needs itself"
+        if below.depth <= 0:
+            return None, "not asked further"
+        if report.occurs(leaf):
+            return None, None
+        return (yield below), None
+
+
+def _life(life: RuleLife) -> Iterator[Affair]:
+    if life.since != BEGINNING:
+        yield Affair("not_there", f"the rule is there since {show_time(life.since)}")
+    if life.until != NEVER:
+        yield Affair("not_there", f"the rule was there until {show_time(life.until)}")
+
+
+def _asked(limits: PartLimits, above: AskedTimes) -> AskedTimes:
+    return AskedTimes(_closed(limits.end), _closed(limits.start), above.near)
+
+
+def _closed(found: TimeRange) -> tuple[int | None, int | None]:
+    low, high = found.after, found.before
+    return None if low is None else low.time + low.open, None if high is None else high.time - high.open
+
+
+def heads_bind(head: tuple[s.Term, ...], asked: tuple[s.Term, ...]) -> dict[str, Value] | None:
+    """Return what a question gives to the variables of a head; None if the head makes no such event.
+
+    >>> heads_bind((s.Var("X"), s.Const(1)), (s.Const(2), s.Var("Y")))
+    {'X': 2}
+    """
+    bound: dict[str, Value] | None = {}
+    waiting = list(zip(head, asked, strict=True))
+    while waiting and bound is not None:
+        term, wanted = waiting.pop()
+        if isinstance(wanted, s.Const):
+            bound = match(term, wanted.value, bound)
+        elif isinstance(wanted, s.Compound) and isinstance(term, s.Compound):
+            if (term.name, len(term.args)) != (wanted.name, len(wanted.args)):
+                return None
+            waiting += zip(term.args, wanted.args, strict=True)
+        elif isinstance(wanted, s.Compound | s.ListTerm) and not list(variables(wanted)):
+            bound = match(term, ground(wanted, {}), bound)
+    return bound

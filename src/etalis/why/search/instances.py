@@ -1,0 +1,129 @@
+"""The events of a run as the parts of attempts: by kind, by value, by time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from etalis.data.values import Value
+from etalis.language import syntax as s
+from etalis.why.build import JustificationBuilder
+from etalis.why.justification import Derived, Raised, Received
+
+if TYPE_CHECKING:
+    from etalis.runtime.core import Core
+    from etalis.temporal.rope import Rope
+
+Kind = tuple[str, int]
+
+
+class Instance:
+    """An event that may be a part; `number` is the input's, or the last one's that it came with; `rope` names it."""
+
+    __slots__ = ("args", "end", "name", "number", "rope", "start")
+
+    def __init__(self, name: str, args: tuple[Value, ...], start: int, end: int, rope: Rope, number: int) -> None:
+        self.name, self.args, self.start, self.end, self.rope, self.number = name, args, start, end, rope, number
+
+
+class Shelf:
+    """The instances of one kind in the order of their ends, and by the values of each attribute."""
+
+    def __init__(self, found: list[Instance]) -> None:
+        found.sort(key=lambda x: (x.end, x.start))
+        self.all = found
+        self.ends = [x.end for x in found]
+        self._columns: dict[int, dict[Value, list[Instance]]] = {}
+
+    def having(self, place: int, value: Value) -> list[Instance]:
+        """Return the instances with a value in one place, by end."""
+        if place not in self._columns:
+            column: dict[Value, list[Instance]] = {}
+            for x in self.all:
+                column.setdefault(x.args[place], []).append(x)
+            self._columns[place] = column
+        return self._columns[place].get(value, [])
+
+    def fitting(self, args: Sequence[s.Term], bound: dict[str, Value]) -> list[Instance]:
+        """Return instances by end among which are all that match; by the most selective value that is bound."""
+        best = self.all
+        for place, term in enumerate(args):
+            if isinstance(term, s.Const):
+                value = term.value
+            elif isinstance(term, s.Var) and term.name in bound:
+                value = bound[term.name]
+            else:
+                continue
+            found = self.having(place, value)
+            best = found if len(found) < len(best) else best
+        return best
+
+
+class Instances:
+    """All that was received, made and raised in a run."""
+
+    def __init__(self, core: Core) -> None:
+        assert core.record is not None
+        self._record = core.record
+        self._builder = JustificationBuilder(core)
+        self._shelves: dict[Kind, Shelf] = {}
+        self._inputs: dict[Kind, list[Instance]] | None = None
+        self._gone = {_identity(back.raw) for back in core.record.corrected}
+
+    def of(self, kind: Kind) -> Shelf:
+        """Return the instances of a kind."""
+        found = self._shelves.get(kind)
+        if found is None:
+            found = self._shelves[kind] = Shelf([*self._received(kind), *self._made(kind), *self._raised(kind)])
+        return found
+
+    def _received(self, kind: Kind) -> list[Instance]:
+        if self._inputs is None:
+            self._inputs = {}
+            for kept in self._record.source.items():
+                x = Instance(kept.name, kept.args, kept.start, kept.end, kept.number, kept.number)
+                self._inputs.setdefault((kept.name, len(kept.args)), []).append(x)
+        return self._inputs.get(kind, [])
+
+    def _made(self, kind: Kind) -> Iterator[Instance]:
+        seen: set[Any] = set()
+        for raw in self._record.made_of(kind):
+            if self._gone and (_identity(raw) in self._gone or _identity(raw) in seen):
+                continue
+            if self._gone:
+                seen.add(_identity(raw))
+            yield Instance(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, 0)
+
+    def _raised(self, kind: Kind) -> Iterator[Instance]:
+        for number, raw in self._record.raised:
+            if (raw[2].name, raw[2].arity) == kind:
+                yield Instance(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, number)
+
+    def between(self, kind: Kind, low: int | None, high: int, *, closed: tuple[bool, bool]) -> Iterator[Instance]:
+        """Yield the instances of a kind that start after (or at) `low` and end before (or at) `high`."""
+        shelf = self.of(kind)
+        yield from inside(shelf.all, low, high, closed)
+
+    def node(self, x: Instance) -> Received | Raised | Derived:
+        """Return an instance as a node of an explanation."""
+        return self._builder.event(x.rope)
+
+
+def inside(found: list[Instance], low: int | None, high: int, closed: tuple[bool, bool]) -> Iterator[Instance]:
+    """Yield of instances by end those that start after (or at) `low` and end before (or at) `high`."""
+    first = 0 if low is None else bisect_left(found, low, key=lambda x: x.end)
+    find = bisect_right if closed[1] else bisect_left
+    last = find(found, high, key=lambda x: x.end)
+    for x in found[first:last]:
+        if low is None or low < x.start or (closed[0] and low == x.start):
+            yield x
+
+
+def distinct(found: Iterable[Instance]) -> list[Instance]:
+    """Return instances, each once, by time."""
+    return sorted({id(x): x for x in found}.values(), key=lambda x: (x.end, x.start, x.number))
+
+
+def _identity(raw: Any) -> Any:
+    return raw[: 3 + raw[2].arity]
