@@ -71,9 +71,8 @@ class ConditionAsker:
             return HeldCondition(condition, part.end, wanted | given, note=note)
         times = times_of(condition, part.start, part.end)
         held: HeldCondition | None = None
-        self._now = part.end
         for view in self._views(part.rope, part.end):
-            with self.seeing(view):
+            with self.seeing(view, part.end):
                 held = self._solve(condition, given, wanted, times, part)
                 if held.note is None:
                     return held
@@ -155,8 +154,9 @@ class ConditionAsker:
         return self._solver.solve(to_logic(goal), given, times)
 
     @contextmanager
-    def seeing(self, view: View | None) -> Iterator[None]:
-        """Ask over a version of the knowledge; without one, over that of today."""
+    def seeing(self, view: View | None, now: int) -> Iterator[None]:
+        """Ask over a version of the knowledge, without one over that of today, as at a moment."""
+        self._now = now
         self._solver.view = view
         try:
             yield

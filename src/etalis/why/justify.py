@@ -15,7 +15,7 @@ from etalis.runtime.state import Raw
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event, Retraction
 from etalis.why.build import JustificationBuilder
-from etalis.why.derivations import derivations
+from etalis.why.asking.derivations import derivations
 from etalis.why.justification import Justification
 from etalis.why.rule_texts import program_digest
 

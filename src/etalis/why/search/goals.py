@@ -1,4 +1,4 @@
-"""Conditions of attempts: whether they hold, and if not the first conjunct that fails, by how much, or what came later."""
+"""Conditions of attempts: whether they hold, else the first conjunct that fails, by how much, or what came later."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class GoalAsker:
             return GoalAnswer({})  # a goal that acts is not asked again
         views = asker.views(number, times[1])
         for view in views:
-            with asker.seeing(view):
+            with asker.seeing(view, times[1]):
                 found = self._solve(condition, given, wanted, told)
             if found is not None:
                 return GoalAnswer(found)
         both = {**given, **wanted}
-        with asker.seeing(views[-1]):
+        with asker.seeing(views[-1], times[1]):
             failing, bound, error = self._failing(goal, both, told)
             distance = 0 if error is not None else self._distance(failing, bound, told)
         later = self._known_later(condition, given, wanted, told, times[1])
@@ -135,7 +135,7 @@ class GoalAsker:
         record = self._core.record
         if record is None or not record.facts:
             return None
-        with self._asker.seeing(None):
+        with self._asker.seeing(None, end):
             solution = self._solve(condition, given, wanted, told)
             if solution is None:
                 return None
