@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import etalis
 from etalis.language.read.parser import parse_term
 from etalis.pictures.palette import FORMS
 from etalis.pictures.scene import LaneMark, Timeline
@@ -119,4 +120,32 @@ def test_very_many_attempts_are_counted() -> None:
     found = ex.answer("c", w.RuleAnswer("1", rule.text, rule.attempts * 100))
     timeline = draw_why_not(found)
     assert len(timeline.lanes) == MOST_LANES
-    assert timeline.notes == [f"{100 - MOST_LANES // 2} further attempts are not drawn"]
+    assert timeline.notes == [f"not drawn: {100 - MOST_LANES // 2} further attempts"]
+
+
+ASKED = """
+c <- (a seq b) cnot x.
+d(X) <- (p(X) seq q(X)) within 10.
+far(bern, rome).
+fraud(C) <- w(C, A) seq w(C, B) where far(A, B).
+top <- c seq d(1).
+e <- a seq b seq z.
+total(R) <- a seq aggregate(sum(X), q(X), R).
+late <- b seq (not z within 100).
+"""
+CAME = [
+    ("a", 1), ("x", 2), ("b", 3), ("p", 1, 4), ("w", "c1", "basel", 5), ("w", "c1", "bern", 6),
+    ("q", 2, 7), ("q", 1, 16),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["unrestricted", "recent", "chronological"])
+@pytest.mark.parametrize("question", ["c", "d(1)", "d(2)", "fraud(c1)", "top", "e", "total(9)", "late", "fraudd(c1)"])
+def test_what_engines_answer_is_drawn(question: str, policy: str) -> None:
+    engine = etalis.compile(ASKED).engine(justification="full", policy=policy)
+    for name, *values, at in CAME:
+        engine.push(str(name), *values, at=at)
+    found = engine.why_not(question)
+    timeline = draw_why_not(found)
+    assert timeline.lanes or timeline.notes
+    check_timeline(found.to_svg())
