@@ -2,8 +2,8 @@
 """The project's commands, with nothing but Python 3.11 or later: python3 run.py demo | test | nightly | bench
 
 Each makes `.venv` if need be, installs the exact versions of `requirements/*.lock` into it with pip, and runs. The hash
-of a lock is kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found; where
-it is not, one line says so.
+of a lock is kept as a stamp, so a second run installs nothing. Spark takes part where Java 17 or later is found, pages
+are looked at where there is a Chromium; where one is not, one line says so.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ CHECKS = (
     pytest_step("docs", selection="docs or jit"),
 )
 SPARK_CHECK = pytest_step("spark")  # beside the others: its processes wait for each other much of the time
+BROWSER_CHECK = pytest_step("browser")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 NIGHTLY = (
     pytest_step("property", *TWO, "--hypothesis-profile=nightly"),
     pytest_step("nightly", *TWO, "--hypothesis-profile=nightly"),
@@ -87,6 +89,11 @@ def find_java() -> tuple[str | None, str]:
     if int(version[2]) < OLDEST_JAVA:
         return None, f"Java {version[1]} is too old, Spark needs {OLDEST_JAVA} or later"
     return str(usable[0]), ""
+
+
+def find_browser() -> str | None:
+    """Return the path of a Chromium, if there is one on the PATH."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def python_of(folder: Path) -> Path:
@@ -206,9 +213,12 @@ def demo() -> bool:
 def test() -> bool:
     java, reason = find_java()
     prepare("test", *(["spark", "kafka"] if java else []))
-    passed = run_steps(CHECKS, beside=(SPARK_CHECK,) if java else ())
+    browser = find_browser()
+    passed = run_steps((*CHECKS, *([BROWSER_CHECK] if browser else [])), beside=(SPARK_CHECK,) if java else ())
     if java is None:
         say(f"The Spark tests did not run: {reason}.")
+    if browser is None:
+        say("The browser tests did not run: no Chromium on the PATH.")
     return passed
 
 

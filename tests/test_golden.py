@@ -13,6 +13,7 @@ import golden_report
 from etalis.language.read.modules import load
 from etalis.semantics import steps as semantics
 from etalis.temporal.policy import POLICIES
+from helpers.golden_justifications import read_tree
 from helpers.golden_listing import Verdict, differences, judge, read_listing
 from helpers.golden_traces import Outcome, Trace, all_traces, read_atom, run
 
@@ -53,6 +54,12 @@ def test_engine_is_the_meaning(trace: Trace) -> None:
         model = semantics.run(tree, events, policy=policy, until=events[-1].end_time)
         answer = [*engine.run(events), *engine.advance(to=events[-1].end)]
         assert Counter(answer) == Counter(semantics.reported(tree, model)), policy
+
+
+@pytest.mark.parametrize("trace", [t for t in ALL.values() if "justify_event" in str(t.inputs)], ids=lambda t: t.id)
+def test_justifications_agree_as_trees(trace: Trace) -> None:
+    """What the original prints, its inner events folded, is what `write_justification` prints here."""
+    assert read_tree(run(trace).printed) == read_tree(trace.printed)
 
 
 def test_tables_name_traces_and_reasons() -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from etalis.lazy import import_lazily
+from etalis.lazy import announce, import_lazily
 
 if TYPE_CHECKING:
     from etalis.data.values import Struct
@@ -52,6 +52,8 @@ else:  # for a type checker every name would be one that `__getattr__` knows
         },
         modules=("cases", "errors", "testing"),
     )
+
+announce("etalis.pictures.explanations")  # prints explanations as pictures
 
 __version__ = "0.1.0"
 

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, Unpack, overload
 
 from etalis.data.values import to_value
 from etalis.errors import InputError, Problem
@@ -14,17 +15,19 @@ from etalis.language.ground_terms import ground
 from etalis.language.read.parser import parse_event
 from etalis.language.syntax import Const, Property, Rule
 from etalis.logic.knowledge.loaders import LoadedRows, load_rows
+from etalis.logic.machine.database import Key
+from etalis.logic.machine.machine import Code, Frame, Machine
 from etalis.logic.rdf.load import RdfOptions
 from etalis.logic.terms.unify import from_value
 from etalis.runtime.changes import Change
-from etalis.runtime.core import Ahead, EngineOptions
+from etalis.runtime.core import Ahead, Core, EngineOptions
 from etalis.runtime.delivery import Callback
 from etalis.runtime.engine import USUAL, RuntimeEngine
 from etalis.runtime.knowledge import solutions, solutions_at
 from etalis.runtime.lateness.watermark import DeadLetter
 from etalis.runtime.limits.circuit_breaker import Broken
 from etalis.runtime.limits.limits import Limits
-from etalis.runtime.reporting.inspection import Waiting, inspect
+from etalis.runtime.reporting.inspection import Waiting, count_stores, explain_running, inspect
 from etalis.runtime.reporting.unknown_names import check_reported
 from etalis.runtime.reporting.unknown_options import with_options
 from etalis.runtime.state import BEGINNING, NEVER
@@ -37,6 +40,7 @@ from etalis.temporal.time_input import to_instant, to_interval
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from etalis.pictures.picture import Picture
     from etalis.program import Program
     from etalis.tables.results.unfinished import Unfinished
     from etalis.why.justification import Justification
@@ -45,12 +49,23 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Callback)
 
 
+def _explaining(core: Core, key: Key) -> Code:
+    """Return the code of a goal that tells why an event occurred or did not."""
+
+    def run(machine: Machine, args: tuple[Any, ...], cont: Frame) -> Frame | None:
+        from etalis.why.goals import GOALS  # of use where someone asks alone
+
+        return GOALS[key](core, machine, args, cont)
+
+    return run
+
+
 class Engine(RuntimeEngine):
     """One run of a program over a stream of events."""
 
     def __init__(self, program: Program, options: EngineOptions = USUAL) -> None:
         program.compiled.tell_unknown()
-        super().__init__(program.compiled, options)
+        super().__init__(program.compiled, replace(options, goals=_explaining))
         self.program = program
         self.core.reopen()
 
@@ -62,7 +77,7 @@ class Engine(RuntimeEngine):
     def _repr_html_(self) -> str:
         from etalis.runtime.reporting.display import show_engine
 
-        return show_engine(self)
+        return show_engine(self, lambda: self.picture().to_svg())
 
     def push_term(self, text: str, at: Any = None) -> tuple[Event, ...]:
         """Take one event written as a term, such as `a(1, f(x))` or `a(card: c1, amount: 5)`."""
@@ -335,18 +350,61 @@ class Engine(RuntimeEngine):
 
         return partial_matches(self.core.rules, rule, key, limit)
 
+    @overload
+    def justify(
+        self, event: Event | str, *, at: Any = None, interval: Any = None, all: Literal[False] = False,
+        limit: int = 100,
+    ) -> Justification: ...  # fmt: skip
+
+    @overload
+    def justify(
+        self, event: Event | str, *, at: Any = None, interval: Any = None, all: Literal[True], limit: int = 100
+    ) -> Iterator[Justification]: ...
+
     @alone
-    def justify(self, event: Event | str, *, at: Any = None, interval: Any = None) -> Justification:
+    def justify(
+        self, event: Event | str, *, at: Any = None, interval: Any = None, all: bool = False,  # noqa: A002
+        limit: int = 100,
+    ) -> Justification | Iterator[Justification]:  # fmt: skip
         """Say why an event occurred: its rule, what it is made of, and what was tested, down to the inputs.
 
         The event is one that was returned, or a pattern such as `fraud(c1, _)`: then the latest that occurred, `at` the
         time it ended, on an `interval` (start, end). Needs an engine with `justification="full"`; at level `ids` the
-        inputs of a returned event are told by their numbers alone.
+        inputs of a returned event are told by their numbers alone. With `all`, yield every derivation of that event,
+        the first by arrival first, up to a limit; the past is run once more for it, without its actions.
         """
-        from etalis.why.justify import justify
+        from etalis.why.justify import justify, justify_all
 
-        end = None if at is None else to_instant(at)
-        return justify(self.core, event, end, None if interval is None else to_interval(interval))
+        end, hull = None if at is None else to_instant(at), None if interval is None else to_interval(interval)
+        if all:
+            return justify_all(self.core, event, end, hull, limit)
+        return justify(self.core, event, end, hull)
+
+    @alone
+    def picture(self) -> Picture:
+        """Return a picture of the plan with how many instances wait in each place now."""
+        from etalis.pictures.picture import Picture
+        from etalis.pictures.scenes.plan import draw_plan
+
+        rules, reached = self.core.rules, self.now
+        title = "plan, before the first event" if reached is None else f"plan, what waits at {reached}"
+        return Picture(draw_plan(explain_running(rules), count_stores(rules), title))
+
+    @alone
+    def timeline(self, *, title: str = "stream", dates: bool | None = None) -> Picture:
+        """Return a picture of the events of the run over time; a click on one in `to_html` shows why it occurred.
+
+        Needs an engine with `justification="full"`; what lies before its horizon is not drawn. Times are seconds or
+        `dates`; if nothing is said, those after 1973 are dates.
+        """
+        from etalis.pictures.picture import Picture
+        from etalis.pictures.scenes.stream import draw_stream
+        from etalis.why.past import Past
+
+        past = Past(self.core)
+        return Picture(
+            draw_stream(past.received, past.made, numbers=past.numbers, explain=past.explain, title=title, dates=dates)
+        )
 
     def limits(self) -> Limits | None:
         """Say how the engine stands to its limits, and what was shed; None if it has none."""

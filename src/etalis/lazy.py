@@ -1,4 +1,7 @@
-"""Names of a package that are imported when they are first asked for (PEP 562), so that importing it costs nothing."""
+"""Names of a package that are imported when they are first asked for (PEP 562), so that importing it costs nothing.
+
+A module that enters itself somewhere below it, as printers do, is announced, and imported by who looks for entries.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,19 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any
+
+_ANNOUNCED: list[str] = []
+
+
+def announce(module: str) -> None:
+    """Name a module that enters itself as a printer."""
+    _ANNOUNCED.append(module)
+
+
+def import_announced() -> None:
+    """Import all modules that are announced."""
+    while _ANNOUNCED:
+        import_module(_ANNOUNCED.pop())
 
 
 def import_lazily(

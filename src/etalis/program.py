@@ -6,10 +6,11 @@ A `Program` is thin: what back ends run is its `compiled`. Arrow, Numba and Spar
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 from etalis.engine import Engine
 from etalis.errors import ConditionError, Problem, ProgramError
@@ -33,9 +34,12 @@ from etalis.temporal.event import Event
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from etalis.pictures.picture import Picture
     from etalis.spark import SparkProgram
     from etalis.why.justification import Justification
+    from etalis.why.why_not import WhyNot
 
+Events: TypeAlias = Iterable[Any] | Mapping[str, Any] | str | Path  # rows such as `Engine.run` takes, or a file
 _FILE_NAME = re.compile(r"[^\n<>%]+\.(etalis|event|pl|P|txt)\s*")
 
 
@@ -154,19 +158,20 @@ class Program:
         options = Options(time, event, None, unit, encoding=encoding)
         return explain(self.compiled, source, options, policy, contributors=contributors)
 
-    def explain_dot(self, *, policy: str | None = None) -> str:
-        """Return the plan as Graphviz text."""
-        from etalis.pictures.paint.dot import paint_dot
+    def picture(self, *, policy: str | None = None) -> Picture:
+        """Return a picture of the plan, with `to_svg`, `to_html` and `to_dot`."""
+        from etalis.pictures.picture import Picture
         from etalis.pictures.scenes.plan import draw_plan
 
-        return paint_dot(draw_plan(self.compiled.explanation(policy)))
+        return Picture(draw_plan(self.compiled.explanation(policy)))
+
+    def explain_dot(self, *, policy: str | None = None) -> str:
+        """Return the plan as Graphviz text."""
+        return self.picture(policy=policy).to_dot()
 
     def explain_svg(self, *, policy: str | None = None) -> str:
         """Return the plan as an SVG picture."""
-        from etalis.pictures.paint.diagram import paint_diagram
-        from etalis.pictures.scenes.plan import draw_plan
-
-        return paint_diagram(draw_plan(self.compiled.explanation(policy)))
+        return self.picture(policy=policy).to_svg()
 
     def code(self, *, policy: str | None = None) -> str:
         """Return the Python code that an engine of the program runs."""
@@ -250,14 +255,51 @@ class Program:
         )  # fmt: skip
         return restore(partial(Engine, self), data, options)
 
+    @overload
     def justify(
-        self, events: Iterable[Any], question: str, *, at: Any = None, interval: Any = None, policy: str | None = None
-    ) -> Justification:
-        """Say why an event occurred in a run of rows such as `Engine.run` takes; see `Engine.justify`."""
-        engine = self.engine(policy=policy, output=lambda _: None, justification="full")
-        for _ in _run_all(engine, events):
-            pass
+        self, events: Events, question: str, *, at: Any = None, interval: Any = None, policy: str | None = None,
+        all: Literal[False] = False, limit: int = 100,
+    ) -> Justification: ...  # fmt: skip
+
+    @overload
+    def justify(
+        self, events: Events, question: str, *, at: Any = None, interval: Any = None, policy: str | None = None,
+        all: Literal[True], limit: int = 100,
+    ) -> Iterator[Justification]: ...  # fmt: skip
+
+    def justify(
+        self, events: Events, question: str, *, at: Any = None, interval: Any = None, policy: str | None = None,
+        all: bool = False, limit: int = 100,  # noqa: A002
+    ) -> Justification | Iterator[Justification]:  # fmt: skip
+        """Say why an event occurred in a run of a file, or of rows such as `Engine.run` takes; see `Engine.justify`."""
+        engine = self._run_explained(events, policy)
+        if all:
+            return engine.justify(question, at=at, interval=interval, all=True, limit=limit)
         return engine.justify(question, at=at, interval=interval)
+
+    def why_not(
+        self, events: Events, question: str, *, at: Any = None, between: Any = None, interval: Any = None,
+        policy: str | None = None, **options: Any,
+    ) -> WhyNot:  # fmt: skip
+        """Say why an event did not occur in a run of a file, or of rows such as `Engine.run` takes.
+
+        The options are those of `Engine.why_not`.
+        """
+        engine = self._run_explained(events, policy)
+        return engine.why_not(question, at=at, between=between, interval=interval, **options)
+
+    def _run_explained(self, events: Events, policy: str | None) -> Engine:
+        """Return an engine that has run events to the end and can explain them; what goals write is dropped."""
+        engine = self.engine(policy=policy, output=lambda _: None, justification="full")
+        if isinstance(events, str | Path):
+            from etalis.formats import feed, read
+            from etalis.formats.row import reading_of
+
+            found = feed(engine, read(events, reading_of(self.compiled)))
+        else:
+            found = _run_all(engine, events)
+        deque(found, maxlen=0)
+        return engine
 
     def compare(self, new: Program, rows: Iterable[Any], *, policy: str | None = None) -> list[Difference]:
         """Return the matches that a new program gains and loses against this one over the same rows, in order."""
@@ -304,6 +346,6 @@ class Program:
         return SparkProgram(self.compiled, spark)
 
 
-def _run_all(engine: Engine, rows: Iterable[Any]) -> Iterator[Event]:
+def _run_all(engine: Engine, rows: Iterable[Any] | Mapping[str, Any]) -> Iterator[Event]:
     yield from engine.run(rows)
     yield from engine.close()

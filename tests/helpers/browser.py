@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,14 @@ OPTIONS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--hide-scrollbars", "--remote-debugging-pipe",
 )  # fmt: skip
+
+# the protocol reads from the file number 3 and writes to 4
+START = """
+import fcntl, os, sys
+for target, number in zip((3, 4), [fcntl.fcntl(int(n), fcntl.F_DUPFD, 10) for n in sys.argv[1:3]]):
+    os.dup2(number, target)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def find_chromium() -> str | None:
@@ -110,9 +119,8 @@ def browse(program: str) -> Iterator[Browser]:
     """Start a Chromium with a new profile; end it when done."""
     asks, told = os.pipe(), os.pipe()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
-        # the protocol reads from the file number 3 and writes to 4
-        script = f'exec "$0" "$@" 3<&{asks[0]} 4>&{told[1]}'
-        command = ["/bin/sh", "-c", script, program, *OPTIONS, f"--user-data-dir={profile}", "about:blank"]
+        options = [*OPTIONS, f"--user-data-dir={profile}", "about:blank"]
+        command = [sys.executable, "-c", START, str(asks[0]), str(told[1]), program, *options]
         process = subprocess.Popen(
             command, pass_fds=(asks[0], told[1]), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )

@@ -64,7 +64,8 @@ def chain(depth: int) -> j.Justification:
     text = "n(Y) <- n(X) seq e where Y is X + 1."
     event = derived("n", (0,), 0, 0, received(1, "start", 0), rule="1", text="n(0) <- start.")
     for level in range(1, depth + 1):
-        held = j.ConditionHeld("where", parse_term(f"{level} is {level - 1} + 1"), {}, (j.BuiltIn(parse_term("true")),))
+        goal = parse_term(f"{level} is {level - 1} + 1")
+        held = j.ConditionHeld("where", goal, {}, (j.BuiltIn(goal),))
         body = j.PairOf("seq", event, received(level + 1, "e", level))
         event = derived("n", (level,), 0, level, body, held, rule="2", text=text, X=level - 1, Y=level)
     return why(event)

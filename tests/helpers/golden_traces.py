@@ -41,6 +41,7 @@ class Trace:
     derived: tuple[Fired, ...]
     declarative: frozenset[Event] | None
     times: tuple[tuple[int, int], ...] = field(repr=False)
+    printed: str = field(repr=False, default="")
 
     @property
     def is_ordered(self) -> bool:
@@ -66,6 +67,7 @@ class Outcome:
     fired: tuple[Fired, ...] = ()
     errors: tuple[str, ...] = ()
     refused: EtalisError | None = None
+    printed: str = ""
 
     @property
     def is_later(self) -> bool:
@@ -101,6 +103,7 @@ def _read(case: Mapping[str, Any]) -> Trace:
         derived=tuple((row["step"] if ordered else None, _event(row, times)) for row in case["derived"]),
         declarative=None if model is None else frozenset(_event(row, times) for row in model),
         times=times,
+        printed="".join(case.get("stdout", {}).values()),
     )
 
 
@@ -164,7 +167,8 @@ def run(trace: Trace, policy: str | None = None) -> Outcome:
 def _run(trace: Trace, policy: str) -> Outcome:
     flags = {name: value for name, value in trace.flags.items() if name not in WITHOUT_MEANING}
     program = etalis.compile(trace.program, **flags)
-    run = _Run(program, program.engine(policy=policy), policy)
+    printed: list[str] = []
+    run = _Run(program, program.engine(policy=policy, output=printed.append), policy)
     fired: list[Fired] = []
     for number in _order(trace):
         step, (start, end) = trace.inputs[number], trace.times[number]
@@ -172,7 +176,7 @@ def _run(trace: Trace, policy: str) -> Outcome:
         fired += [(number if trace.is_ordered else None, event) for event in taken]
     if program.compiled.settings.lateness is not None:
         fired += [(_step_of(trace, event), event) for event in run.engine.close()]
-    return Outcome(tuple(fired), tuple(map(str, run.engine.errors)))
+    return Outcome(tuple(fired), tuple(map(str, run.engine.errors)), printed="".join(printed))
 
 
 def _as_recorded(event: Event, start: int, end: int) -> Event:
@@ -247,6 +251,10 @@ def _delete_listening(run: _Run, name: str) -> None:
             run.engine.delete_rule(rule)
 
 
+def _ask(run: _Run, goal: str) -> None:
+    run.engine.query(goal)
+
+
 def _do_nothing(_: _Run) -> None:
     """What waits is dropped as soon as nothing can use it, so there is no garbage to be asked for."""
 
@@ -259,6 +267,7 @@ CALLS: Mapping[str, Callable[..., None]] = MappingProxyType(
         r"reset_etalis_state|reset_db": _Run.reset,
         r"reset_etalis": _Run.clear,
         r"call_gc": _do_nothing,
+        r"(\(justify_event\(.*\))": _ask,
     }
 )
 

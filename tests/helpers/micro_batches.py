@@ -96,11 +96,16 @@ class Stream:
         padded = [(*row, *[None] * (len(names) - len(row))) for row in rows]
         columns = zip(*padded, strict=True) if rows else [[] for _ in names]
         table = pa.table([pa.array(list(c), t) for c, t in zip(columns, types, strict=True)], names=names)
+        if self.plan.job.output.contributors:  # a row is called by its rank
+            names = [None if row[3:4] in ((), (None,)) else f"r{row[3]:03}" for row in rows]
+            table = table.append_column("_id", pa.array(names, pa.string()))
         return table if self.plan.frames[0].order else table.drop_columns(["_order"])
 
 
-def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *, policy: str | None = None,
-                shards: int = 1, order: bool = True, **options: Any) -> Stream | None:  # fmt: skip
+def plan_stream(
+    program: etalis.Program, events: Sequence[Event], state: str, *, policy: str | None = None, shards: int = 1,
+    order: bool = True, contributors: bool = False, **options: Any,
+) -> Stream | None:  # fmt: skip
     """Plan a stream over one frame per kind of event; None if an attribute has values of two types."""
     given = []
     for name, arity in dict.fromkeys((e.name, len(e.args)) for e in events):
@@ -109,11 +114,13 @@ def plan_stream(program: etalis.Program, events: Sequence[Event], state: str, *,
         if None in types:
             return None
         columns = {"t1": "bigint", "t2": "bigint", **({"n": "int"} if order else {})}
+        columns |= {"row": "string"} if contributors else {}
         given.append(TableSchema(columns | attribute_columns(alike, types), f"{name}/{arity}"))
-    names = Options(time=("t1", "t2"), order="n" if order else None, unit="us")
+    row_id = "row" if contributors else None
+    names = Options(time=("t1", "t2"), order="n" if order else None, unit="us", id=row_id)
 
     def make(count: int | None, staged: bool) -> DetectionPlan:
-        form = ResultForm(envelope=True)
+        form = ResultForm(envelope=True, contributors=contributors)
         return plan_detection(program.compiled, given, names, form, policy=policy, shards=count, usual=1, staged=staged)
 
     return Stream(*streaming.plan_stream(program.compiled, streaming.Streaming(state=state, **options), make, shards))

@@ -23,7 +23,7 @@ from etalis.spark.plan.detection import DetectionPlan, plan_detection
 from etalis.spark.plan.stages import StagePlan
 from etalis.tables.plan import ResultForm
 from etalis.tables.schema import Options, TableSchema
-from etalis.tables.sorting import END, ORDER, START, TAG
+from etalis.tables.sorting import END, ID, ORDER, START, TAG
 from etalis.temporal.event import Event
 from helpers.cases import attribute_columns
 
@@ -40,8 +40,9 @@ def column_type(values: Sequence[Any]) -> str | None:
 
 
 def plan_events(
-    program: etalis.Program, events: Sequence[Event], *, policy: str | None, shards: int, ordered: bool, staged: bool
-) -> DetectionPlan | None:
+    program: etalis.Program, events: Sequence[Event], *, policy: str | None, shards: int, ordered: bool, staged: bool,
+    contributors: bool = False,
+) -> DetectionPlan | None:  # fmt: skip
     """Plan a program over one frame per kind; None if an attribute has values of two types."""
     known = program.compiled
     heads = plan_rules(known.rules, known.settings)
@@ -56,22 +57,21 @@ def plan_events(
         types = [column_type([e.args[i] for e in several]) for i in range(arity)]
         if None in types:
             return None
-        columns = {"t1": "bigint", "t2": "bigint", "n": "int"} | attribute_columns(several, types)
+        columns = {"t1": "bigint", "t2": "bigint", "n": "int", **({"row": "string"} if contributors else {})}
+        columns |= attribute_columns(several, types)
         given.append(TableSchema(columns, f"{name}/{arity}"))
     if not given:
         return None
-    options = Options(time=("t1", "t2"), order="n" if ordered else None, unit="us")
+    row_id = "row" if contributors else None
+    options = Options(time=("t1", "t2"), order="n" if ordered else None, unit="us", id=row_id)
+    form = ResultForm(envelope=True, contributors=contributors)
     if ordered:
-        return plan_detection(
-            known, given, options, ResultForm(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
-        )
+        return plan_detection(known, given, options, form, policy=policy, shards=shards, usual=shards, staged=staged)
     bare = [TableSchema({c: t for c, t in g.columns.items() if c != "n"}, g.event) for g in given]
-    return plan_detection(
-        known, bare, options, ResultForm(envelope=True), policy=policy, shards=shards, usual=shards, staged=staged
-    )
+    return plan_detection(known, bare, options, form, policy=policy, shards=shards, usual=shards, staged=staged)
 
 
-def _table(plan: DetectionPlan, events: Sequence[Event], ordered: bool) -> pa.Table:
+def _table(plan: DetectionPlan, events: Sequence[Event], ordered: bool, ids: Sequence[str] | None) -> pa.Table:
     """The rows as they leave `_project`."""
     places = {layout.tag: places for layout, places in plan.slots.places}
     tags = [f"{e.name}/{len(e.args)}" for e in events]
@@ -82,6 +82,8 @@ def _table(plan: DetectionPlan, events: Sequence[Event], ordered: bool) -> pa.Ta
     }
     if ordered:
         columns[ORDER] = pa.array(range(len(events)), pa.int64())
+    if ids is not None:
+        columns[ID] = pa.array(ids, pa.string())
     cells: list[list[Any]] = [[None] * len(events) for _ in plan.slots.types]
     for row, (tag, event) in enumerate(zip(tags, events, strict=True)):
         for place, value in zip(places.get(tag, ()), event.args, strict=tag in places):
@@ -116,7 +118,19 @@ def shuffle(tables: Sequence[pa.Table], stage: StagePlan, plan: DetectionPlan) -
 
 def run_shuffled(plan: DetectionPlan, events: Sequence[Event], *, ordered: bool, over_columns: bool = True) -> Found:
     """Everything that a plan finds in events, whatever order they are in."""
-    rows = _table(plan, events, ordered)
+    results = run_rows(plan, events, ordered=ordered, over_columns=over_columns)
+    matches = [(r["event"], json.loads(r["args"]), r["start"], r["end"], r["rule"], r.get("_atom")) for r in results]
+    if plan.merged:
+        matches = list({(atom, start, end): row for row in matches for _, _, start, end, _, atom in [row]}.values())
+    return sorted((row[:5] for row in matches), key=repr)
+
+
+def run_rows(
+    plan: DetectionPlan, events: Sequence[Event], *, ordered: bool, over_columns: bool = True,
+    ids: Sequence[str] | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """The rows of results that a plan gives for events, which have ids where a plan tells contributors."""
+    rows = _table(plan, events, ordered, ids)
     tables: list[pa.Table] = []
     for stage in plan.stages:
         is_mine = pa.array([tag in stage.tags for tag in rows[TAG].to_pylist()], pa.bool_())
@@ -124,8 +138,4 @@ def run_shuffled(plan: DetectionPlan, events: Sequence[Event], *, ordered: bool,
         job = replace(stage.job, over_columns=over_columns)
         found = [batch for shard in shards for batch in run_shard(job, iter(shard))]
         tables = [pa.Table.from_batches([batch]) for batch in found]
-    results = [row for table in tables for row in table.to_pylist()]
-    matches = [(r["event"], json.loads(r["args"]), r["start"], r["end"], r["rule"], r.get("_atom")) for r in results]
-    if plan.merged:
-        matches = list({(atom, start, end): row for row in matches for _, _, start, end, _, atom in [row]}.values())
-    return sorted((row[:5] for row in matches), key=repr)
+    return [row for table in tables for row in table.to_pylist()]

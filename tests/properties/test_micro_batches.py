@@ -41,15 +41,14 @@ KEYED = Shape(values=(0, 0, 0, 1, 1, 2), kinds=("event", "binary", "chain", "cha
 def run(text: str, stream: Sequence[Event], policy: str, random: Random, **options: Any) -> tuple[Any, Any] | None:
     """Run a stream in micro-batches; return the results and the rows that came too late."""
     program = etalis.compile(text, max_derivations=MOST)
-    found = find_partitioning(plan_rules(program.compiled.rules, program.compiled.settings))
-    read = {kind for group in found.groups for kind in group.kinds}
-    events = [event for event in stream if (event.name, len(event.args)) in read]
+    events = read_by(program, stream)
     if not events or find_unplanned(program.compiled.tree) is not None:
         return None
+    options |= {"order": False, **options}
     over_columns = patch.multiple(way, MANY=random.choice((1, way.MANY)), WORTH=1000)
     with TemporaryDirectory() as folder, over_columns:
         try:
-            planned = plan_stream(program, events, folder, policy=policy, order=False, **options)
+            planned = plan_stream(program, events, folder, policy=policy, **options)
         except InputError as error:
             if error.code != "E608":  # several shards might disagree
                 raise
@@ -57,7 +56,20 @@ def run(text: str, stream: Sequence[Event], policy: str, random: Random, **optio
         assert planned is not None
         rows = run_whole(planned, events, random)
         late = Path(folder, "late")
-        return standing(rows), Counter(map(spell, pq.read_table(late).to_pylist())) if late.exists() else Counter()
+        found = told(rows) if options.get("contributors") else standing(rows)
+        return found, Counter(map(spell, pq.read_table(late).to_pylist())) if late.exists() else Counter()
+
+
+def read_by(program: etalis.Program, stream: Sequence[Event]) -> list[Event]:
+    """Return the events of a stream that rules read."""
+    found = find_partitioning(plan_rules(program.compiled.rules, program.compiled.settings))
+    read = {kind for group in found.groups for kind in group.kinds}
+    return [event for event in stream if (event.name, len(event.args)) in read]
+
+
+def told(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return results with the rows they are made of."""
+    return sorted((r["event"], r["args"], r["start"], r["end"], tuple(r["contributors"])) for r in rows)
 
 
 def spell(letter: dict[str, Any]) -> tuple[Any, ...]:
@@ -126,3 +138,20 @@ def test_programs_in_stages(text, stream, random, lateness) -> None:
             engine = program.engine()
             expected = [*engine.run(in_time(stream, late)), *engine.close()]
             assert rows == sorted(map(spelled, expected))
+
+
+@settings(max_examples=settings.default.max_examples // 40)
+@given(layered_programs(), layered_streams().filter(bool), RANDOM, st.booleans())
+def test_contributors(text, stream, random, is_staged) -> None:
+    """Ids travel with the state: a match lists those that one engine tells, whatever the batches and the stages."""
+    note(f"{text}\n{stream}")
+    stream = sorted(stream, key=sort_key)
+    shards = random.choice((2, 7)) if is_staged else 1
+    with suppress(LimitError):
+        found = run(text, stream, None, random, shards=shards, lateness=100, order=True, contributors=True)
+        if found is not None:
+            program = etalis.compile(text, max_derivations=MOST)
+            engine = program.engine(parts=True)
+            whole = [*engine.run(read_by(program, stream)), *engine.close()]
+            ids = [tuple(f"r{number - 1:03}" for number in e.parts) for e in whole]
+            assert found[0] == sorted((*spelled(e), i) for e, i in zip(whole, ids, strict=True))

@@ -13,12 +13,13 @@ import etalis
 from etalis.errors import EventError, InputError, LimitError
 from etalis.language.check.effects import find_unplanned
 from etalis.spark.plan.detection import DetectionPlan
+from etalis.tables.results.output import args_text
 from etalis.temporal.event import Event, sort_key
 from etalis.temporal.json_values import to_plain
 from helpers.cases import Case, all_cases
 from helpers.examples import IS_NIGHT
 from helpers.layers import layered_programs, layered_streams
-from helpers.spark_shuffle import Found, plan_events, run_shuffled
+from helpers.spark_shuffle import Found, plan_events, run_rows, run_shuffled
 
 pytestmark = pytest.mark.property
 
@@ -78,6 +79,38 @@ def test_programs_of_one_stage(
     note(f"{text}\n{stream}")
     with suppress(etalis.ProgramError):
         agree(text, stream, shards, ordered, chance, policy=policy, staged=False)
+
+
+def told(rows: Any) -> list[str]:
+    """Matches with their contributors."""
+    return sorted(repr((r["event"], r["args"], r["start"], r["end"], r["contributors"])) for r in rows)
+
+
+@settings(max_examples=settings.default.max_examples // 10)
+@given(layered_programs(), layered_streams(), st.sampled_from(SHARDS), st.booleans(), st.randoms())
+def test_contributors(text: str, stream: list[Event], shards: int, ordered: bool, chance: Any) -> None:
+    """Ids travel from stage to stage: a match lists those that one engine tells, in its order."""
+    note(f"{text}\n{stream}")
+    with suppress(etalis.ProgramError):
+        program = etalis.compile(text, max_derivations=MOST)
+        stream = sorted(stream, key=lambda e: (e.end_time, e.start_time)) if ordered else sorted(stream, key=sort_key)
+        engine = program.engine(parts=True)
+        options: dict[str, Any] = {"policy": None, "shards": shards, "ordered": ordered, "staged": True}
+        try:
+            whole = [*engine.run(stream), *engine.close()]
+            plan = plan_events(program, stream, **options, contributors=True)
+        except LimitError:
+            return
+        if plan is None:
+            return
+        wanted = sorted(
+            repr((e.name, args_text(e), e.start_time, e.end_time, [f"r{n - 1:03}" for n in e.parts])) for e in whole
+        )
+        rows = [(f"r{number:03}", event) for number, event in enumerate(stream)]
+        rows = rows if ordered else chance.sample(rows, len(rows))
+        ids, events = [row_id for row_id, _ in rows], [event for _, event in rows]
+        assert told(run_rows(plan, events, ordered=ordered, over_columns=False, ids=ids)) == wanted
+        assert told(run_rows(plan, events, ordered=ordered, ids=ids)) == wanted
 
 
 def test_programs_have_stages_and_results() -> None:

@@ -35,7 +35,7 @@ MAY_IMPORT = {
     "formats": ENGINE,
     "tables": COLUMNS,
     "cases": LANGUAGE,
-    "why": ENGINE | {"semantics"},
+    "why": ENGINE | {"semantics", "lazy"},
     "pictures": LANGUAGE | {"plan", "why"},
     "spark": TABLES | CASES,
     "detect": TABLES,

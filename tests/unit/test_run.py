@@ -57,6 +57,24 @@ def test_no_java(run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert run.find_java() == (None, "no Java on the PATH or in JAVA_HOME")
 
 
+def test_a_browser_takes_part_where_there_is_one(
+    run: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(run, "prepare", lambda *locks: None)
+    monkeypatch.setattr(run, "find_java", lambda: (None, "no Java"))
+    monkeypatch.setattr(run, "run_steps", lambda found, beside: steps.extend(step.name for step in found) or True)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert run.test()
+    assert "browser" not in steps
+    assert "The browser tests did not run: no Chromium on the PATH.\n" in capsys.readouterr().out
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    (tmp_path / "chromium").chmod(0o755)
+    assert run.test()
+    assert steps[-1] == "browser"
+    assert "browser" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("code", "tests", "skipped", "verdict"),
     [

@@ -23,6 +23,7 @@ from etalis.cli.common import (
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
 from etalis.errors import Problem, ProgramError
+from etalis.pictures.picture import Picture
 
 
 @with_knowledge
@@ -54,18 +55,20 @@ def explain(
     policy: Policy = None,
     code: Annotated[bool, typer.Option("--code", help="Show the Python code that the plan becomes.")] = False,
     svg: Annotated[Path | None, typer.Option(help="Draw the plan into this SVG file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Draw the plan into this page, where boxes can be asked.")] = None,
     dot: Annotated[Path | None, typer.Option(help="Write the plan into this Graphviz file.")] = None,
     encoding: Encoding = None,
 ) -> None:
     """Show how a program is run: its plan, a picture of it, its code."""
     with reporting():
         compiled = load(program, NOTHING, encoding=encoding)
-        for path, draw in ((svg, compiled.explain_svg), (dot, compiled.explain_dot)):
-            if path is not None:
-                write_text(draw(policy=policy), path)
+        files = [(svg, Picture.to_svg), (html, Picture.to_html), (dot, Picture.to_dot)]
+        drawn = [(path, draw) for path, draw in files if path is not None]
+        for path, draw in drawn:
+            write_text(draw(compiled.picture(policy=policy)), path)
         if code:
             print(compiled.code(policy=policy))
-        elif svg is None and dot is None:
+        elif not drawn:
             print(compiled.explain(policy=policy))
 
 

@@ -87,9 +87,14 @@ def draw_table(matches: Iterable[Event], times: TimeForm) -> Table:
     return table
 
 
+def as_dates(times: TimeForm) -> bool | None:
+    """Tell whether pictures show times as dates; None if nothing is known of them."""
+    return True if times.dates else None if times.asked is None else False
+
+
 def show_timeline(tally: Tally, times: TimeForm, console: Console) -> None:
-    dates = True if times.dates else None if times.asked is None else False
-    for line in paint_lines(draw_stream(tally.inputs, tally.matches, dates=dates), width=min(console.width, 120)):
+    scene = draw_stream(tally.inputs, tally.matches, dates=as_dates(times))
+    for line in paint_lines(scene, width=min(console.width, 120)):
         console.print(Text(line.text, _STYLES[line.kind]), soft_wrap=True)
 
 

@@ -34,6 +34,7 @@ from etalis.cli.common import (
     load,
     one_of,
     reporting,
+    write_text,
 )
 from etalis.cli.dead_letters import DeadLetterLog
 from etalis.cli.detect import State, open_engine, put
@@ -41,7 +42,7 @@ from etalis.cli.event_source import NO_BOUND, EventStream, Stopping, stopping, w
 from etalis.cli.exit_codes import ExitCode
 from etalis.cli.findings import Failing, Strict, show_failures, show_findings
 from etalis.cli.knowledge import NOTHING, KnowledgeOptions, with_knowledge
-from etalis.cli.output import Tally, show, show_progress, show_timeline
+from etalis.cli.output import Tally, as_dates, show, show_progress, show_timeline
 from etalis.engine import Engine
 from etalis.errors import EtalisError
 from etalis.formats import STANDARD_INPUT, feed
@@ -111,6 +112,9 @@ def run(
     skip_broken: SkipBroken = False,
     strict: Strict = False,
     timeline: Annotated[bool, typer.Option("--timeline", help="Draw events and matches over a time line.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Draw the run into this page: events over time; a click shows why one occurred.")
+    ] = None,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
     """Run a program on a stream and show the complex events in it."""
@@ -129,7 +133,9 @@ def run(
         told = partial(
             print, end="", flush=stream.is_live, file=sys.stderr if output is MatchDisplay.JSON else sys.stdout
         )
-        engine = open_engine(compiled, state, policy, engine_options(stream, letters) | {"output": told})
+        options = engine_options(stream, letters) | {"output": told}
+        options |= {} if html is None else {"justification": "full"}
+        engine = open_engine(compiled, state, policy, options)
         form = letters.times = replace(form, before=bool(engine.notes.get(DATES)))
         closes = state is None or close
         session = Session(engine, stream, letters, Tally(keep=timeline), asked, closes=closes, strict=strict)
@@ -144,6 +150,8 @@ def run(
             session.store(state)
         if timeline:
             show_timeline(session.tally, form, Console(stderr=output is MatchDisplay.JSON))
+        if html is not None:
+            write_text(engine.timeline(title=program.name, dates=as_dates(form)).to_html(), html)
         session.finish()
 
 

@@ -13,6 +13,7 @@ from etalis.data.values import Value
 from etalis.errors import EtalisError
 from etalis.language.attributes import arrange_terms, convert, refuse_order
 from etalis.language.check.checks import check_rules
+from etalis.language.check.goals import EXPLAINS
 from etalis.language.check.outline import Outline
 from etalis.language.check.unavailable import REFUSED_GOALS
 from etalis.language.lower import to_syntax
@@ -33,10 +34,16 @@ from etalis.logic.terms.unify import Term, deref, from_value, split_list, to_val
 from etalis.temporal.interval import to_seconds, to_time
 
 Args = tuple[Term, ...]
+_NOT_HERE = 'ask an engine: program.engine(justification="full")'
 
 
-def install_goals(database: Database, host: ProgramHost, program: Tree) -> None:
-    """Make the goals part of a database; a program's own predicate of such a name goes before them."""
+def install_goals(
+    database: Database, host: ProgramHost, program: Tree, explain: Callable[[Key], Code] | None = None
+) -> None:
+    """Make the goals part of a database; a program's own predicate of such a name goes before them.
+
+    `explain` gives the code of goals that tell why an event occurred; without it they are refused.
+    """
     declared = {name: item for (name, _), item in declarations(program).items()}
     found: dict[Key, Callable[[Machine, Args], Step]] = {
         ("event", 1): lambda machine, args: _occurrence(machine, args, host.reached(), declared),
@@ -53,6 +60,8 @@ def install_goals(database: Database, host: ProgramHost, program: Tree) -> None:
         _install(database, key, _stepping(host, read))
     for key, sentence in REFUSED_GOALS.items():
         _install(database, key, _refusing(key, sentence))
+    for key in EXPLAINS:
+        _install(database, key, _refusing(key, _NOT_HERE) if explain is None else explain(key))
 
 
 def _install(database: Database, key: Key, code: Code) -> None:

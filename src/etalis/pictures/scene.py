@@ -22,7 +22,7 @@ class Lane:
 class LaneMark:
     """What is on a lane from `start` to `end`, closed; None is no bound on that side.
 
-    `details` are what a reader gets to see of it when pointing at it, `parts` the marks that it is made of.
+    `details` are what a reader gets to see of it when pointing at it, `parts` the marks that it is made of, `why` how.
     """
 
     lane: int
@@ -32,6 +32,7 @@ class LaneMark:
     label: str
     details: tuple[str, ...] = ()
     parts: tuple[int, ...] = ()
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from etalis.language.flags import with_ahead, with_limits
 from etalis.language.lower import run_directives
 from etalis.language.steps import Reset, RuleStep, Spy
 from etalis.logic.builtins.time import no_clock
+from etalis.logic.machine.machine import Code
 from etalis.runtime.changes import Changes
 from etalis.runtime.compiled import CompiledProgram
 from etalis.runtime.delivery import Delivery
@@ -60,6 +61,7 @@ class EngineOptions:
     wall: Callable[[], Any] | None = None
     strict: bool = False
     justification: str | None = None
+    goals: Callable[[Any, tuple[str, int]], Code] | None = None  # the code of goals that explain
 
     def level(self, *, flagged: bool) -> str:
         """Return what is kept for explanations: `off`, `ids` of inputs, or `full`; the flag says full."""
@@ -82,7 +84,8 @@ class Core:
         self.graphs = program.graphs.copied()
         solver = program.solver(options.output or _print, self.tell_time)
         self.run_loop = RunLoop(program, self._change_rules)
-        install_goals(solver.database, self.run_loop, program.tree)
+        explain = None if options.goals is None else partial(options.goals, self)
+        install_goals(solver.database, self.run_loop, program.tree, explain)
         if self.delivery.history is not None:
             show_history(solver.database, self.delivery.history)
         self.breaker = Breaker(program.settings.max_rule_failures)
@@ -104,6 +107,7 @@ class Core:
         self.horizon: Horizon | None = None
         self.over_columns: Any = None  # the last run over columns
         self.row_ids: Any = None  # of the rows of tables, where matches tell what they are made of
+        self.input_names: dict[int, tuple[bytes, str]] = {}  # of inputs by number, where a shard tells contributors
         self.row_numbers: dict[int, int] = {}  # of rows of tables whose ids are told, by the numbers of inputs
         self.unfinished: Any = None  # rows that the last `detect` had taken when it failed, and what they caused
         for error in run_directives(program.tree, solver):
@@ -194,7 +198,7 @@ class Core:
     def bury(self, name: str, values: tuple[Any, ...], start: int, end: int, reached: int) -> None:
         """Make a dead letter of an event that comes too late."""
         reason = f"it ends at {show_moment(end)}, but time has reached {show_time(reached)}"
-        self.dead_letters.add(name, values, start, end, reason, "late")
+        self.dead_letters.add(name, values, start, end, reason, "late", (reached - end, 0))
 
     def turn_away(
         self, name: str, values: tuple[Any, ...], start: int, end: int, stamp: Stamp | None

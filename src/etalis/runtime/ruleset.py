@@ -57,11 +57,14 @@ Tick = tuple[int, Callable[[], None]]  # a time point, and what happens then
 
 @dataclass(slots=True)
 class RuleLife:
-    """A rule as it was, since when and until when it was there."""
+    """A rule as it was, since when and until when it was there; `came` and `went` are the inputs before that."""
 
     rule: Rule
     since: int
     until: int = NEVER
+    label: str = ""
+    came: int = 0
+    went: int | None = None
 
 
 class RuleSet:
@@ -83,6 +86,7 @@ class RuleSet:
         made: dict[tuple[str, int], Made] | None = None,
         like: tuple[Sequence[Pair], tuple[Pair, ...]] | None = None,
         recorded: bool = False,
+        derivations: Callable[[Sequence[Raw]], object] | None = None,
     ) -> None:
         self.program = program
         self.evidence = evidence
@@ -107,12 +111,15 @@ class RuleSet:
         limited = solver.within(goal_limits(program.settings))
         self.conditions = Conditions(limited, report, breaker, (lambda: self.state.now) if replays else None)
         self.heads = Heads(
-            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made, self.record
-        )
+            self.state, self.conditions, program.attributes, program.triggers, parts, evidence.shown, made, self.record,
+            derivations,
+        )  # fmt: skip
+        self.conditions.acts = derivations is None
         self.rules: list[Pair] = []
         self.lives: dict[int, RuleLife] = {}
+        self.resets: list[tuple[int, int]] = []  # when all that waited was dropped: the input before, the moment
         self.ticks: list[Tick] = []
-        self.learned = knowledge_changes(program.tree)
+        self.learned = knowledge_changes(program.tree) if derivations is None else {}
         self.spied: set[tuple[str, int]] = set()
         self.apart = dict(label_properties(program.tree))
         self.compiled = False
@@ -122,7 +129,9 @@ class RuleSet:
         self.acts = program.acts_on_run
         if like is not None:
             self.rules, self.first = list(like[0]), like[1]
-            self.lives.update((planned.number, RuleLife(rule, BEGINNING)) for planned, rule in self.rules)
+            self.lives.update(
+                (planned.number, RuleLife(rule, BEGINNING, label=planned.head.label)) for planned, rule in self.rules
+            )
         else:
             for rule, head in zip(program.rules, program.plans(policy, parts=parts), strict=True):
                 self._add(rule, head, not program.effects)
@@ -152,7 +161,7 @@ class RuleSet:
     def _pair(self, rule: Rule, head: p.Head, shares: bool) -> Pair:
         """Number a rule; with effects about, rules share nothing, so that these come in the order of the rules."""
         self.numbers += 1
-        self.lives[self.numbers] = RuleLife(rule, self.state.now)
+        self.lives[self.numbers] = RuleLife(rule, self.state.now, label=head.label, came=self.state.number)
         return PlannedRule(self.numbers, self.generation, head, shares and self.settings.sharing), rule
 
     def compile(self) -> None:
@@ -331,7 +340,8 @@ class RuleSet:
 
     def _end(self, planned: PlannedRule) -> None:
         self.heads.kind(planned).alive = False
-        self.lives[planned.number].until = self.state.now
+        life = self.lives[planned.number]
+        life.until, life.went = self.state.now, self.state.number
 
     def rebuild(self, rules: list[tuple[PlannedRule, Rule]]) -> None:
         """Put rules that were planned elsewhere in the place of all, before the first event."""
@@ -342,7 +352,7 @@ class RuleSet:
         self._remove([pair for pair in self.rules if pair not in rules])
         self.rules = rules
         for planned, rule in rules:
-            self.lives.setdefault(planned.number, RuleLife(rule, BEGINNING))
+            self.lives.setdefault(planned.number, RuleLife(rule, BEGINNING, label=planned.head.label))
         self.compile()
 
     def _no_rule(self, what: str) -> ProgramError:
@@ -399,6 +409,7 @@ class RuleSet:
     def reset(self) -> None:
         """Drop all that waits: instances, absences, alarms, events for later."""
         self.note_waiting()
+        self.resets.append((self.state.number, self.state.now))
         self.memory.clear()
         self.state.drop()
         self.compile()

@@ -239,6 +239,18 @@ class RunLoop:
         else:
             self._perform(step, [])
 
+    def raise_again(self, step: Occur, out: list[Raw]) -> None:
+        """Let an event occur, where the past is run again, that a goal has raised."""
+        taking, self.taking = self.taking, True
+        try:
+            if step.end != self.state.now:
+                self.move_to(step.end, out)
+            self.made = 0
+            self._raise(step, out)
+            self.settle(out)
+        finally:
+            self.taking = taking
+
     def _perform(self, step: Step, out: list[Raw]) -> None:
         if not isinstance(step, Occur):
             self.change_rules(step)

@@ -29,6 +29,7 @@ class Step:
     find_key: Callable[[], bytes]
     event: tuple[str, tuple[Any, ...], int, int] | None = None  # name, values, start, end
     derived: list[tuple[int, Raw]] = field(default_factory=list)
+    name: str = ""  # what the input is called, where matches tell what they are made of
     known: bytes | None = None
 
     @property
@@ -48,9 +49,13 @@ Derived = tuple[Step, int, Raw]  # the step, the round, the event
 
 
 class Relay:
-    """Takes steps in order and returns what its rules derive, with step and round."""
+    """Takes steps in order and returns what its rules derive, with step and round.
 
-    def __init__(self, engine: RuntimeEngine) -> None:
+    Where ropes are kept, `receive` is told the place and the name of each input when it has got its number.
+    """
+
+    def __init__(self, engine: RuntimeEngine, receive: Callable[[bytes, str], object] | None = None) -> None:
+        self._receive = receive
         self._run_loop = engine.core.run_loop
         self._state = engine.core.run_loop.state
         self._rules = engine.core.run_loop.rules
@@ -102,17 +107,19 @@ class Relay:
             run_loop.made = 0
             state.tag = None
             if step.event is not None:
-                self._offer(*step.event)
+                self._offer(step, *step.event)
             if state.queue or step.derived:
                 self._settle(step, out)
         finally:
             run_loop.taking = taking
 
-    def _offer(self, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
+    def _offer(self, step: Step, name: str, values: tuple[Any, ...], start: int, end: int) -> None:
         raw: Raw = (end, start, None, *values)
         if self._rules.traced:
             self._state.number += 1
             raw = (*raw, self._state.number)
+            if self._receive is not None:
+                self._receive(step.key, step.name)
         self._run_loop.occur(name, len(values), raw)
 
     def _next_key(self) -> bytes | None:

@@ -84,10 +84,10 @@ class Anchored:
             bindings = join(a.bindings, x.bindings)
             limits = None if bindings is None or not a.end < x.start else limits_of(self.repeat, bindings, self.scope)
             if bindings is not None and limits is not None:
-                pair = self._pair(a, x, bindings, limits)
+                pair = self.pair_of(a, x, bindings, limits)
                 candidates.append((a, limits, pair, self.tests(pair)))
         chosen = select(self.scope.policy, [c for c in candidates if c[3]])
-        counted = [(self._count(a, x, pair.bindings, limits), pair, passed) for a, limits, pair, passed in chosen]
+        counted = [(self.count(a, x, pair.bindings, limits), pair, passed) for a, limits, pair, passed in chosen]
         complete = [(told, pair, passed) for told, pair, passed in counted if told is not None]
         matches = [replace(m, told=told) for told, _, passed in complete for m in passed]
         if self.scope.policy.select == "together" and complete:
@@ -95,7 +95,7 @@ class Anchored:
             matches = self.tests.again(together(pairs, sequential=True))
         pass_on(matches, self.emit)
 
-    def _pair(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
+    def pair_of(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Instance:
         """Return what L and this B would match as; the repetition begins with the first B that counts."""
         group = self._group(a, bindings)
         if not self.scope.policy.restricts:
@@ -116,7 +116,7 @@ class Anchored:
         count = self.counts.get((a, frozenset(bindings.items())))
         return count if count is not None and (limits[1] is None or count.end < x.start) else None
 
-    def _count(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Told | None:
+    def count(self, a: Instance, x: Instance, bindings: Bindings, limits: Limits) -> Told | None:
         """Count this B after L; if that makes a match, return what contributes to it."""
         least, most = limits
         if not self.scope.policy.restricts:

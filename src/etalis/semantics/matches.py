@@ -252,6 +252,7 @@ class World:
     record: list[RecordedEvent] = field(default_factory=list)
     deadlines: list[ModelDeadline] = field(default_factory=list)
     leaving: list[tuple[list[Any], Any]] = field(default_factory=list)
+    instead: Callable[[s.Pattern, Any], Any] = lambda _pattern, made: made  # what stands for an operator of a pattern
 
     def inputs_of(self, x: Instance) -> Numbers:
         """Return the numbers of the inputs that contribute to a match."""

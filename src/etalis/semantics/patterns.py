@@ -101,7 +101,8 @@ def _build_core(
             world.points.append((time, lambda x: pass_on(tests(x), receive)))
         case s.Binary(operator="seq", left=left, right=s.Repeat() as repeat):
             inside = _inside_repeat(_beside(scope, left), repeat)
-            anchored = Anchored(repeat, inside.outer, _key(left, repeat, scope), tests, receive, scope)
+            made = Anchored(repeat, inside.outer, _key(left, repeat, scope), tests, receive, scope)
+            anchored = world.instead(core, made)
             _build_left(left, anchored.receive_left, _beside(scope, repeat))
             build(repeat.pattern, anchored.receive_element, inside)
         case s.Binary(operator="seq", left=left, right=s.Aggregate() as fold):
@@ -111,7 +112,7 @@ def _build_core(
             build(fold.pattern, opened.receive_element, _inside_fold(beside, fold))
         case s.Binary(operator=operator, left=left, right=right):
             relation, policy = world.relations[operator], _policy_of(operator, scope)
-            joined = ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive)
+            joined = world.instead(core, ModelJoin(world, relation, policy, _key(left, right, scope), tests, receive))
             _build_left(left, lambda x: joined.receive(0, x), _beside(scope, right))
             build(right, lambda x: joined.receive(1, x), _beside(scope, left))
         case s.Or(left=left, right=right):
@@ -123,7 +124,7 @@ def _build_core(
             build(left, absence.receive, _beside(scope, absent))
         case s.Repeat():
             inside = _inside_repeat(scope, core)
-            build(core.pattern, Runs(core, inside.outer, tests, receive, scope).receive, inside)
+            build(core.pattern, world.instead(core, Runs(core, inside.outer, tests, receive, scope)).receive, inside)
         case s.Aggregate():
             folding = Folding(core, _groups(core, scope.outer), tests, receive, scope)
             build(core.pattern, Sliding(folding, *_span(modifiers)).receive, _inside_fold(scope, core))

@@ -6,7 +6,7 @@ place. Law: a change of one rule leaves the operators of the others as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, assert_never
 
@@ -62,6 +62,19 @@ class Rules:
     def may_grow(self, kind: EventKind) -> bool:
         """Tell whether the attributes of an event may become larger without end."""
         return (kind.name, kind.arity) in self.growing
+
+    def put(self, rules: Iterable[tuple[s.Rule, str]]) -> list[Built]:
+        """Add rules under names that are given, and return what they were built of."""
+        added = [self._build(rule, name) for rule, name in rules]
+        self.built += added
+        self._arrange()
+        return added
+
+    def take_out(self, gone: Built) -> None:
+        """Remove a rule."""
+        gone.standing.stands = False
+        self.built = [made for made in self.built if made is not gone]
+        self._arrange()
 
     def perform(self, step: RuleStep) -> None:
         """Do what a goal asked for."""

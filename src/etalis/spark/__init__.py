@@ -87,9 +87,6 @@ class SparkProgram:
         if _is_streaming(frames, streaming):
             if rejected is not None:
                 raise refuse("E605", "rejected is for batches", 'a stream has dead letters: late="folder"')
-            if contributors:
-                hint = "leave contributors out, or read a batch: spark.read"
-                raise refuse("E605", "a stream does not report the contributors of its matches", hint)
             known = mirror_frames(self.spark, knowledge or {}, refreshed)
             tables = asked_tables(known, refreshed)
             make = partial(self._plan, given, options, form, policy, knowledge=known, refreshed=tables, strict=strict)
@@ -173,12 +170,12 @@ class SparkProgram:
     def explain(
         self, df: Any, *, time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None,
         unit: str = "s", policy: str | None = None, shards: int | None = None, select: str | None = None,
-        envelope: bool = False,
+        envelope: bool = False, contributors: bool = False,
     ) -> str:  # fmt: skip
         """Say how `detect` would run: stages, shards and their keys, the order of ties, the columns of the results."""
         frames, given = _frames(df)
         options = Options(time, event, order, unit)
-        plan = self._plan(given, options, ResultForm(select, envelope), policy, shards, staged=True)
+        plan = self._plan(given, options, ResultForm(select, envelope, contributors), policy, shards, staged=True)
         return describe(plan, is_stream=_is_streaming(frames, Streaming()))
 
     def compare(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
 from etalis.plan.keys import show
 from etalis.runtime.core import EngineOptions
 from etalis.runtime.engine import RuntimeEngine, start_engine
+from etalis.spark.batch.input_names import InputNames
 from etalis.spark.batch.job import Job, load
-from etalis.spark.batch.row_runner import RowRunner, StageRowRunner, Write
+from etalis.spark.batch.row_runner import RowRunner, StageRowRunner
 from etalis.tables.sorting import Stretch
 
 if TYPE_CHECKING:
@@ -51,16 +52,22 @@ def open_runner(job: Job, received: Any) -> ShardRunner:
     return RowRunner(job, start_engine(program, options))
 
 
-def resume_runner(job: Job, engine: RuntimeEngine, rows: int, received: Any, write: Write | None) -> ShardRunner:
-    """Return the runner of a micro-batch of so many rows, on an engine that goes on; over columns where that pays."""
+def resume_runner(job: Job, engine: RuntimeEngine, rows: int, received: Any, write: Any) -> ShardRunner:
+    """Return the runner of a micro-batch of so many rows, on an engine that goes on; over columns where that pays.
+
+    `write` makes rows of what inputs are called, if contributors are told, and of events.
+    """
     if job.is_staged:
         return StageRowRunner(job, engine, received)
+    if job.output.contributors:
+        names = InputNames(engine)
+        return RowRunner(job, engine, partial(write, names), names)
     run = _resume_columns(job, engine, rows)
     if run is None:
-        return RowRunner(job, engine, write)
+        return RowRunner(job, engine, partial(write, None))
     from etalis.spark.batch.column_runner import ColumnRunner
 
-    return ColumnRunner(job, run, write=write)
+    return ColumnRunner(job, run, write=partial(write, None))
 
 
 def find_obstacles(job: Job) -> Iterator[str]:
@@ -72,6 +79,8 @@ def find_obstacles(job: Job) -> Iterator[str]:
         yield "columns are turned off"
     if find_spec("numba") is None:
         yield "columns need numba, which is not installed: pip install 'etalis[columnar]'"
+    if job.is_staged and job.output.contributors:
+        yield "the contributors of its events go on to other stages"
     kinds = [part.kind for part in job.parts]
     for kind in sorted({kind for kind in kinds if kinds.count(kind) > 1}):
         yield f"rows of {show(kind)} come from several DataFrames"

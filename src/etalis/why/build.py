@@ -17,6 +17,7 @@ from etalis.language.lower import to_syntax
 from etalis.language.rules import with_checks
 from etalis.language.traversal import names, postorder, variables
 from etalis.logic.proof import ProofStep
+from etalis.runtime.record.corrections import Corrections
 from etalis.semantics.matches import ground, match_all
 from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import EventKind
@@ -48,7 +49,7 @@ class _Opened:
 class JustificationBuilder:
     """Makes the nodes of one answer; what is shared within it is one node."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, *, taken_back: bool = False) -> None:
         self._core = core
         self._asker = ConditionAsker(core) if core.record is not None else None
         self._texts = RuleTexts(core)
@@ -59,6 +60,7 @@ class JustificationBuilder:
         self._received_at: tuple[int, int] = (0, 0)
         self.complete = True
         self.notes: dict[str, None] = {}
+        self._corrections = Corrections(core, self.notes, as_before=taken_back)
 
     # events
 
@@ -89,7 +91,7 @@ class JustificationBuilder:
     def _received(self, number: int) -> j.Received:
         found = self._inputs.get(number)
         if found is None:
-            kept = None if self._core.record is None else self._core.record.source.find(number)
+            kept = self._corrections.find(number)
             if kept is None:
                 self._miss()
                 found = j.Received(None, (), *self._received_at, number)
@@ -190,6 +192,7 @@ class JustificationBuilder:
         raw, rule, reading = opened.raw, opened.rule, opened.reading
         kind: EventKind = raw[2]
         text, note = self._texts.shown(kind)
+        note = self._corrections.tell(raw, note)
         label = kind.rule or ""
         if rule is None or reading is None:
             self.complete = False

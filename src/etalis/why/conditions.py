@@ -68,7 +68,7 @@ class ConditionAsker:
         wanted = {v.name: known for v in variables(goal) if (known := part.scope.get(v.name)) is not None}
         if effects:
             note = f"not asked again: {effects[0]} has a side effect"
-            return HeldCondition(condition, part.end, {v: x for v, x in wanted.items() if v not in given}, note=note)
+            return HeldCondition(condition, part.end, wanted | given, note=note)
         times: dict[Key, Value] = {}
         if condition.kind == "check":
             times = {("t1", 1): _in_seconds(part.start), ("t2", 1): _in_seconds(part.end)}
@@ -113,14 +113,15 @@ class ConditionAsker:
                 found = {v: x for v, x in solution.items() if v not in given and not v.startswith("_#")}
                 if all(found.get(v, x) == x for v, x in own.items()):
                     if condition.kind != "event_multiply" or (len(passed) >= part.turn and found not in passed):
-                        return HeldCondition(condition, end, found, self._prove(condition.goal, solution, times))
+                        proof = self._prove(condition.goal, solution, times)
+                        return HeldCondition(condition, end, given | found, proof)
                     passed += [found] if found not in passed else []
                 if condition.kind != "event_multiply":  # the first solution counts
                     break
             note = "it has no solution now" if found is None else "it is answered otherwise now"
         except EtalisError as error:
             note = f"asked now, it raises: {error.problems[0].message}"
-        return HeldCondition(condition, end, own, note=note)
+        return HeldCondition(condition, end, own | given, note=note)
 
     def _prove(self, goal: s.Term, solution: Mapping[str, Value], times: Mapping[Key, Value]) -> list[ProofStep]:
         """Return the proof of a goal with the values of its solution; one step, if it is not found."""

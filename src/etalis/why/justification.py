@@ -180,7 +180,7 @@ class WithinWindow:
 
 @datum
 class ConditionHeld:
-    """A condition (`where`, `check`, `event_multiply`), what it bound, and its proof."""
+    """A condition (`where`, `check`, `event_multiply`), the values of its variables, and its proof."""
 
     kind: str
     goal: Term

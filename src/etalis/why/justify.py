@@ -10,10 +10,12 @@ from etalis.errors import EventError, Problem
 from etalis.language.named_attributes import place_in_rule
 from etalis.language.read.parser import parse_event_pattern
 from etalis.language.syntax import Const, EventPattern, Rule
+from etalis.runtime.record.input_log import KeptInput
 from etalis.runtime.state import Raw
 from etalis.semantics.matches import match_all
 from etalis.temporal.event import Event, Retraction
 from etalis.why.build import JustificationBuilder
+from etalis.why.derivations import derivations
 from etalis.why.justification import Justification
 from etalis.why.rule_texts import program_digest
 
@@ -22,25 +24,59 @@ if TYPE_CHECKING:
     from etalis.runtime.record.kept_past import KeptPast
 
 
-def justify_raw(core: Core, raw: Raw) -> Justification:
-    """Return why an event occurred, as it was made."""
-    builder = JustificationBuilder(core)
+def justify_raw(core: Core, raw: Raw | int) -> Justification:
+    """Return why an event occurred, as it was made; of an input, by its number, that it was received."""
+    back = None if core.record is None or isinstance(raw, int) else core.record.taken_back(raw)
+    builder = JustificationBuilder(core, taken_back=back is not None)
     root = builder.event(raw)
     return Justification(root, program_digest(core), core.level, builder.complete, tuple(builder.notes))
 
 
 def justify(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Justification:
     """Return why an event occurred: the one given, or the latest that a pattern asks for."""
-    if core.level == "off":
-        hint = 'make the engine with justification="full", or write `:- set_flag(etalis_justification, on).`'
-        raise EventError(Problem("E340", "nothing is kept for explanations", hint=hint))
+    return justify_raw(core, find_asked(core, question, at, interval))
+
+
+def justify_all(
+    core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None, limit: int
+) -> Iterator[Justification]:
+    """Yield all derivations of the event that `justify` explains, the first by arrival first."""
+    found = find_asked(core, question, at, interval)
+    refuse_numbers(core)
+    return derivations(core, found, limit)
+
+
+def find_asked(core: Core, question: Event | str, at: int | None, interval: tuple[int, int] | None) -> Raw | int:
+    """Return the event that is asked for, the latest if it may be several; the number of one that was received."""
+    refuse_off(core)
     if isinstance(question, Event):
-        return justify_raw(core, _raw_of(core, question))
+        given: Raw = _raw_of(core, question)
+        return given
     pattern = read_question(core, question)
     found = _latest(core, pattern, at, interval)
     if found is None:
+        found = max(taken_back(core, pattern, at, interval), key=lambda raw: raw[:2], default=None)
+    if found is not None:
+        return found
+    received = max(received_events(core, pattern, at, interval), key=lambda kept: (kept.end, kept.start), default=None)
+    if received is None:
         raise _did_not_occur(question)
-    return justify_raw(core, found)
+    return received.number
+
+
+def refuse_off(core: Core) -> None:
+    """Refuse to explain where nothing is kept for it."""
+    if core.level == "off":
+        hint = 'make the engine with justification="full", or write `:- set_flag(etalis_justification, on).`'
+        raise EventError(Problem("E340", "nothing is kept for explanations", hint=hint))
+
+
+def refuse_numbers(core: Core) -> None:
+    """Refuse to explain where no more is kept than the numbers of inputs."""
+    refuse_off(core)
+    if core.record is None:
+        hint = 'ask for an event that was returned, or make the engine with justification="full"'
+        raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
 
 
 def _latest(core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> Raw | None:
@@ -64,17 +100,30 @@ def read_question(core: Core, text: str) -> EventPattern:
 
 
 def occurrences(core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> Iterator[Raw]:
-    """Yield the events that rules made, or goals raised, and that a pattern asks for; the latest first."""
+    """Yield the events that rules made, or goals raised, that stand and that a pattern asks for; the latest first."""
+    refuse_numbers(core)
     record = core.record
-    if record is None:
-        hint = 'ask for an event that was returned, or make the engine with justification="full"'
-        raise EventError(Problem("E340", "events are not kept at level ids", hint=hint))
-    wanted = [] if at is None else [(0, at)]
-    wanted += [] if interval is None else [(0, interval[1]), (1, interval[0])]
-    wanted += [(place, arg.value) for place, arg in enumerate(pattern.args, 3) if isinstance(arg, Const)]
-    for raw in _kept(record, (pattern.name, len(pattern.args)), wanted):
-        if match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None:
+    assert record is not None
+    for raw in _kept(record, (pattern.name, len(pattern.args)), _wanted(pattern, at, interval)):
+        if match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None and record.taken_back(raw) is None:
             yield raw
+
+
+def taken_back(core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> Iterator[Raw]:
+    """Yield the events that rules had made, that a pattern asks for, and that a correction took away."""
+    kind, wanted = (pattern.name, len(pattern.args)), _wanted(pattern, at, interval)
+    for back in () if core.record is None else core.record.corrected.values():
+        raw = back.raw
+        alike = (raw[2].name, raw[2].arity) == kind and all(raw[cell] == value for cell, value in wanted)
+        if alike and match_all(pattern.args, raw[3 : 3 + raw[2].arity], {}) is not None:
+            yield raw
+
+
+def _wanted(pattern: EventPattern, at: int | None, interval: tuple[int, int] | None) -> list[tuple[int, Any]]:
+    """Return what is asked for, as values of cells."""
+    wanted: list[tuple[int, Any]] = [] if at is None else [(0, at)]
+    wanted += [] if interval is None else [(0, interval[1]), (1, interval[0])]
+    return wanted + [(place, arg.value) for place, arg in enumerate(pattern.args, 3) if isinstance(arg, Const)]
 
 
 def _kept(record: KeptPast, kind: tuple[str, int], wanted: Sequence[tuple[int, Any]]) -> Iterator[Raw]:
@@ -82,6 +131,18 @@ def _kept(record: KeptPast, kind: tuple[str, int], wanted: Sequence[tuple[int, A
     alike = (raw for _, raw in reversed(record.raised) if (raw[2].name, raw[2].arity) == kind)
     raised = (raw for raw in alike if all(raw[cell] == value for cell, value in wanted))
     return chain(record.made_of(kind, wanted), raised)
+
+
+def received_events(
+    core: Core, pattern: EventPattern, at: int | None, interval: tuple[int, int] | None
+) -> Iterator[KeptInput]:
+    """Yield the inputs that a pattern asks for."""
+    assert core.record is not None
+    for kept in core.record.source.items():
+        asked = (at is None or kept.end == at) and (interval is None or (kept.start, kept.end) == interval)
+        alike = (kept.name, len(kept.args)) == (pattern.name, len(pattern.args))
+        if asked and alike and match_all(pattern.args, kept.args, {}) is not None:
+            yield kept
 
 
 def _raw_of(core: Core, event: Event) -> Any:

@@ -1,7 +1,7 @@
 """How explanations are printed: a `Printable` asks for a form by name, modules that can print it enter themselves.
 
 So the data know no printer, and pictures, which stand above them, can be among the printers. The package's own forms
-are entered when it is imported.
+are entered when it is imported; those that stand above it are announced, and loaded when one of them is asked for.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from etalis.lazy import import_announced
 from etalis.temporal.json_values import to_text
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -64,22 +65,29 @@ class Printable:
         return found
 
     def to_svg(self, **options: Any) -> str:
-        """Return a picture as SVG; the options are those of `etalis.pictures`."""
+        """Return a picture as SVG; of a justification with `direction="right"` from left to right."""
         found: str = self._form("svg")(self, **options)
         return found
 
-    def to_html(self) -> str:
+    def to_html(self, **options: Any) -> str:
         """Return a picture as a page of its own, with what can be hovered and clicked."""
-        found: str = self._form("html")(self)
+        found: str = self._form("html")(self, **options)
         return found
 
-    def _repr_html_(self) -> str | None:
-        """Return a picture for notebooks, where pictures are loaded."""
-        found: str | None = self._form("svg", lambda _: None)(self)
+    def to_dot(self) -> str:
+        """Return the graph of it as Graphviz text."""
+        found: str = self._form("dot")(self)
         return found
 
-    def _form(self, name: str, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
-        found = _FORMS.get((type(self).__name__, name), otherwise)
+    def _repr_html_(self) -> str:
+        """Return a picture for notebooks."""
+        return self.to_svg()
+
+    def _form(self, name: str) -> Callable[..., Any]:
+        wanted = (type(self).__name__, name)
+        if wanted not in _FORMS:
+            import_announced()
+        found = _FORMS.get(wanted)
         if found is None:
             known = sorted(form for kind, form in _FORMS if kind == type(self).__name__)
             raise ValueError(f"{type(self).__name__} has no form {name}; it has {', '.join(known)}")

@@ -127,10 +127,12 @@ def test_check_counts_and_describes(program: Path, tmp_path: Path) -> None:
 def test_explain(program: Path, tmp_path: Path) -> None:
     assert "pair" in call("explain", program).stdout
     assert "def " in call("explain", program, "--code").stdout
-    drawn = call("explain", program, "--svg", tmp_path / "p.svg", "--dot", tmp_path / "p.dot")
+    files = ("--svg", tmp_path / "p.svg", "--dot", tmp_path / "p.dot", "--html", tmp_path / "p.html")
+    drawn = call("explain", program, *files)
     assert (drawn.exit_code, drawn.stdout) == (ExitCode.OK, "")
     assert (tmp_path / "p.svg").read_text().startswith("<svg")
     assert (tmp_path / "p.dot").read_text().startswith("digraph")
+    assert (tmp_path / "p.html").read_text().startswith("<!DOCTYPE html>")
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,20 @@ BAD_LINES = {
 }
 
 
+@pytest.mark.parametrize("times", ["seconds", "iso"])
+def test_a_run_is_drawn_into_a_page_in_which_events_are_explained(program: Path, tmp_path: Path, times: str) -> None:
+    path, page = tmp_path / "e.csv", tmp_path / "run.html"
+    path.write_text("event,at,x\na,0,1\nb,1,2\n")
+    result = call(program, path, "--html", page, "--times", times)
+    assert result.exit_code == ExitCode.OK
+    drawn = page.read_text()
+    assert "<h1>p.etalis</h1>" in drawn
+    assert "rule 1: pair(X, Y)" in drawn
+    assert ("1970-01-01T00:00:01Z" in drawn) == (times == "iso")
+    lost = call(program, path, "--html", tmp_path / "none" / "run.html")
+    assert (lost.exit_code, "E401" in lost.stderr) == (ExitCode.INPUT, True)
+
+
 @pytest.mark.parametrize("form", BAD_LINES)
 def test_what_cannot_be_read_or_taken_is_a_dead_letter(form: str, program: Path, tmp_path: Path) -> None:
     lines, path, out = BAD_LINES[form], tmp_path / f"e.{form}", tmp_path / "dead.jsonl"

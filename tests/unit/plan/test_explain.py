@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import xml.etree.ElementTree as ET
-from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,8 @@ import pytest
 import etalis
 from etalis.errors import ProgramError
 from etalis.pictures.paint.lettering import wrap
+from helpers.drawn import check_dot, check_svg
 
-SVG = "{http://www.w3.org/2000/svg}"
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").rglob("*.etalis"))
 
 FRAUD = r"""
@@ -125,39 +123,6 @@ def test_no_rules() -> None:
     assert program.explain() == "no rules"
     check_svg(program.explain_svg())
     check_dot(program.explain_dot())
-
-
-def check_svg(text: str) -> None:
-    """A picture is well formed, every text is inside its box, and no two boxes meet."""
-    root = ET.fromstring(text)
-    low_x, low_y, width, height = map(float, root.attrib["viewBox"].split())
-    boxes = []
-    for group in root.iter(f"{SVG}g"):
-        box = group.find(f"{SVG}rect")
-        assert box is not None
-        x, y, w, h = (float(box.attrib[name]) for name in ("x", "y", "width", "height"))
-        assert low_x <= x
-        assert x + w <= low_x + width
-        assert low_y <= y
-        assert y + h <= low_y + height
-        boxes.append((x, y, w, h))
-        for line in group.iter(f"{SVG}text"):
-            assert float(line.attrib["x"]) + len(line.text or "") * 0.6 * float(line.attrib["font-size"]) <= x + w
-            assert y < float(line.attrib["y"]) < y + h
-    for (x, y, w, h), (x2, y2, w2, h2) in combinations(boxes, 2):
-        assert x + w < x2 or x2 + w2 < x or y + h < y2 or y2 + h2 < y
-
-
-QUOTED = r'"(?:[^"\\]|\\.)*"'
-DOT_LINE = re.compile(
-    rf"digraph plan {{|}}|  rankdir=LR;|  (?:node|edge|n\d+|n\d+ -> n\d+) \[(?:\w+=(?:\w+|{QUOTED})(?:, )?)+\];"
-)
-
-
-def check_dot(text: str) -> None:
-    """Every line is a statement: what a program says stays inside quotes."""
-    for line in text.splitlines():
-        assert DOT_LINE.fullmatch(line), line
 
 
 def test_what_a_program_says_is_no_markup() -> None:

@@ -36,6 +36,7 @@ def test_an_engine_says_how_far_it_is() -> None:
     engine.push("a", 1, at=2)
     assert repr(engine) == "<Engine: at 5, 1 waiting, 1 dead letter>"
     assert "1 waiting" in texts(engine._repr_html_())
+    assert "1 of a waits" in engine._repr_html_()
     engine.close()
     assert repr(engine).startswith("<Engine: closed")
     engine = etalis.compile("d(X) <- a(X).").engine()

@@ -351,7 +351,7 @@ def test_attempts_have_the_shape_of_their_rule() -> None:
 
 
 def test_an_unknown_style_is_refused() -> None:
-    with pytest.raises(ValueError, match="has no form wrong; it has brief, dict, manual"):
+    with pytest.raises(ValueError, match="has no form wrong; it has brief, dict, dot, html, manual"):
         C.to_text(style="wrong")
 
 

@@ -90,8 +90,7 @@ def test_a_fact_of_the_program_holds_a_condition() -> None:
         fraud(c) [2, 4]   by rule 1: fraud(C) <- w(C, A) seq w(C, B) where far(A, B).
         ├─ w(c, bern) [2, 2]   input 2
         ├─ w(c, rome) [4, 4]   input 4
-        └─ where far(A, B)
-           └─ far(bern, rome)   fact
+        └─ where far(bern, rome)   fact
     """)
 
 

@@ -119,12 +119,18 @@ ENGINE_GOALS = RAISES | frozenset(
     | {("spy_event", 1), ("nospy_event", 1)}
 )
 
-SIDE_EFFECTS = EFFECTS | ENGINE_GOALS | frozenset({("set_etalis_flag", 2), ("write_log", 2), ("halt", 0)})
+# Goals that tell why an event occurred or did not: they see all of the run, so the order of matches counts for them.
+EXPLAINS = frozenset(
+    {("justify_event", 3), ("justify_event_positive", 3), ("justify_event_negative", 3)}
+    | {("write_justification", 1), ("write_justification_udraw", 2), ("write_justification_udraw", 3)}
+)
+
+SIDE_EFFECTS = EFFECTS | ENGINE_GOALS | EXPLAINS | frozenset({("set_etalis_flag", 2), ("write_log", 2), ("halt", 0)})
 
 
 TIMES = frozenset({("t1", 1), ("t2", 1)})
 
-BUILTINS = frozenset(key for _, keys in sections() for key in keys) | frozenset(CODES) | FORMS | ENGINE_GOALS
+BUILTINS = frozenset(key for _, keys in sections() for key in keys) | frozenset(CODES) | FORMS | ENGINE_GOALS | EXPLAINS
 
 
 @dataclass(frozen=True, slots=True)

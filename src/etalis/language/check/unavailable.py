@@ -12,7 +12,6 @@ from types import MappingProxyType
 _FILES = "programs reach no files: the host calls etalis.compile_file(path), or `etalis run` is given the files"
 _EXPLAIN = "use program.explain() or `etalis explain --code`"
 _COLLECTED = "leave it out: what no later event can use is dropped as time passes"
-_JUSTIFIED = "derivations cannot be explained in this version"
 _NETWORK = "the host opens connections and calls engine.push"
 _INTERNAL = "leave it out: rules are compiled when an engine is made"
 
@@ -33,11 +32,6 @@ REFUSED_GOALS: Mapping[tuple[str, int], str] = MappingProxyType(
         ("start_garbage_collection", 0): _COLLECTED,
         ("general_garbage_collection", 0): _COLLECTED,
         ("pattern_garbage_collection", 0): _COLLECTED,
-        ("justify_event", 3): _JUSTIFIED,
-        ("justify_event_positive", 3): _JUSTIFIED,
-        ("justify_event_negative", 3): _JUSTIFIED,
-        ("write_justification", 1): _JUSTIFIED,
-        ("write_justification_udraw", 2): _JUSTIFIED,
         ("check_event_rule_conditions_internal", 4): "properties are checked by themselves",
         ("log", 1): "write with writeln/1 or format/2",
         ("write_log", 2): "write with writeln/1 or format/2; the host says where that goes: engine(output=...)",

@@ -1,12 +1,13 @@
 """A derivation as a proof is written: the premises of a box in a row, a line under them, the box below (003, 3.5).
 
-Blocks are made from the premises downwards: a block is a box with all that stands above it. The word of a link stands
-before its premise, so that the premises of `a seq b` read as the rule does.
+Blocks are made from the premises downwards: a block is a box with all that stands above it, and blocks stand as close
+as what is drawn in them allows. The word of a link stands before its premise, so that the premises of `a seq b` read
+as the rule does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from etalis.pictures.paint.boxes import draw_boxes, set_text
@@ -19,18 +20,21 @@ _GAP = 18.0  # between premises
 _OVER = 9.0  # between a box and the line over it
 _WORD = 12  # size of letters
 _SPREAD = 8.0  # how far a line goes beyond what it parts
+Area = tuple[float, float, float, float]  # from and to in height, from and to in width
 
 
 @dataclass(slots=True)
 class _Block:
-    """A box and all above it; places count from its lower left corner, `box` is where the box begins."""
+    """A box and all above it; places count from the lower left corner of the box, upwards and to the right."""
 
-    width: float
-    height: float
-    box: float
-    premises: list[tuple[int, float]] = field(default_factory=list)  # link and where its block begins
+    areas: list[Area]  # that are drawn on
+    premises: list[tuple[int, float]] = field(default_factory=list)  # link, and where its box begins
     words: list[tuple[str, float]] = field(default_factory=list)
     line: tuple[float, float] | None = None
+
+    @property
+    def height(self) -> float:
+        return max(high for _, high, _, _ in self.areas)
 
 
 def paint_derivation(diagram: Diagram) -> str:
@@ -48,9 +52,11 @@ def paint_derivation(diagram: Diagram) -> str:
     body: list[str] = []
     width = height = 0.0
     for root in roots:
+        left = min(low for _, _, low, _ in blocks[root].areas)
+        right = max(high for _, _, _, high in blocks[root].areas)
         bottom = height + blocks[root].height + (2 * MARGIN if height else 0)
-        body += _place(root, bottom, diagram, blocks, sizes, corners)
-        width, height = max(width, blocks[root].width), bottom
+        body += _place(root, (-left, bottom), diagram, blocks, sizes, corners)
+        width, height = max(width, right - left), bottom
     notes = set_notes(diagram.notes, width, height)
     body += [*draw_boxes(diagram.boxes, corners, sizes, texts), *notes.elements]
     size = (max(width, notes.width) + 2 * MARGIN, notes.bottom + 2 * MARGIN)
@@ -68,42 +74,59 @@ def _make_block(
     box: int, premises: Sequence[int], links: Sequence[SceneLink], sizes: Sequence[Size], blocks: dict[int, _Block]
 ) -> _Block:
     own = sizes[box]
+    block = _Block([(0.0, own.height, 0.0, own.width)])
     if not premises:
-        return _Block(own.width, own.height, 0.0)
-    block = _Block(0.0, 0.0, 0.0)
-    x = left = right = 0.0
+        return block
+    placed: list[Area] = []  # from the line upwards, and from the first premise to the right
+    left, right = 0.0, 0.0
     for place, number in enumerate(premises):
         link = links[number]
-        inner = blocks[link.source]
-        x += _GAP if place else 0.0
+        inner = blocks[link.source].areas
         if link.label:
+            word = (0.0, 2.0 * _WORD, 0.0, cells(link.label) * _WORD * LETTER)
+            x = _beside(placed, [word])
             block.words.append((link.label, x))
-            x += cells(link.label) * _WORD * LETTER + _GAP * 0.6
+            placed += _moved([word], 0.0, x)
+            left = x if place == 0 else left
+        x = _beside(placed, inner)
         block.premises.append((number, x))
-        left = x + inner.box if place == 0 else left
-        right = x + inner.box + sizes[link.source].width
-        x += inner.width
-    left = min([left, *(at for _, at in block.words)])
-    block.box = (left + right - own.width) / 2  # under its premises, not under all above these
-    shift = max(0.0, -block.box)
-    block.box += shift
-    block.premises = [(number, at + shift) for number, at in block.premises]
-    block.words = [(word, at + shift) for word, at in block.words]
-    block.width = max(x + shift, block.box + own.width)
-    block.line = (min(left + shift, block.box), max(right + shift, block.box + own.width))
-    block.height = own.height + 2 * _OVER + max(blocks[links[n].source].height for n in premises)
+        placed += _moved(inner, 0.0, x)
+        left = x if place == 0 and not link.label else left
+        right = x + sizes[link.source].width
+    begin = (left + right - own.width) / 2  # under its premises, not under all above these
+    block.premises = [(number, x - begin) for number, x in block.premises]
+    block.words = [(word, x - begin) for word, x in block.words]
+    low, high = min(left - begin, 0.0), max(right - begin, own.width)
+    block.line = (low, high)
+    block.areas.append((own.height, own.height + 2 * _OVER, low - _SPREAD, high + _SPREAD))
+    block.areas += _moved(placed, own.height + 2 * _OVER, -begin)
     return block
 
 
+def _beside(placed: Iterable[Area], areas: Sequence[Area]) -> float:
+    """Return how far to the right areas must go to stand beside those that are placed."""
+    needed = [
+        right + _GAP - left
+        for bottom, top, _, right in placed
+        for low, high, left, _ in areas
+        if low < top and bottom < high
+    ]
+    return max(needed, default=0.0)
+
+
+def _moved(areas: Iterable[Area], up: float, right: float) -> list[Area]:
+    return [(low + up, high + up, first + right, last + right) for low, high, first, last in areas]
+
+
 def _place(
-    root: int, bottom: float, diagram: Diagram, blocks: dict[int, _Block], sizes: Sequence[Size], corners: list[Point]
+    root: int, corner: Point, diagram: Diagram, blocks: dict[int, _Block], sizes: Sequence[Size], corners: list[Point]
 ) -> Iterator[str]:
     """Give all boxes of a block their corners; yield lines and words."""
-    waiting = [(root, 0.0, bottom)]
+    waiting = [(root, *corner)]
     while waiting:
         box, x, y = waiting.pop()
         block = blocks[box]
-        corners[box] = (x + block.box, y - sizes[box].height)
+        corners[box] = (x, y - sizes[box].height)
         if block.line is None:
             continue
         at = y - sizes[box].height - _OVER

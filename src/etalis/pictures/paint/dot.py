@@ -14,9 +14,8 @@ from etalis.pictures.scene import Box, Diagram
 def paint_dot(diagram: Diagram) -> str:
     """Write a diagram as a directed graph."""
     rank = "BT" if diagram.is_derivation else "LR"
-    lines = [
-        "digraph plan {", f"  rankdir={rank};", '  node [fontname="monospace", fontsize=10];', "  edge [fontsize=9];"
-    ]  # fmt: skip
+    lines = [f"digraph {quote(diagram.title)} {{", f"  rankdir={rank};"]
+    lines += ['  node [fontname="monospace", fontsize=10];', "  edge [fontsize=9];"]
     lines += [f"  n{number} [{_shape(box)}, label={_label(box)}];" for number, box in enumerate(diagram.boxes)]
     for link in diagram.links:
         label = f", label={quote(link.label)}" if link.label else ""

@@ -241,7 +241,7 @@ function startTimeline(marks) {
   function lines(i) {
     const parts = marks.parts[i], told = [...marks.details[i]];
     if (parts.length) told.push(`made of ${parts.length}: ` + parts.slice(0, 6).map((part) => marks.label[part]).join(", ") + (parts.length > 6 ? " …" : ""));
-    return told;
+    return told.concat(marks.why[i] ?? []);
   }
   function select(i) {
     selected = i; made = new Set();
@@ -255,6 +255,7 @@ function startTimeline(marks) {
         const line = why.appendChild(make("div", "    ".repeat(depth))), name = line.appendChild(make(depth ? "button" : "b", marks.label[mark]));
         if (depth) name.onclick = () => { select(mark); if (start[mark] < now.first || end[mark] > now.last) { const half = (now.last - now.first) / 2; move(end[mark] - half, end[mark] + half); } };
         line.append("  " + marks.details[mark].join("  "));
+        for (const told of marks.why[mark] ?? []) why.appendChild(make("div", "    ".repeat(depth + 1) + told)).className = "told";
         if (!depth && !marks.parts[mark].length) line.append(make("p", data.noParts));
       } else if (shown === 200) why.append(make("p", "… and more"));
       for (const part of [...marks.parts[mark]].reverse()) waiting.push([part, depth + 1]);
@@ -301,7 +302,7 @@ function hideHint() { byId("hint").hidden = true; }
 
 // A diagram: pointing at a box shows all it says, and marks what it rests on; a click keeps that.
 function startDiagram(boxes) {
-  const figure = byId("figure"), before = boxes.map(() => []);
+  const figure = byId("figure"), sheet = figure.querySelector("svg"), wide = sheet.viewBox.baseVal.width, before = boxes.map(() => []);
   data.links.forEach(([from, to]) => before[to].push(from));
   function mark(number) {
     const on = new Set(), waiting = number < 0 ? [] : [number];
@@ -321,6 +322,24 @@ function startDiagram(boxes) {
       mark(kept);
     });
   });
+
+  // A picture little wider than the page is made to fit; one that is much wider can be moved, its conclusion in view.
+  let size = 1, held = null;
+  function zoom(to) {
+    const middle = (figure.scrollLeft + figure.clientWidth / 2) / (wide * size);
+    size = Math.min(Math.max(to, 0.1), 4); sheet.setAttribute("width", wide * size); sheet.removeAttribute("height");
+    figure.scrollLeft = middle * wide * size - figure.clientWidth / 2;
+  }
+  const fit = () => Math.min(1, figure.clientWidth / wide, figure.clientHeight / sheet.viewBox.baseVal.height);
+  zoom(figure.clientWidth / wide > 0.8 ? Math.min(1, figure.clientWidth / wide) : 1);
+  if (!data.links.some(([from]) => from === 0)) figure.querySelector('[data-box="0"]')?.scrollIntoView({ block: "end", inline: "center" });
+  scrollTo(0, 0);
+  const keys = { "+": () => zoom(size / 0.8), "-": () => zoom(size * 0.8), Home: () => zoom(fit()) };
+  figure.addEventListener("keydown", (event) => { if (keys[event.key]) { event.preventDefault(); keys[event.key](); } });
+  for (const [id, key] of [["in", "+"], ["out", "-"], ["all", "Home"]]) byId(id).onclick = keys[key];
+  figure.addEventListener("pointerdown", (event) => { held = { x: event.clientX + figure.scrollLeft, y: event.clientY + figure.scrollTop }; });
+  addEventListener("pointermove", (event) => { if (held) figure.scrollTo(held.x - event.clientX, held.y - event.clientY); });
+  addEventListener("pointerup", () => { held = null; });
 }
 
 data.cells = (text) => [...text].reduce((sum, c) => sum + (/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u.test(c) ? 2 : 1), 0);

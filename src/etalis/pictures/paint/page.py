@@ -21,11 +21,12 @@ from etalis.pictures.scene import Diagram, Scene, Timeline
 _LONGEST = 200  # letters of one text
 MANY = 2_000  # marks that a canvas draws, not elements of SVG
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
-_BUTTONS = (
+_ZOOM = (
     '<p><button id="in" title="zoom in">+</button> <button id="out" title="zoom out">−</button>'
-    ' <button id="all" title="show all">all</button> &#160;drag or arrow keys: move · wheel or + −: zoom ·'
-    " click: why</p>"
+    ' <button id="all" title="show all">all</button> &#160;'
 )
+_BUTTONS = f"{_ZOOM}drag or arrow keys: move · wheel or + −: zoom · click: why</p>"
+_SIZES = f"{_ZOOM}drag or arrow keys: move · + −: zoom · click: what it rests on</p>"
 _NO_PARTS = "What it is made of is not known here: received, or made by an engine that keeps no parts."
 
 
@@ -33,7 +34,7 @@ def paint_page(scene: Scene) -> str:
     """Write a scene as a page."""
     if isinstance(scene, Diagram):
         data = _diagram_data(scene)
-        body = f'<div id="figure">{paint_diagram(scene)}</div>'
+        body = f'{_SIZES}<div id="figure" tabindex="0">{paint_diagram(scene)}</div>'
     else:
         data = _timeline_data(scene)
         body = f'{_BUTTONS}<div id="view" tabindex="0">{paint_timeline(scene)}</div>{_below(scene)}'
@@ -114,6 +115,7 @@ def _timeline_data(timeline: Timeline) -> dict[str, Any]:
             "label": [shorten(marks[n].label, _LONGEST) for n in order],
             "details": [_shortened(marks[n].details) for n in order],
             "parts": [[places[part] for part in marks[n].parts] for n in order],
+            "why": {places[n]: _shortened(marks[n].why) for n in order if marks[n].why},
         },
     }
 

@@ -45,6 +45,7 @@ class Line:
 def paint_lines(timeline: Timeline, *, width: int = 100) -> list[Line]:
     """Paint a time line as lines of text.
 
+    >>> from etalis.pictures.scene import Lane
     >>> scene = Timeline("two", lanes=[Lane("a"), Lane("c", ("derived",))])
     >>> scene.marks = [LaneMark(0, 0, 0, "received", "a(1)"), LaneMark(1, 0, 4_000_000, "match", "c(1)")]
     >>> for line in paint_lines(scene, width=40):

@@ -69,7 +69,7 @@ class Plot:
 def paint_timeline(timeline: Timeline) -> str:
     """Paint a time line."""
     unit = Scale(*find_span(timeline), 1, timeline.dates).unit
-    gutter = max([cells(unit), *(min(cells(lane.label), GUTTER_CELLS) for lane in timeline.lanes)])
+    gutter = max([cells(unit), *(cells(shorten(lane.label, GUTTER_CELLS)) for lane in timeline.lanes)])
     left = gutter * LABEL_SIZE * LETTER + 16
     width = WIDTH - 2 * MARGIN - left
     plan = plan_lanes(timeline, width)

@@ -1,12 +1,13 @@
 """A plan as a diagram: events flow from patterns through operators to the heads.
 
 A part that rules share is one box with several arrows out. A head whose events other rules read has an arrow to their
-patterns, over a box of its own where several rules derive and several read them.
+patterns, over a box of its own where several rules derive and several read them. Of an engine it says also how many
+instances wait in each place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from etalis.language.check.wording import kind as kind_text
 from etalis.pictures.scene import Box, Diagram, SceneLink
@@ -15,18 +16,19 @@ from etalis.plan.explain.text import Explanation, attributes_text
 from etalis.plan.keys import Kind
 
 _ABSENT = frozenset({"cnot", "fnot", "not"})
+Counts = Mapping[tuple[int, str], int]  # of what waits, by the identity of a node and the name of the place
 
 
-def draw_plan(explanation: Explanation) -> Diagram:
-    """Turn an explanation into boxes and links."""
-    diagram = Diagram("plan")
+def draw_plan(explanation: Explanation, counts: Counts | None = None, title: str = "plan") -> Diagram:
+    """Turn an explanation into boxes and links; with `counts`, places say how many instances wait there."""
+    diagram = Diagram(title)
     shared: dict[int, int] = {}
     makers: dict[Kind, list[int]] = {}
     readers: dict[Kind, list[int]] = {}
     for rule in explanation.rules:
         head = diagram.add(_head(rule, explanation))
         makers.setdefault(rule.made, []).append(head)
-        for number, kind in _add_steps(diagram, rule.body, head, shared):
+        for number, kind in _add_steps(diagram, rule.body, head, shared, counts):
             readers.setdefault(kind, []).append(number)
     for kind in makers:
         if kind in readers:
@@ -40,14 +42,16 @@ def _head(rule: DescribedRule, explanation: Explanation) -> Box:
     return Box("head", rule.title, lines)
 
 
-def _add_steps(diagram: Diagram, body: PlanStep, head: int, shared: dict[int, int]) -> Iterator[tuple[int, Kind]]:
+def _add_steps(
+    diagram: Diagram, body: PlanStep, head: int, shared: dict[int, int], counts: Counts | None
+) -> Iterator[tuple[int, Kind]]:
     """Add the boxes of a rule's steps; yield those that read a kind of event."""
     waiting = [(PlanInput("", body), head)]
     while waiting:
         part, target = waiting.pop()
         step = part.step
         known = None if step.shared is None else shared.get(step.shared)
-        number = diagram.add(_box(step)) if known is None else known
+        number = diagram.add(_box(step, counts)) if known is None else known
         form = "absent" if part.role in _ABSENT else "match"
         diagram.links.append(SceneLink(number, target, part.role, form))
         if known is not None:
@@ -59,9 +63,20 @@ def _add_steps(diagram: Diagram, body: PlanStep, head: int, shared: dict[int, in
         waiting.extend((inner, number) for inner in reversed(step.inputs))
 
 
-def _box(step: PlanStep) -> Box:
+def _box(step: PlanStep, counts: Counts | None) -> Box:
     kept = [f"keeps of {part.role}: {part.kept}" for part in step.inputs if part.kept is not None]
-    return Box(step.form, step.title, (*step.details, *kept))
+    if counts is None:
+        return Box(step.form, step.title, (*step.details, *kept))
+    places = [(part.role, part.store) for part in step.inputs if part.store and not _keeps_nothing(part)]
+    found = [(role, counts.get((id(node), name))) for role, (node, name) in places]
+    waiting = [
+        f"{number} of {role} {'waits' if number == 1 else 'wait'}" for role, number in found if number is not None
+    ]
+    return Box(step.form, step.title, (*waiting, *step.details), tuple(kept))
+
+
+def _keeps_nothing(part: PlanInput) -> bool:
+    return part.kept is not None and part.kept.startswith("nothing")
 
 
 def _connect(diagram: Diagram, explanation: Explanation, kind: Kind, makers: list[int], readers: list[int]) -> None:

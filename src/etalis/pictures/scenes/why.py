@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from etalis.pictures.paint.axis import are_dates
 from etalis.pictures.scene import Box, Diagram, SceneLink
-from etalis.pictures.scenes.why_boxes import make_box, refer_to
+from etalis.pictures.scenes.why_boxes import is_usual, make_box, refer_to
 from etalis.why import justification as j
+from etalis.why.forms.wording import rule_text
 
 MOST_BOXES = 150
 _MOST_ELEMENTS = 8
@@ -61,12 +62,12 @@ class _WhyDrawing:
         number = self.diagram.add(refer_to(node, self.dates) if is_again else make_box(node, self.dates))
         self._link(number, target, word, node)
         if isinstance(node, j.Derived):
-            self.rules.setdefault(node.rule, node.text)
+            self.rules.setdefault(node.rule, rule_text(node.rule, node.text))
         if known is None:
             self.places[id(node)] = number
             self.kept.append(node)
         if not is_again and not isinstance(node, Box):
-            yield from ((premise, number, before) for before, premise in _premises(node))
+            yield from ((premise, number, before) for before, premise in _premises(node) if not is_usual(premise))
 
     def _link(self, number: int, target: int | None, word: str, node: Shown) -> None:
         if target is not None:

@@ -11,6 +11,7 @@ from etalis.pictures.paint.axis import write_interval, write_moment
 from etalis.pictures.scene import Box
 from etalis.temporal.interval import to_seconds
 from etalis.why import justification as j
+from etalis.why.forms.text_form import USUAL
 
 
 def make_box(node: j.Node | Box, dates: bool) -> Box:
@@ -41,6 +42,11 @@ def make_box(node: j.Node | Box, dates: bool) -> Box:
             return _proof(node, dates)
         case _:
             assert_never(node)
+
+
+def is_usual(node: j.Node | Box) -> bool:
+    """Tell whether a node says only that a policy was the usual one."""
+    return isinstance(node, j.TakenUnder) and node.policy in USUAL
 
 
 def refer_to(node: j.Node | Box, dates: bool) -> Box:
@@ -74,8 +80,11 @@ def _test(node: j.Test, dates: bool) -> Box:
         case j.WithinWindow(allowed=allowed, actual=actual):
             return Box("test", f"within {to_seconds(allowed)}", (f"took {to_seconds(actual)}",))
         case j.ConditionHeld(kind=kind, goal=goal, solution=solution, proof=proof, note=note):
-            held = ("built in",) if len(proof) == 1 and isinstance(proof[0], j.BuiltIn) else ()
-            return Box("test", f"{kind} {print_term(goal)}", (*_values(solution), *held, *_given(note)))
+            title, held = print_term(goal), _values(solution)
+            if len(proof) == 1 and isinstance(proof[0], j.BuiltIn):
+                called = print_term(proof[0].goal)
+                held = (*(() if called == title else (called,)), "built in")
+            return Box("test", f"{kind} {title}", (*held, *_given(note)), _values(solution))
         case j.Nothing(pattern=pattern, low=low, high=high, open_low=open_low, open_high=open_high):
             after = "" if low is None else f"{'after' if open_low else 'from'} {write_moment(low, dates)}, "
             where = f"{after}{'before' if open_high else 'up to'} {write_moment(high, dates)}"

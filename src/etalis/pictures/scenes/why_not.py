@@ -17,6 +17,7 @@ from etalis.pictures.paint.axis import are_dates, write_interval, write_moment
 from etalis.pictures.scene import LaneMark, SceneLink, Timeline
 from etalis.temporal.interval import to_seconds
 from etalis.why import why_not as w
+from etalis.why.forms.wording import rule_text
 from etalis.why.justification import Occurred, Received
 
 MOST_LANES = 60
@@ -79,7 +80,7 @@ class _WhyNotDrawing:
             if len(self.timeline.lanes) + len(attempt.parts) > MOST_LANES:
                 self.left_out += 1
                 continue
-            title = f"{because}rule {rule.rule}: {rule.text}"
+            title = f"{because}rule {rule.rule}: {rule_text(rule.rule, rule.text)}"
             heading = [title if place == 0 else f"{because}rule {rule.rule}, another attempt"]
             heading += [affair.text for affair in rule.affairs] if place == 0 else []
             self._add_attempt(attempt, heading)

@@ -33,11 +33,15 @@ from etalis.temporal.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class PlanInput:
-    """A part of a step: its `role` (`a`, `b`, `cnot`, ...), and what of it is kept for how long."""
+    """A part of a step: its `role` (`a`, `b`, `cnot`, ...), and what of it is kept for how long.
+
+    `store` is where an engine keeps it: the node that it waits at, and the name of the place there.
+    """
 
     role: str
     step: PlanStep
     kept: str | None = None
+    store: tuple[p.Node, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +125,13 @@ class _Describer:
         step = _describe(node, parts)
         absent = [t for t in p.tests(node) if isinstance(t, p.Absent)]
         tests = tuple(test_text(test) + self._origin(test) for test in p.tests(node))
-        negated = [PlanInput(_word(t), self.step(t.node, rule), _blockers_kept(node, t)) for t in absent]
+        negated = [
+            PlanInput(_word(t), self.step(t.node, rule), _blockers_kept(node, t), (node, f"blockers{place}"))
+            for place, t in enumerate(absent)
+        ]
         if isinstance(node, p.Deadline):
-            negated.append(PlanInput("not", self.step(node.absent, rule), f"its times, {seconds(node.duration)} s"))
+            kept = f"its times, {seconds(node.duration)} s"
+            negated.append(PlanInput("not", self.step(node.absent, rule), kept, (node, f"blockers{len(absent)}")))
         return replace(step, details=step.details + tests, inputs=(*step.inputs, *negated))
 
     def _origin(self, test: p.Test) -> str:
@@ -193,9 +201,8 @@ def _describe(node: p.Node, parts: Sequence[PlanStep]) -> PlanStep:
         case p.Deadline(absent=absent, duration=duration):
             what = event_text(absent) if isinstance(absent, p.Source) else "..."
             kept = f"{_columns(node.left.exports)}, until {seconds(duration)} s after its end"
-            return PlanStep(
-                "operator", f"seq (not {what} within {window_text(duration)})", (), (PlanInput("a", parts[0], kept),)
-            )
+            title = f"seq (not {what} within {window_text(duration)})"
+            return PlanStep("operator", title, (), (PlanInput("a", parts[0], kept, (node, "operator")),))
         case _:
             assert_never(node)
 
@@ -211,7 +218,10 @@ def _join(node: p.Join, parts: Sequence[PlanStep]) -> PlanStep:
         details.append(f"where bound, equal: {names(sorted(shared))}")
     if node.optional:
         details.append("optional: a without partner matches too")
-    inputs = [PlanInput("ab"[place], part, _side_kept(node, place, key)) for place, part in enumerate(parts)]
+    inputs = [
+        PlanInput("ab"[place], part, _side_kept(node, place, key), (node, f"side{place}"))
+        for place, part in enumerate(parts)
+    ]
     return PlanStep("operator", relation.name, tuple(details), tuple(inputs))
 
 
@@ -250,13 +260,14 @@ def _repetition(node: p.Repetition, parts: Sequence[PlanStep]) -> PlanStep:
     window = window_of(node.tests)
     limit = "until consumed by what follows" if window is None else f"until {seconds(window)} s after its start"
     if node.left is None:
-        return PlanStep("operator", word, tuple(details), (PlanInput("a", parts[0], f"counts of runs, {limit}"),))
+        runs = PlanInput("a", parts[0], f"counts of runs, {limit}", (node, "operator"))
+        return PlanStep("operator", word, tuple(details), (runs,))
     kept = f"{_columns(node.left.exports)}, its count, {limit}"
     return PlanStep(
         "operator",
         f"seq {word}",
         tuple(details),
-        (PlanInput("a", parts[0], kept), PlanInput("b", parts[1], "nothing: counted")),
+        (PlanInput("a", parts[0], kept, (node, "operator")), PlanInput("b", parts[1], "nothing: counted")),
     )
 
 
@@ -270,14 +281,14 @@ def _fold(node: p.Fold, parts: Sequence[PlanStep]) -> PlanStep:
         details.append("each opener has its own value" + (f", {row.first} to begin with" if row.at_opener else ""))
         limit = "for ever" if window is None else f"until {seconds(window)} s after its start"
         kept = f"{_columns(node.opener.exports)}, its values, {limit}"
-        inputs = (PlanInput("a", parts[0], kept), PlanInput("b", parts[1], "nothing: folded"))
+        inputs = (PlanInput("a", parts[0], kept, (node, "operator")), PlanInput("b", parts[1], "nothing: folded"))
         return PlanStep("operator", f"seq {title}", tuple(details), inputs)
     spans = [f"of the last {seconds(node.within)} s"] if node.within is not None else []
     spans += [f"the last {node.last} of a group"] if node.last is not None else []
     over = ", ".join(spans) or "all, for ever"
     details.append(f"slides over its elements: {over}")
     kept = over if spans or FOLDS[node.kind].grows else "what all have come to, for ever"
-    return PlanStep("operator", title, tuple(details), (PlanInput("a", parts[0], kept),))
+    return PlanStep("operator", title, tuple(details), (PlanInput("a", parts[0], kept, (node, "operator")),))
 
 
 def _blockers_kept(node: p.Node, test: p.Absent) -> str:

@@ -45,6 +45,7 @@ class Conditions:
         self.breaker = breaker
         self.report = report
         self.reports = 0
+        self.acts = True  # not where the past is run again for an explanation
 
     def _report(self, error: ConditionError) -> None:
         self.reports += 1
@@ -133,6 +134,8 @@ class Conditions:
 
     def action(self, code: Code, action: p.Action, names: Names, rule: str) -> str:
         """Return the statement that runs an action."""
+        if not self.acts:
+            return "pass"
         goal = p.GoalTest("where", action.goal, action.inputs, ())
         run = self.prepare(goal, (), rule, what="action")
         key, off = (rule, "action", print_term(goal.goal)), self.breaker.off

@@ -7,7 +7,7 @@ same attributes are made together.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -34,10 +34,11 @@ class Heads:
     def __init__(
         self, state: State, conditions: Conditions, attributes: dict[tuple[str, int], tuple[str, ...]],
         triggers: Sequence[s.Trigger], parts: bool, shown: Shown, made: dict[tuple[str, int], Made] | None = None,
-        record: KeptPast | None = None,
+        record: KeptPast | None = None, derivations: Callable[[Sequence[Raw]], object] | None = None,
     ) -> None:  # fmt: skip
         self.state = state
         self.conditions = conditions
+        self.derivations = derivations  # takes all that is derived, also what is derived once more
         self.attributes = attributes
         self.triggers = triggers
         self._raised: dict[tuple[str, int], Reported] = {}
@@ -136,6 +137,8 @@ class Heads:
         raw = code.fresh("raw")
         code(f"{raw} = ({t2}, {t1}, {code.constant(kinds[0])}{flat})")
         more = [f"({t2}, {t1}, {code.constant(kind)}{flat})" for kind in kinds[1:]]
+        if self.derivations is not None:
+            code(f"{code.constant(self.derivations)}(({', '.join([raw, *more])},))")
         with code.block(f"if {made}.stamp != {t2}:"):
             code(f"{made}.stamp = {t2}")
             code(f"{made}.first = {raw}")
@@ -150,6 +153,9 @@ class Heads:
         """Write that the events of a list are made, as far as they are new; they differ where they are `in_order`."""
         made = code.constant(kinds[0].made)
         with code.block(f"if {found}:"):
+            for kind in kinds if self.derivations is not None else ():
+                alike = f"{code.constant(of_kind)}({found}, {code.constant(kind)})"
+                code(f"{code.constant(self.derivations)}({alike})")
             with code.block(f"if {in_order} and {made}.stamp != {t2}:"):
                 code.add([*order, f"{made}.stamp = {t2}", f"{made}.first = {found}"])
             with code.block("else:"):
@@ -205,7 +211,7 @@ class Heads:
         if rule.number not in self.rings:
             kind = self.kind(rule)
             ring = Ring(rule.number, kind, alarm.kind, rule.head.label, self.state, self.conditions)
-            ring.record = self.record
+            ring.record, ring.derivations = self.record, self.derivations
             self.rings[rule.number] = ring
         return self.rings[rule.number]
 
@@ -223,6 +229,7 @@ class Ring:
         self.state = state
         self.conditions = conditions
         self.record: KeptPast | None = None
+        self.derivations: Callable[[Sequence[Raw]], object] | None = None
 
     def set(self, now: int, when: Any, *values: Any) -> None:
         """Set an alarm, relative to a moment or for one."""
@@ -239,6 +246,8 @@ class Ring:
         """Let the event happen, unless it has happened already at this moment."""
         *values, due = payload
         raw = (due, due, self.kind, *values)
+        if self.derivations is not None:
+            self.derivations((raw,))
         if self.kind.made.note(raw, self.kind.arity):
             self.state.queue.append(raw)
             if self.record is not None:

@@ -123,7 +123,10 @@ class Disorder:
     def bury(self, name: str, values: Values, start: int, end: int, reached: int) -> None:
         """Refuse an event that comes too late."""
         reason = f"it ends at {show_moment(end)}, but the watermark has reached {show_time(reached)}"
-        self.dead.add(name, values, start, end, reason, "late")
+        latest, allowed = reached, 0
+        if self.watermark is not None and self.watermark.bound < NEVER:
+            latest, allowed = max(reached, *self.watermark.latest.values()), self.watermark.bound
+        self.dead.add(name, values, start, end, reason, "late", (latest - end, allowed))
 
     # time
 

@@ -10,7 +10,7 @@ import logging
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from etalis.errors import EventError, Problem
@@ -43,7 +43,8 @@ PLAIN = Stamp(None)  # of events that came as instants, with nothing but their t
 class DeadLetter:
     """Something that was not taken, and why: it came too late, from the future, or cannot be read.
 
-    What cannot be read has as much of its name, attributes and times as could be told.
+    What cannot be read has as much of its name, attributes and times as could be told. `late_by` are the microseconds
+    by which it came too late, of which so many were allowed.
     """
 
     name: str
@@ -51,6 +52,9 @@ class DeadLetter:
     start: int | float | None
     end: int | float | None
     reason: str
+    cause: str = field(default="", compare=False, repr=False)
+    late_by: int | None = field(default=None, compare=False, repr=False)
+    allowed: int | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON-ready data: an event as it came, and why it was not taken."""
@@ -114,12 +118,13 @@ class DeadLetters:
         yield from ()
 
     def add(
-        self, name: str, args: Values, start: int | None, end: int | None, reason: str, cause: str = "unreadable"
-    ) -> None:
-        """Take one in; a cause is late, ahead, full, unknown or unreadable."""
+        self, name: str, args: Values, start: int | None, end: int | None, reason: str, cause: str = "unreadable",
+        late: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        """Take one in; a cause is late (by how much, of how much), ahead, full, unknown or unreadable."""
         self.count += 1
         first, last = (None if time is None else to_seconds(time) for time in (start, end))
-        letter = DeadLetter(name, args, first, last, reason)
+        letter = DeadLetter(name, args, first, last, reason, cause, *(late or (None, None)))
         self.letters.append(letter)
         if len(self.letters) > self.KEPT:
             del self.letters[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from etalis.runtime.record.input_log import KeptInput
 from etalis.runtime.revision.history import History
@@ -25,9 +26,16 @@ class CorrectedInputs:
         return BEGINNING if first is None else int(first[0])
 
     def find(self, number: int) -> KeptInput | None:
-        """Return an input by its number, also one that was taken back."""
-        if number in self._gone:
-            return self._gone[number]
+        """Return an input by its number as it is now; one that was taken back as it was."""
+        found = self.find_now(number)
+        return self._gone.get(number) if found is None else found
+
+    def find_before(self, number: int) -> KeptInput | None:
+        """Return an input by its number as it was before it was corrected."""
+        return self._gone[number] if number in self._gone else self.find_now(number)
+
+    def find_now(self, number: int) -> KeptInput | None:
+        """Return an input by its number as it is now; None if it was taken back."""
         history, rows = self._history, self._history.rows
         if rows.has_apart():  # the host gave ranks
             found = (kept for place, row, kind in history.items() if (kept := self._kept(row, kind)).number == number)
@@ -43,6 +51,15 @@ class CorrectedInputs:
     def items(self) -> Iterator[KeptInput]:
         """Yield the inputs that are kept, by arrival; not those that were taken back."""
         return (self._kept(row, kind) for _, row, kind in self._history.items())
+
+    @property
+    def gone(self) -> tuple[KeptInput, ...]:
+        """The inputs that were taken back or corrected, as they were."""
+        return tuple(self._gone.values())
+
+    def load_gone(self, several: Iterable[tuple[Any, ...]]) -> None:
+        """Take those of a snapshot."""
+        self._gone.update((row[0], KeptInput(*row)) for row in several)
 
     def take_out(self, place: int) -> KeptInput | None:
         """Keep an input that is about to be taken back, and return it."""

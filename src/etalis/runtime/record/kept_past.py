@@ -28,6 +28,9 @@ class InputSource(Protocol):
     @property
     def begins(self) -> int: ...
     def find(self, number: int) -> KeptInput | None: ...
+    def find_before(self, number: int) -> KeptInput | None: ...
+    def find_now(self, number: int) -> KeptInput | None: ...
+    def take_out(self, place: int) -> KeptInput | None: ...
     def items(self) -> Iterator[KeptInput]: ...
 
 
@@ -42,10 +45,15 @@ class Told:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TakenBack:
-    """A derived event that a correction took away, and what was corrected."""
+    """A derived event that a correction took away, and what that was: a correction of an input, or a late one."""
 
     raw: Raw
     correction: str
+
+
+def identify(raw: Raw) -> tuple[Any, ...]:
+    """Return what tells an event that rules made from others, whichever rule made it."""
+    return raw[0], raw[1], raw[2].name, *raw[3 : 3 + raw[2].arity]
 
 
 class KeptPast:
@@ -60,8 +68,9 @@ class KeptPast:
         self.raised: list[tuple[int, Raw]] = []  # the input before it, and the event
         self.facts: dict[tuple[str, tuple[Any, ...]], list[Told]] = {}
         self.generations: list[tuple[int, int, int]] = []  # input, moment, generation of the knowledge before a change
-        self.corrected: list[TakenBack] = []
+        self.corrected: dict[tuple[Any, ...], TakenBack] = {}  # by what `identify` gives
         self.correction = ""
+        self.late: dict[int, int] = {}  # by the number of an input that came late, the time that had been reached
 
     # what comes
 
@@ -89,14 +98,18 @@ class KeptPast:
         logs = self.made.get(kind, {}).values()
         return merge(*(made.latest(wanted) for made in logs), key=itemgetter(0), reverse=True)
 
+    def all_made(self) -> Iterator[Raw]:
+        """Yield the events that rules made, kind by kind, each in the order of its end."""
+        for kind in self.made:
+            yield from reversed(list(self.made_of(kind)))
+
     def _trim(self, limit: int) -> None:
         """Let go what ended before a moment."""
         for made in chain.from_iterable(logs.values() for logs in self.made.values()):
             made.trim(limit)
         if self.raised and self.raised[len(self.raised) // 2][1][0] < limit:
             self.raised = [item for item in self.raised if item[1][0] >= limit]
-        if self.corrected and self.corrected[len(self.corrected) // 2].raw[0] < limit:
-            self.corrected = [back for back in self.corrected if back.raw[0] >= limit]
+        self.corrected = {key: back for key, back in self.corrected.items() if back.raw[0] >= limit}
         gone = bisect_left(self.generations, limit, key=itemgetter(1))
         if 2 * gone > len(self.generations):
             del self.generations[:gone]
@@ -121,14 +134,30 @@ class KeptPast:
         """Keep which knowledge there was before a change."""
         self.generations.append((self.state.number, self.state.now, generation))
 
+    def begin_correction(self, place: int, number: int) -> None:
+        """Keep an input, by its place in the history, that is about to be taken back or corrected."""
+        self.source.take_out(place)
+        self.correction = f"the correction of input {number}"
+
+    def come_late(self, number: int, reached: int) -> None:
+        """Keep that an input came after time had reached a later moment."""
+        self.late[number] = reached
+        self.correction = f"the late input {number}"
+
     def correct(self, was: list[Raw], made: list[Raw]) -> None:
         """Keep what a correction changed: events that it took away, and events that it made."""
-        before = {raw[: 3 + raw[2].arity] for raw in was}
-        after = {raw[: 3 + raw[2].arity] for raw in made}
-        self.corrected += [TakenBack(raw, self.correction) for raw in was if raw[: 3 + raw[2].arity] not in after]
-        for raw in made:
-            if raw[: 3 + raw[2].arity] not in before:
+        before, after = {identify(raw): raw for raw in was}, {identify(raw): raw for raw in made}
+        for key, raw in before.items():
+            if key not in after:
+                self.corrected[key] = TakenBack(raw, self.correction)
+        for key, raw in after.items():
+            if key not in before:
+                self.corrected.pop(key, None)
                 self.add_made(raw)
+
+    def taken_back(self, raw: Raw) -> TakenBack | None:
+        """Return the correction that took an event away; None if it stands."""
+        return self.corrected.get(identify(raw)) if self.corrected else None
 
     # what was
 

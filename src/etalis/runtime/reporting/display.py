@@ -44,15 +44,16 @@ def show_program(program: CompiledProgram, draw: Callable[[], str]) -> str:
     return f"<div><p><code>{escape(describe_program(program))}</code></p>{table}{picture}</div>"
 
 
-def show_engine(engine: RuntimeEngine) -> str:
-    """Write as HTML how far an engine is, and what it holds on to."""
+def show_engine(engine: RuntimeEngine, draw: Callable[[], str]) -> str:
+    """Write as HTML how far an engine is, and what it holds on to: as a table, and drawn if its rules are not many."""
     held = [
         {"rules": ", ".join(w.rules), "operator": w.operator, "part": w.part, "instances": w.instances}
         for w in inspect(engine.core.rules, engine.core.disorder)
         if w.instances
     ]
     table = write_table(held) if held else ""
-    return f"<div><p><code>{escape(describe_engine(engine))}</code></p>{table}</div>"
+    picture = draw() if 0 < len(engine.core.rules.rules) <= _SHOWN_RULES else ""
+    return f"<div><p><code>{escape(describe_engine(engine))}</code></p>{table}{picture}</div>"
 
 
 def _reached(engine: RuntimeEngine) -> str:

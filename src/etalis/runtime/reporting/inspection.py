@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, assert_never
 
 from etalis.plan import algebra as p
+from etalis.plan.explain.text import Explanation, explain_rules
 from etalis.runtime.codegen.heads import Ring
 from etalis.runtime.codegen.network import Wired
 from etalis.runtime.limits.expiry import sweep
@@ -48,7 +49,7 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
     found = [
         _row(labels_of(entries[key[0]]), _operator(entries[key[0]].node), _part(str(key[1])), held)
         for key, held in ((key, held_by(part, rules.state)) for key, part in rules.memory.items())
-        if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
+        if key != "log" and _holds(key)
     ]
     for ring in rules.heads.rings.values():
         alarms = [(t[4], t[0]) for t in rules.state.timers if t[3] is ring]
@@ -63,14 +64,31 @@ def inspect(rules: RuleSet, disorder: Disorder | None) -> tuple[Waiting, ...]:
     return tuple(sorted(found, key=lambda row: row.rules))
 
 
+def explain_running(rules: RuleSet) -> Explanation:
+    """Return the plans of the rules that an engine has now, in words."""
+    planned = [planned for planned, _ in rules.rules]
+    shares = all(rule.shares for rule in planned) and len({rule.generation for rule in planned}) < 2
+    program = rules.program
+    return explain_rules(program.tree, tuple(rule.head for rule in planned), program.is_reported, sharing=shares)
+
+
+def count_stores(rules: RuleSet) -> dict[tuple[int, str], int]:
+    """Return how many instances wait in each place of each node of the plans, by the identity of the node."""
+    sweep(rules, rules.state.now)
+    nodes = {entry.key: entry.node for entry in rules.wiring.entries}
+    places = [key for key in rules.memory if key != "log" and key[0] in nodes]
+    return {(id(nodes[key[0]]), str(key[1])): _count(rules.memory[key], rules) for key in places if _holds(key)}
+
+
+def _holds(key: tuple[Any, str]) -> bool:
+    """Tell whether a place of the memory is one in which instances wait."""
+    return str(key[1]) in _SIDES or str(key[1]).startswith("blockers")
+
+
 def count(rules: RuleSet, disorder: Disorder | None) -> int:
     """Return how many instances an engine holds on to: as many as all rows of `inspect` have."""
     sweep(rules, rules.state.now)
-    found = sum(
-        _count(part, rules)
-        for key, part in rules.memory.items()
-        if key != "log" and (str(key[1]) in _SIDES or str(key[1]).startswith("blockers"))
-    )
+    found = sum(_count(part, rules) for key, part in rules.memory.items() if key != "log" and _holds(key))
     found += 0 if rules.log is None else len(rules.log.items)
     found += sum(isinstance(timer[3], Ring) for timer in rules.state.timers)
     if disorder is not None:

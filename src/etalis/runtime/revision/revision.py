@@ -145,6 +145,8 @@ class Revision:
         history.is_sorted = False
         new = old.copy()
         insort(new, item, key=self.order)
+        if self.rules.record is not None:
+            self.rules.record.come_late(row[2], self.state.now)
         self._redo(part, key, after, old, new, self.settled, out)
 
     def retract(self, place: int, out: list[Any], instead: tuple[Kind, Row, Stamp | None] | None = None) -> None:
@@ -155,6 +157,8 @@ class Revision:
         kind = history.kinds[number]
         part = history.parts[kind]
         key = part.key(kind, row[3:])
+        if self.rules.record is not None:
+            self.rules.record.begin_correction(place, row[2])
         if instead is not None:
             found: list[Any] = []
             self._replace(place, (row, number), part, key, instead, found)
@@ -277,6 +281,8 @@ class Revision:
         if self.replayer.errors:
             for error in self.replayer.new_errors():
                 self.report(error)
+        if self.rules.record is not None:
+            self.rules.record.correct(was, made)
         self.changelog.write(was, made, out)
 
     # other rules

@@ -6,7 +6,8 @@ asked over the knowledge that it holds.
 
 from __future__ import annotations
 
-from etalis.runtime.record.kept_past import KeptPast, TakenBack, Told
+from etalis.runtime.record.corrected_inputs import CorrectedInputs
+from etalis.runtime.record.kept_past import KeptPast, TakenBack, Told, identify
 from etalis.runtime.snapshot.pieces import MadeKind, describe_kind
 from etalis.runtime.snapshot.sections import Book
 
@@ -24,7 +25,10 @@ def save_past(record: KeptPast, book: Book) -> None:
     book.put_rows(("past raised",), record.raised)
     told = [(*fact, x.time, x.known, x.by) for fact, several in record.facts.items() for x in several]
     book.put_rows(("past facts",), told)
-    book.put_rows(("past corrections",), [(back.raw, back.correction) for back in record.corrected])
+    book.put_rows(("past corrections",), [(x.raw, x.correction) for x in record.corrected.values()])
+    book.put_rows(("past late",), list(record.late.items()))
+    if isinstance(record.source, CorrectedInputs):
+        book.put_rows(("past taken back",), [tuple(kept) for kept in record.source.gone])
 
 
 def load_past(record: KeptPast, book: Book) -> None:
@@ -39,4 +43,8 @@ def load_past(record: KeptPast, book: Book) -> None:
     record.raised += book.rows(("past raised",))
     for name, row, time, known, by in book.rows(("past facts",)):
         record.facts.setdefault((name, row), []).append(Told(time, known, by))
-    record.corrected += [TakenBack(raw, correction) for raw, correction in book.rows(("past corrections",))]
+    for raw, correction in book.rows(("past corrections",)):
+        record.corrected[identify(raw)] = TakenBack(raw, correction)
+    record.late.update(book.rows(("past late",)))
+    if isinstance(record.source, CorrectedInputs):
+        record.source.load_gone(book.rows(("past taken back",)))

@@ -64,7 +64,7 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
     if core.delivery.busy or core.run_loop.taking or core.state.queue or core.state.steps:
         hint = "take it between two calls of push, run or advance"
         raise SnapshotError(Problem("E424", "a snapshot cannot be taken while an event is processed", hint=hint))
-    book = Book(core.state.tokens)
+    book = Book(core.state.tokens, numbers=set() if core.input_names else None)
     plan = SnapshotNames(core)
     save_rules(core.rules, plan.rules, book)
     _save_stores(plan, book)
@@ -77,11 +77,20 @@ def take_snapshot(core: Core, since: bytes | Sequence[bytes] | None) -> bytes:
         save_disorder(core.disorder, plan.partitions, book)
     core.state.tokens = book.tokens.count
     book.put_ropes()
+    _save_names(core, book)
     book.put(("tokens",), book.tokens.rows())
     _save_scalars(core, plan, book)
     if since is None:
         return write_image(book.image)
     return write_delta(book.image, read_images([since] if isinstance(since, bytes) else since))
+
+
+def _save_names(core: Core, book: Book) -> None:
+    """Write what inputs are called that something that waits is made of; the others are forgotten."""
+    if book.numbers is not None:
+        for number in core.input_names.keys() - book.numbers:
+            del core.input_names[number]
+        book.put_rows(("input names",), [(number, *name) for number, name in core.input_names.items()])
 
 
 def read_options(image: Image, options: EngineOptions) -> EngineOptions:
@@ -112,6 +121,7 @@ def load_snapshot(core: Core, image: Image) -> Restored:
     _load_timers(core, plan, book)
     book.tokens.settle(found)
     _load_scalars(core, plan, scalars)
+    core.input_names.update({number: (place, name) for number, place, name in book.rows(("input names",))})
     _load_events(core, book)
     unfit = load_knowledge(core, book)
     if core.record is not None:
@@ -252,7 +262,9 @@ def _save_events(core: Core, book: Book) -> None:
     book.put_rows(("made",), made)
     reported = [_event(event) for event in core.delivery.history or ()]
     book.put_rows(("reported",), reported)
-    letters = [(x.name, x.args, x.start, x.end, x.reason) for x in core.dead_letters.letters]
+    letters = [
+        (x.name, x.args, x.start, x.end, x.reason, x.cause, x.late_by, x.allowed) for x in core.dead_letters.letters
+    ]
     book.put_rows(("dead",), letters)
     if core.guard is not None:
         book.put_rows(("limits",), core.guard.save())

@@ -11,7 +11,7 @@ from functools import partial, reduce
 from typing import Any
 
 from etalis.spark.batch.shard import run_shard
-from etalis.spark.batch.stage_schema import COLUMNS, STEP, result_columns
+from etalis.spark.batch.stage_schema import STEP, derived_columns, result_columns
 from etalis.spark.plan.detection import DetectionPlan
 from etalis.spark.plan.shards import Slots, key_columns, quoted
 from etalis.spark.plan.stages import StagePlan
@@ -56,13 +56,18 @@ def wire_columns(plan: DetectionPlan) -> str:
     columns |= {END: moment} if _has_end(plan) else {}
     order = next((frame.order_type for frame in plan.frames if frame.order_type is not None), None)
     columns |= {} if order is None else {ORDER: transport(order)}
+    columns |= {ID: "string"} if _has_ids(plan) else {}
     columns |= {f"s{i}": slot_type for i, slot_type in enumerate(plan.slots.types)}
-    columns |= {**COLUMNS, **result_columns(plan.job.output)}
+    columns |= {**derived_columns(plan.job.output), **result_columns(plan.job.output)}
     return ", ".join(f"`{name}` {column_type}" for name, column_type in columns.items())
 
 
 def _has_end(plan: DetectionPlan) -> bool:
     return any(len(frame.times) == 2 for frame in plan.frames)
+
+
+def _has_ids(plan: DetectionPlan) -> bool:
+    return plan.job.output.contributors and any(frame.id is not None for frame in plan.frames)
 
 
 def _shuffled(rows: Any, plan: DetectionPlan, stage: StagePlan) -> Any:
@@ -122,7 +127,7 @@ def project(
     columns += [times[-1].alias(END)] if _has_end(plan) else []
     if frame.order is not None and frame.order_type is not None:
         columns.append(f.col(quoted(frame.order)).cast(transport(frame.order_type)).alias(ORDER))
-    if plan.job.output.contributors and any(each.id is not None for each in plan.frames):
+    if _has_ids(plan):
         columns.append((f.lit(None) if frame.id is None else f.col(quoted(frame.id))).cast("string").alias(ID))
     sources = _sources(frame.layouts, plan.slots)
     for i, slot_type in enumerate(plan.slots.types):

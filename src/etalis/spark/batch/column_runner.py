@@ -43,6 +43,7 @@ class ColumnRunner:
         self.run = run
         self.goes_on = run.goes_on
         self.rows = RowRunner(job, run.engine, write)
+        self.ids = self.rows.ids if isinstance(self.rows.ids, RowIds) else None
         self.writer = StageWriter(job, received)
         self.parts = job.parts
         self.tags = {part.tag: number for number, part in enumerate(self.parts)}
@@ -81,7 +82,7 @@ class ColumnRunner:
             reported = self.run.program.is_reported(*kind)
             if reported is not False and kind in self.asked:
                 told = self.run.reported(made, reported)
-                rows = encode_made(kind, told, self.job.output, self.labels, self.rows.ids)
+                rows = encode_made(kind, told, self.job.output, self.labels, self.ids)
                 yield from self.writer.results(rows)
             if stretch is not None and kind in self.writer.forwards:
                 yield self._forwarded(kind, made, stretch, low)
@@ -101,7 +102,7 @@ class ColumnRunner:
                 rows = table.slice(low, ROWS) if is_sorted else table.take(pa.array(mine))
                 known = None if coded is None else coded.take(mine)
                 batch = read_batch(rows, stretch.start[part], stretch.end[part], self.parts, known)
-                yield batch if self.rows.ids is None else self._numbered(batch, stretch, mine, self.rows.ids)
+                yield batch if self.ids is None else self._numbered(batch, stretch, mine, self.ids)
         except InputError as error:
             raise self._refused(stretch, error) from None
 

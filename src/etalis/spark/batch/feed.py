@@ -18,6 +18,7 @@ from etalis.data.values import order_key
 from etalis.language.attributes import Signature, convert
 from etalis.logic.knowledge.arrow_columns import in_one
 from etalis.runtime.step_keys import input_key
+from etalis.spark.batch.input_names import InputNames
 from etalis.tables.read.rejected_rows import cells_of, undeclared
 from etalis.tables.results.row_ids import RowIds
 from etalis.tables.schema import Part
@@ -54,7 +55,7 @@ class Feed:
 
     def __init__(
         self, stretches: Iterable[Stretch], rows: Sequence[Rows], signatures: Mapping[str, Signature],
-        ids: RowIds | None = None,
+        ids: RowIds | InputNames | None = None,
     ) -> None:  # fmt: skip
         self.stretches = stretches
         self.rows = {each.tag: each for each in rows}
@@ -74,10 +75,10 @@ class Feed:
             self._list = chunk.rows
             self._iterator = iter(chunk.rows)
             if self.ids is not None:
-                self.ids.add(pa.array(self._name(chunk), pa.string()))
+                self.ids.add(pa.array(self.name(chunk), pa.string()))
             yield self._iterator
 
-    def _name(self, chunk: Chunk) -> list[str]:
+    def name(self, chunk: Chunk) -> list[str]:
         """Return the ids of rows: those given, else what tells events apart."""
         given: list[str | None] = [None] * len(chunk.rows)
         if ID in chunk.table.column_names:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,8 +22,9 @@ from etalis.runtime.stage_engine import Derived, Relay, Step
 from etalis.runtime.state import HeadKind, Raw
 from etalis.runtime.step_keys import time_of
 from etalis.spark.batch.feed import Feed
+from etalis.spark.batch.input_names import InputNames
 from etalis.spark.batch.job import Job
-from etalis.spark.batch.stage_schema import ROUND, STEP, StageWriter, read_values
+from etalis.spark.batch.stage_schema import MADE_OF, ROUND, STEP, StageWriter, read_values
 from etalis.tables.results.output import encode
 from etalis.tables.results.row_ids import RowIds
 from etalis.tables.sorting import END, START, TAG, Stretch, sort_table
@@ -39,11 +40,13 @@ Write: TypeAlias = Callable[[Sequence[Event]], Iterable[Any]]  # events as rows 
 class RowRunner:
     """A runner whose stage is the only one: rows go straight into the engine."""
 
-    def __init__(self, job: Job, engine: RuntimeEngine, write: Write | None = None) -> None:
+    def __init__(
+        self, job: Job, engine: RuntimeEngine, write: Write | None = None, ids: InputNames | None = None
+    ) -> None:
         self.job = job
         self.engine = engine
         self.write = write or self._encode
-        self.ids = RowIds() if job.output.contributors else None
+        self.ids = ids if ids is not None else RowIds() if job.output.contributors else None
         self._feed: Feed | None = None
 
     def take(self, stretches: Iterable[Stretch]) -> Iterator[Any]:
@@ -102,8 +105,9 @@ class StageRowRunner:
     def __init__(self, job: Job, engine: RuntimeEngine, received: Any) -> None:
         self.job = job
         self.signatures = engine.core.program.signatures
-        self.relay = Relay(engine)
-        self.writer = StageWriter(job, received)
+        self.names = InputNames(engine) if job.output.contributors else None
+        self.relay = Relay(engine, None if self.names is None else self.names.receive)
+        self.writer = StageWriter(job, received, self.names)
         self.kinds = {forward.tag: EventKind(*forward.kind) for forward in job.incoming}
 
     def take(self, stretches: Iterable[Stretch]) -> Iterator[Any]:
@@ -122,7 +126,7 @@ class StageRowRunner:
     def _write(self, found: list[Derived]) -> Iterator[Any]:
         """Yield results, then what goes on, kind by kind."""
         reported = [new_event(Event, raw) for _, _, raw in found if _is_reported(raw)]
-        yield from self.writer.results(encode(reported, self.job.output))
+        yield from self.writer.results(encode(reported, self.job.output, self.names))
         alike: dict[tuple[str, int], list[Derived]] = {}
         for each in found:
             kind: EventKind = each[2][2]
@@ -143,8 +147,9 @@ class StageRowRunner:
         feed = Feed([stretch], self.job.rows, self.signatures)
         with naming_rows(feed):
             for chunk in feed.chunks():
-                for number, row in enumerate(feed.events(chunk)):
-                    yield Step(partial(chunk.key, number, feed), row)
+                ids = repeat("") if self.names is None else feed.name(chunk)
+                for number, (row, row_id) in enumerate(zip(feed.events(chunk), ids, strict=False)):
+                    yield Step(partial(chunk.key, number, feed), row, name=row_id)
 
     def _groups(self, table: Any) -> list[tuple[bytes, list[tuple[int, Raw]]]]:
         """Return what others derived, by step in order."""
@@ -154,7 +159,10 @@ class StageRowRunner:
             columns = [mine[f"s{slot}"].to_pylist() for slot in forward.slots]
             values = read_values(columns, forward.types, mine.num_rows)
             ends, starts = mine[END].to_pylist(), mine[START].to_pylist()
-            raws = [(e, s, kind, *v) for e, s, v in zip(ends, starts, values, strict=True)]
+            raws: list[Raw] = [(e, s, kind, *v) for e, s, v in zip(ends, starts, values, strict=True)]
+            if self.names is not None:
+                made_of = map(self.names.take_in, mine[MADE_OF].to_pylist())
+                raws = [(*raw, rope) for raw, rope in zip(raws, made_of, strict=True)]
             found.extend(zip(mine[STEP].to_pylist(), mine[ROUND].to_pylist(), raws, strict=True))
         found.sort(key=itemgetter(0))
         return [(key, [each[1:] for each in several]) for key, several in groupby(found, itemgetter(0))]

@@ -18,8 +18,9 @@ from etalis.data.values import Value, format_value, real
 from etalis.formats.terms import read_value
 from etalis.plan.keys import Kind, show
 from etalis.runtime.stage_engine import Derived
+from etalis.spark.batch.input_names import InputNames
 from etalis.tables.results.output import Field, Output, attribute
-from etalis.tables.sorting import END, ORDER, START, TAG, Sorter
+from etalis.tables.sorting import END, ID, ORDER, START, TAG, Sorter
 from etalis.temporal.event import Event, new_event
 from etalis.temporal.time_columns import to_micros
 
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
     from etalis.spark.batch.job import Job
 
 STEP, ROUND, FROM, UNTIL = "_step", "_round", "_from", "_until"
+MADE_OF = "_made_of"  # the names of the rows that a derived event is made of
 RESULT = "\2"  # the tag of a result
-COLUMNS = {STEP: "binary", ROUND: "int", FROM: "bigint", UNTIL: "bigint"}
+_COLUMNS = {STEP: "binary", ROUND: "int", FROM: "bigint", UNTIL: "bigint"}
 TRANSPORT: Mapping[str, str] = {"int": "bigint", "float": "double", "string": "string", "bool": "boolean"}
 _ARROW: Mapping[str, pa.DataType] = {
-    STEP: pa.binary(), ROUND: pa.int32(), FROM: pa.int64(), UNTIL: pa.int64(),
+    STEP: pa.binary(), ROUND: pa.int32(), FROM: pa.int64(), UNTIL: pa.int64(), MADE_OF: pa.binary(),
     "int": pa.int64(), "float": pa.float64(), "string": pa.string(), "bool": pa.bool_(),
 }  # fmt: skip
 
@@ -39,6 +41,11 @@ _ARROW: Mapping[str, pa.DataType] = {
 def forward_tag(kind: Kind) -> str:
     """Return the tag of derived events of a kind; no received row has it."""
     return f"\1{show(kind)}"
+
+
+def derived_columns(output: Output) -> dict[str, str]:
+    """Return the columns that derived events have beside their attributes, with their types."""
+    return _COLUMNS | ({MADE_OF: "binary"} if output.contributors else {})
 
 
 def result_columns(output: Output) -> dict[str, str]:
@@ -49,12 +56,13 @@ def result_columns(output: Output) -> dict[str, str]:
 class StageWriter:
     """Writes what leaves a stage: results, and derived events that later stages read; `received` is its input."""
 
-    def __init__(self, job: Job, received: pa.Schema | None) -> None:
+    def __init__(self, job: Job, received: pa.Schema | None, names: InputNames | None = None) -> None:
+        self.names = names  # of inputs, where contributors are told
         self.is_last = job.is_last
         self.forwards = {forward.kind: forward for forward in job.outgoing}
         self.schema = received
         if received is not None and STEP not in received.names:
-            added = [pa.field(name, _ARROW[name]) for name in COLUMNS]
+            added = [pa.field(name, _ARROW[name]) for name in derived_columns(job.output)]
             results = [pa.field(name, job.output.arrow(t)) for name, t in result_columns(job.output).items()]
             self.schema = pa.schema([*received, *added, *results])
 
@@ -74,6 +82,8 @@ class StageWriter:
             FROM: pa.array([raw.start_time for raw in raws], _ARROW[FROM]),
             UNTIL: pa.array([raw.end_time for raw in raws], _ARROW[UNTIL]),
         }
+        if self.names is not None:
+            columns[MADE_OF] = self.names.coded(raws)
         for i, (slot, slot_type) in enumerate(zip(forward.slots, forward.types, strict=True)):
             columns[f"s{slot}"] = _cells(raws, i, slot_type)
         return self._fill(forward.tag, columns, len(several))
@@ -112,7 +122,7 @@ def split_derived(table: pa.Table) -> tuple[pa.Table, pa.Table]:
     """Return the received rows, without the columns of others, and what earlier stages derived."""
     if STEP not in table.column_names:
         return table, table.slice(0, 0)
-    names = [name for name in table.column_names if name in (TAG, START, END, ORDER) or name[0] == "s"]
+    names = [name for name in table.column_names if name in (TAG, START, END, ORDER, ID) or name[0] == "s"]
     is_derived = pc.is_valid(table[STEP])
     return table.filter(pc.invert(is_derived)).select(names), table.filter(is_derived)
 
@@ -132,7 +142,8 @@ class StageSorter(Sorter):
 
 def _in_microseconds(batch: pa.RecordBatch, unit: str) -> Iterator[pa.RecordBatch]:
     """Yield the received and the derived rows of a batch with times of one form, and without columns of results."""
-    names = [name for name in batch.schema.names if name in (TAG, STEP, ROUND, ORDER) or name[0] == "s"]
+    kept = (TAG, STEP, ROUND, MADE_OF, ORDER, ID)
+    names = [name for name in batch.schema.names if name in kept or name[0] == "s"]
     is_derived = pc.is_valid(batch[STEP]) if STEP in batch.schema.names else pa.repeat(False, batch.num_rows)
     last = END if END in batch.schema.names else START
     received, derived = batch.filter(pc.invert(is_derived)), batch.filter(is_derived)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from etalis.language.printer import print_program
+from etalis.plan.keys import Reason
 from etalis.plan.stages import find_stages, one_stage
 from etalis.spark.batch.job import Job
 from etalis.spark.knowledge.shipped import pack
@@ -22,7 +23,7 @@ from etalis.spark.plan.stages import (
 )
 from etalis.tables.knowledge import program_answers
 from etalis.tables.plan import ResultForm, declared_types, plan_input, plan_output
-from etalis.tables.schema import Frame, Options, TableSchema
+from etalis.tables.schema import Frame, Layout, Options, TableSchema
 from etalis.tables.sorting import MEGABYTE, USUAL_MEMORY
 
 if TYPE_CHECKING:
@@ -60,16 +61,16 @@ def plan_detection(
     """
     intake = plan_input(program, given, options, policy)
     heads, frames, layouts = intake.heads, intake.frames, intake.layouts
-    several = staged and not form.contributors and (usual if shards is None else shards) != 1
+    several = staged and (usual if shards is None else shards) != 1
     stages = find_stages(heads, program.tree, find_obstacles(program), several=several)
     check_shards(shards, stages.obstacles)
     forwarded = forwarded_layouts(stages, made_types(heads, intake.received, declared_types(program)))
     shardings = plan_shardings(stages, layouts, forwarded, shards, usual)
+    if form.contributors:
+        shardings = [_unmerged(sharding) for sharding in shardings]
     if len(shardings) > 1 and all(each.shards == 1 for each in shardings):
         stages = one_stage(heads, stages)
         forwarded, shardings = [], plan_shardings(stages, layouts, [], shards, usual)
-    if form.contributors and any(each.merged for each in shardings):  # equal events have other contributors elsewhere
-        shardings = plan_shardings(stages, layouts, [], 1, 1)
     slots = assign_slots(frames, forwarded)
     atom = any(each.merged for each in shardings)
     answers = program_answers(program, refreshed=refreshed)
@@ -80,3 +81,12 @@ def plan_detection(
     job = Job(text, settings, rows, intake.made, options.unit, output, told, memory * MEGABYTE, strict=strict)
     plans = plan_stages(stages, shardings, job, slots, [head.label for head in heads])
     return DetectionPlan(frames, slots, plans, job, stages.has_time_points)
+
+
+def _unmerged(sharding: Sharding) -> Sharding:
+    """Return a sharding in which equal events of several shards, which have other contributors, cannot be."""
+    if not sharding.merged:
+        return sharding
+    reason = Reason(None, "contributors are told, and equal events of several shards have others")
+    keys: tuple[tuple[Layout, tuple[()]], ...] = tuple((layout, ()) for layout, _ in sharding.keys)
+    return replace(sharding, shards=1, keys=keys, merged=False, reasons=(*sharding.reasons, reason))

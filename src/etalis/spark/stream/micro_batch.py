@@ -21,6 +21,7 @@ from etalis.errors import EventError, InputError, Problem
 from etalis.language.attributes import convert
 from etalis.logic.knowledge.arrow_columns import to_list
 from etalis.runtime.lateness.watermark import Stamp
+from etalis.spark.batch.input_names import InputNames
 from etalis.spark.batch.job import Job
 from etalis.spark.batch.row_runner import RowRunner
 from etalis.spark.batch.stage_schema import StageSorter, split_derived, split_passing
@@ -50,7 +51,7 @@ def run_batch(shard: Shard, stream: Stream, batches: Iterable[Any], letters: lis
     if shard.ended:
         return
     if stream.arrives:
-        yield from write_results(job, _take_arriving(shard, stream, admitted))
+        yield from write_results(job, None, _take_arriving(shard, stream, admitted))
     else:
         settled = hold(shard, stream, admitted)
         sorter = StageSorter(job)
@@ -84,10 +85,13 @@ def op_column(job: Job) -> list[str]:
     return distinct(("op",), {name.casefold() for name, _ in job.output.columns}) if job.settings.corrects else []
 
 
-def write_results(job: Job, events: Sequence[Event]) -> Iterator[Any]:
-    """Yield events as rows; where they may be retracted, as rows that say whether they are."""
+def write_results(job: Job, names: InputNames | None, events: Sequence[Event]) -> Iterator[Any]:
+    """Yield events as rows; where they may be retracted, as rows that say whether they are.
+
+    `names` are what inputs are called, where contributors are told.
+    """
     if not job.settings.corrects:
-        yield from [encode(events, job.output)] if events else []
+        yield from [encode(events, job.output, names)] if events else []
         return
     alike: dict[tuple[int, int], list[Event]] = {}
     kinds = dict(job.output.kinds)

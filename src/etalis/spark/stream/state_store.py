@@ -121,6 +121,8 @@ class Store:
     def compare(self, query: str, stage: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """Return how a stage was parted, nothing if it is new; refuse to go on if it was parted in another way."""
         before = self.manifest(query, stage)
+        if before and "contributors" in manifest:
+            before.setdefault("contributors", False)
         for name, was in before.items():
             if not _agrees(was, manifest[name]):
                 shown = f"{name} {_shown(was)}, now it would be {_shown(manifest[name])}"

@@ -98,6 +98,9 @@ def plan_stream(
     """
     settings = stream_settings(program, given)
     plan = make(shards, staged=not settings.corrects)
+    if settings.corrects and plan.job.output.contributors:
+        hint = "leave contributors out, or report on_watermark"
+        raise refuse("E605", "a stream that takes matches back does not report their contributors", hint)
     if plan.merged and settings.corrects:
         plan = make(_one_shard(shards), staged=False)
     plan = replace(plan, job=replace(plan.job, settings=replace(settings, policy=plan.job.settings.policy)))
@@ -176,6 +179,7 @@ def _manifest(plan: DetectionPlan, number: int) -> dict[str, Any]:
     # Keys of one form are shuffled by as they are, those of several as text: the same value goes elsewhere.
     forms = {str(i): sorted({x[i][1] for _, x in parted if i < len(x)}) for i in range(sharding.width)}
     manifest = {"stages": len(plan.stages), "shards": sharding.shards, "sources": len(plan.frames)}
+    manifest |= {"contributors": plan.job.output.contributors}
     return {**manifest, "keys": keys, "forms of keys": forms}
 
 

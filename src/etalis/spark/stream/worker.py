@@ -155,12 +155,16 @@ def _open_shard(store: Store, task: Task, turn: ShardBatch) -> Shard:
     """Return the shard as the batch before has left it."""
     stream, live = task.stream, live_shards().take((task.root, turn.place))
     if turn.batch == 0:
-        engine = start_engine(load(stream.job), EngineOptions(on_error=stream.job.on_error))
+        engine = start_engine(load(stream.job), _options(stream.job))
         return Shard(engine, Watermark(stream.lateness, range(stream.sources)), layouts=stream.layouts)
     before = turn.batch - 1
     if live is not None and live.goes_on(store.checksum(turn.place, before), stream, before):
         return live.shard
     return _restore(task, store.load(turn.place, before), turn)
+
+
+def _options(job: Job) -> EngineOptions:
+    return EngineOptions(on_error=job.on_error, parts=job.output.contributors)
 
 
 def _restore(task: Task, version: ShardState, turn: ShardBatch) -> Shard:
@@ -185,7 +189,7 @@ def _restore(task: Task, version: ShardState, turn: ShardBatch) -> Shard:
 
 def _restore_engine(job: Job, version: ShardState) -> RuntimeEngine:
     """Return an engine that goes on from a version; a fresh one, in time, if no rule is the same."""
-    start, options = partial(start_engine, load(job)), EngineOptions(on_error=job.on_error)
+    start, options = partial(start_engine, load(job)), _options(job)
     try:
         return restore(start, [version.snapshot], options)
     except SnapshotError as error:

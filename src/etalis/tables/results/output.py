@@ -21,7 +21,7 @@ from etalis.errors import EventError, Problem
 from etalis.language.attributes import CONVERSIONS
 from etalis.plan.lattice import NUMBER
 from etalis.tables.read.nested import arrow_type, to_cell
-from etalis.tables.results.row_ids import LIST, RowIds
+from etalis.tables.results.row_ids import LIST, TellsIds
 from etalis.temporal.attribute_names import ATOM as ATOM
 from etalis.temporal.attribute_names import CONTRIBUTORS as CONTRIBUTORS
 from etalis.temporal.attribute_names import END as END
@@ -162,7 +162,7 @@ def with_contributors(output: Output) -> Output:
     return replace(output, columns=(*output.columns, (CONTRIBUTORS, "array<string>")))
 
 
-def encode(events: Sequence[Event], output: Output, ids: RowIds | None = None) -> pa.RecordBatch:
+def encode(events: Sequence[Event], output: Output, ids: TellsIds | None = None) -> pa.RecordBatch:
     """Return events as a batch of rows, those of one rule together; kinds that are not asked for are left out.
 
     `ids` are those of the rows taken so far, where contributors are told.
@@ -215,7 +215,7 @@ def _joined(arrays: Sequence[pa.Array], arrow: pa.DataType) -> pa.Array:
 
 
 def _encode_rule(
-    events: Sequence[Event], kind: EventKind, fields: tuple[Field, ...], output: Output, ids: RowIds | None
+    events: Sequence[Event], kind: EventKind, fields: tuple[Field, ...], output: Output, ids: TellsIds | None
 ) -> list[pa.Array]:
     """Return the columns for events of one rule."""
     cells = list(zip(*map(_cells_of, events), strict=True))  # end, start, kind, attributes: a column each

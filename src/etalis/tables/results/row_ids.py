@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,13 @@ from etalis.temporal.event import Event
 LIST = pa.list_(pa.string())
 _LONG = 1 << 30
 _MANY = 64
+
+
+class TellsIds(Protocol):
+    """Knows what the inputs of an engine are called."""
+
+    def of_events(self, events: Sequence[Event]) -> pa.Array:
+        """Return the ids of what events are made of, a list for each."""
 
 
 class RowIds:
