@@ -23,7 +23,7 @@ from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.event import EventKind
 from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import relations
-from etalis.temporal.rope import CutRope, FlatRope, RaisedRope, Rope, SeveralRopes, rope_of
+from etalis.temporal.rope import CutRope, FlatRope, FoldRope, RaisedRope, Rope, SeveralRopes, rope_of
 from etalis.why import justification as j
 from etalis.why.conditions import ConditionAsker, HeldCondition
 from etalis.why.parts import LeafEvent, MatchPart, MatchReading, PartReader
@@ -316,7 +316,14 @@ class JustificationBuilder:
             value = None if fold.value is None else ground(fold.value, one.bound)
             if not row.numeric or isinstance(value, int | float):
                 total = row.step(total, value)
-        if part.right or row.at_opener:
+        rope = part.rope
+        if isinstance(rope, FoldRope) and rope.cut:  # the value is over more than is told
+            self.complete = False
+            self.notes[f"{rope.cut} elements of an aggregate are beyond justification_limit"] = None
+            known = ground(fold.result, part.scope.found)
+            part.value = known if isinstance(fold.result, s.Var) else row.result(total)
+            part.bound.update(match_all((fold.result,), (part.value,), {}) or {})
+        elif part.right or row.at_opener:
             part.value = row.result(total)
             part.bound.update(match_all((fold.result,), (part.value,), {}) or {})
 
