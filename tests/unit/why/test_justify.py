@@ -286,3 +286,9 @@ def test_two_thousand_nested_derivations() -> None:
     assert sum(isinstance(node, j.Derived) for node in j.nodes(told.root)) == 2_000
     assert all(len(form) > 10_000 for form in (str(told), told.to_json(), str(told.to_term()), told.to_udraw()))
     assert from_json(told.to_json()).to_json() == told.to_json()
+
+
+def test_the_solution_by_which_later_conditions_hold() -> None:
+    program = "p(0, 1). d(X) <- ((a(X) event_multiply (Y = 0 ; Y = 1)) seq b) where p(X, Y)."
+    run = Explained(program, [("a", 0, 1), ("b", 2)])
+    assert run.root("d(0)").bindings == {"X": 0, "Y": 1}
