@@ -94,22 +94,13 @@ def _endless_explanations(outline: Outline) -> Iterator[Problem]:
         yield Problem("W240", "any event can be explained at any time, so all events are kept", span, hint)
     recursive = _recursive_kinds(outline.rules)
     for rule in outline.rules:
-        if outline.rule_settings(rule)[1] is None and settings.garbage_window is None and not _has_window(rule):
+        if outline.rule_settings(rule)[1] is None and settings.garbage_window is None and not _has_window(rule.pattern):
             opened = any(isinstance(n, s.Binary) and isinstance(n.right, s.Aggregate) for n in postorder(rule.pattern))
             head = kind(rule.head.name, len(rule.head.args))
             if opened or (rule.head.name, len(rule.head.args)) in recursive:
                 why = "an aggregate since an opener" if opened else "recursion"
                 message = f"an explanation of {head} holds on to all inputs that it came from: {why} without a window"
                 yield Problem("W240", message, rule.span or rule.head.span, "add `within Duration` to the pattern")
-
-
-def _has_window(rule: s.Rule) -> bool:
-    pattern = rule.pattern
-    while isinstance(pattern, s.Modifier):
-        if isinstance(pattern, s.Within):
-            return True
-        pattern = pattern.pattern
-    return False
 
 
 def _recursive_kinds(rules: Iterable[s.Rule]) -> set[tuple[str, int]]:
