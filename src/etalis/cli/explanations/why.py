@@ -69,7 +69,7 @@ def why(
     skip_broken: SkipBroken = False,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
-    """Say why an event occurred: what it is made of, down to the inputs."""
+    """Say why an event occurred: what it is made of."""
     form = AnswerForm(json=json, manual=manual, svg=svg, html=html, udg=udg, dot=dot)
     if all_ and form.is_stored:
         raise typer.BadParameter("a picture shows one derivation: leave out --all", param_hint="--all")

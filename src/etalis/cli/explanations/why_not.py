@@ -75,7 +75,7 @@ def why_not(
     skip_broken: SkipBroken = False,
     knowledge: KnowledgeOptions = NOTHING,
 ) -> None:
-    """Say why an event did not occur: what is missing, or what stood in the way."""
+    """Say why an event did not occur, and how far rules got."""
     form = AnswerForm(json=json, manual=manual, svg=svg, html=html, udg=udg, whole=all_)
     asked: dict[str, Any] = {
         "at": read_moment(at, "--at"),
