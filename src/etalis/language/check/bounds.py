@@ -25,6 +25,7 @@ from etalis.temporal.aggregate import FOLDS
 from etalis.temporal.policy import POLICIES, Policy
 from etalis.temporal.relation import RELATIONS, Relation
 
+Indicator = tuple[str, int]
 LONGEST = 40
 UNRESTRICTED = POLICIES["unrestricted"]
 WITHIN = (
@@ -92,32 +93,37 @@ def _endless_explanations(outline: Outline) -> Iterator[Problem]:
         hint = "add `:- set_flag(justification_horizon, Seconds).`"
         span = flags[-1].span if flags else None
         yield Problem("W240", "any event can be explained at any time, so all events are kept", span, hint)
-    recursive = _recursive_kinds(outline.rules)
+    reached = _reached_from(outline.rules)
     for rule in outline.rules:
         if outline.rule_settings(rule)[1] is None and settings.garbage_window is None and not _has_window(rule.pattern):
             opened = any(isinstance(n, s.Binary) and isinstance(n.right, s.Aggregate) for n in postorder(rule.pattern))
-            head = kind(rule.head.name, len(rule.head.args))
-            if opened or (rule.head.name, len(rule.head.args)) in recursive:
+            head = rule.head.name, len(rule.head.args)
+            recurs = any(head == read or head in reached.get(read, ()) for read in _read_by(rule))
+            if opened or recurs:
                 why = "an aggregate since an opener" if opened else "recursion"
-                message = f"an explanation of {head} holds on to all inputs that it came from: {why} without a window"
+                message = (
+                    f"an explanation of {kind(*head)} holds on to all inputs that it came from: {why} without a window"
+                )
                 yield Problem("W240", message, rule.span or rule.head.span, "add `within Duration` to the pattern")
 
 
-def _recursive_kinds(rules: Iterable[s.Rule]) -> set[tuple[str, int]]:
-    """Return the kinds of events that are made of events of their own kind, directly or not."""
-    made_of: dict[tuple[str, int], set[tuple[str, int]]] = {}
+def _reached_from(rules: Iterable[s.Rule]) -> dict[Indicator, set[Indicator]]:
+    """Return by kind of event the kinds that it is made of, directly or not."""
+    made_of: dict[Indicator, set[Indicator]] = {}
     for rule in rules:
-        below = made_of.setdefault((rule.head.name, len(rule.head.args)), set())
-        below |= {(n.name, len(n.args)) for n in postorder(rule.pattern) if isinstance(n, s.EventPattern)}
-    found = set()
+        made_of.setdefault((rule.head.name, len(rule.head.args)), set()).update(_read_by(rule))
+    found: dict[Indicator, set[Indicator]] = {}
     for head in made_of:
-        reached, waiting = set[tuple[str, int]](), [head]
+        reached, waiting = found.setdefault(head, set()), [head]
         while waiting:
             new = made_of.get(waiting.pop(), set()) - reached
             reached |= new
             waiting += new
-        found |= {head} & reached
     return found
+
+
+def _read_by(rule: s.Rule) -> set[Indicator]:
+    return {(n.name, len(n.args)) for n in postorder(rule.pattern) if isinstance(n, s.EventPattern)}
 
 
 def _unbounded(rule: s.Rule, keepers: list[Keeper]) -> Problem:
