@@ -46,6 +46,9 @@ def test_stages_tell_contributors_and_the_process_says_why(spark: Any) -> None:
     late = next(row for row in found if row["start"] == 5)
     assert inputs(on.why(df, late, id="row", **OPTIONS)) == ["a(7, 7)", "b(7, 7)"]
     assert inputs(on.why(df, {"match_id": late["match_id"]}, id="row", **OPTIONS)) == ["a(7, 7)", "b(7, 7)"]
+    answer = str(on.why_not(df, "pair(2, 9)", between=(0, 10), id="row", **OPTIONS))
+    assert "pair(2, 9) did not occur" in answer
+    assert "missing: no event a(2, 9) has come" in answer
     with pytest.raises(InputError, match="more than 1 rows") as refused:
         on.why(df, both, id="row", limit=1, **OPTIONS)
     assert refused.value.code == "E643"

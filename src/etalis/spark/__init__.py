@@ -35,11 +35,13 @@ from etalis.tables.plan import ResultForm
 from etalis.tables.results.output import ID, RULE
 from etalis.tables.schema import Options, TableSchema, check_id, refuse
 from etalis.tables.sorting import USUAL_MEMORY
+from etalis.temporal.time_input import to_instant, to_interval
 
 if TYPE_CHECKING:
     from etalis.runtime.compiled import CompiledProgram, HasCompiled
     from etalis.runtime.reporting.report import Report
     from etalis.why.justification import Justification
+    from etalis.why.why_not import WhyNot
 
 __all__ = ["SparkProgram", "session"]
 
@@ -193,6 +195,24 @@ class SparkProgram:
         """
         told = Options(time, event, order, unit, id)
         return self._asked(df, told, policy, knowledge, limit).why(MatchRow.of(row))
+
+    def why_not(
+        self, df: Any, question: str, *, at: Any = None, between: tuple[Any, Any] | None = None, interval: Any = None,
+        time: str | tuple[str, str] | None = None, event: str | None = None, order: str | None = None, unit: str = "s",
+        policy: str | None = None, id: str | None = None,  # noqa: A002
+        knowledge: Mapping[str, Any] | None = None, limit: int = MOST_ROWS, attempts: int = 3, depth: int = 5,
+        budget: int = 100_000,
+    ) -> WhyNot:  # fmt: skip
+        """Say why an event did not occur in a DataFrame: `at` a time, `between` two, or on an `interval`.
+
+        Fetches the rows that it can depend on, by the key that the question fixes, by kind and by time, at most `limit`
+        of them. The best `attempts` of each rule are told (see `Engine.why_not`).
+        """
+        asked = self._asked(df, Options(time, event, order, unit, id), policy, knowledge, limit)
+        range_ = None if between is None else (to_instant(between[0]), to_instant(between[1]))
+        end = None if at is None else to_instant(at)
+        both = None if interval is None else to_interval(interval)
+        return asked.why_not(question, end, range_, both, limit=attempts, depth=depth, budget=budget)
 
     def _asked(
         self, df: Any, options: Options, policy: str | None, knowledge: Mapping[str, Any] | None, limit: int

@@ -1,4 +1,4 @@
-"""Why, asked about matches on Spark: the rows in question are fetched, and the process is asked.
+"""Why and why not, asked about matches on Spark: the rows in question are fetched, and the process is asked.
 
 A match with `contributors` needs the rows it is made of; any other question those that its rule can depend on. The same
 program runs over them in the process, event at a time, and keeps what explanations need.
@@ -13,6 +13,7 @@ from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from etalis.errors import InputError, Problem
+from etalis.language.syntax import EventPattern
 from etalis.runtime.core import EngineOptions
 from etalis.runtime.engine import RuntimeEngine, start_engine
 from etalis.spark.batch.build import project
@@ -25,9 +26,11 @@ from etalis.tables.sorting import Sorter
 from etalis.temporal.attribute_names import CONTRIBUTORS
 from etalis.temporal.event import Event
 from etalis.why.justify import justify, read_question
+from etalis.why.search.ask import why_not
 
 if TYPE_CHECKING:
     from etalis.why.justification import Justification
+    from etalis.why.why_not import WhyNot
 
 MOST_ROWS = 1_000_000
 _INTERVAL = re.compile(r"@(-?\d+)\.\.(-?\d+)$")
@@ -101,6 +104,17 @@ class FetchedRows:
         hint = "ask with the rows, the program, the policy and the knowledge that the match was found with"
         raise _refuse("E642", f"the rows do not make {match.atom} from {match.start} to {match.end} us", hint)
 
+    def why_not(
+        self, question: str, at: int | None, between: tuple[int, int] | None, interval: tuple[int, int] | None,
+        **options: int,
+    ) -> WhyNot:  # fmt: skip
+        """Say why an event did not occur."""
+        pattern: EventPattern = read_question(start_engine(self.program).core, question)
+        first, last = _range(at, between, interval)
+        wanted = wanted_rows(self.plan, self.heads, pattern, first, last, times=2)  # near misses lie beyond a window
+        engine, _ = self._run([row for _, row in self._rows(wanted)])
+        return why_not(engine.core, question, at=at, between=between, interval=interval, **options)
+
     def _rows(self, wanted: Wanted) -> list[tuple[str, Any]]:
         """Return rows as engines take them, in their order, each with its id."""
         job = self.plan.job
@@ -114,6 +128,16 @@ class FetchedRows:
         """Run rows to the end, in an engine that can explain what it made."""
         engine = start_engine(self.program, EngineOptions(on_error=self.plan.job.on_error, justification="full"))
         return engine, [*engine.run(rows), *engine.close()]
+
+
+def _range(
+    at: int | None, between: tuple[int, int] | None, interval: tuple[int, int] | None
+) -> tuple[int | None, int | None]:
+    """Return from when to when the event that is asked for would have ended."""
+    if between is not None:
+        return between
+    end = at if interval is None else interval[1]
+    return end, end
 
 
 def fetch_rows(frames: Sequence[Any], plan: DetectionPlan, limit: int) -> Fetch:

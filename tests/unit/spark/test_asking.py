@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from etalis.spark.batch.rejecting import leave_out
 from etalis.spark.plan.question import Wanted, keep_rows
 from etalis.temporal.event import Event
 from etalis.why.justification import Justification
+from etalis.why.why_not import WhyNot
 from helpers.spark_shuffle import make_table, plan_events, run_rows
 
 SECOND = 10**6
@@ -157,3 +159,35 @@ def test_how_far_back_an_event_reaches(text: str, reach: int | None) -> None:
 def test_a_policy_that_consumes_reaches_back_for_ever() -> None:
     program = etalis.compile("m <- (a seq b) within 10.").compiled
     assert find_reach(program.plans("chronological"), ("m", 0)) is None
+
+
+# why not
+
+
+def unnumbered(found: WhyNot) -> str:
+    """The answer without the numbers of inputs: rows are numbered among those that were fetched."""
+    return re.sub(r'"input": \d+', '"input": _', found.to_json())
+
+
+def test_why_not_reads_the_rows_of_its_key_and_time() -> None:
+    rows = Rows(PAIRS, [*many(), Event("a", 78, 1, at=600), Event("b", 78, 1, at=615)])
+    found = rows.asked.why_not("e(78)", None, (590 * SECOND, 620 * SECOND), None, limit=3, depth=5, budget=100_000)
+    assert rows.collected == [2]
+    assert "e(78) did not occur" in str(found)
+    in_process = etalis.compile(PAIRS).engine(policy="unrestricted", justification="full")
+    list(in_process.run(rows.events))
+    list(in_process.close())
+    assert unnumbered(found) == unnumbered(in_process.why_not("e(78)", between=(590, 620)))
+
+
+def test_why_not_of_what_did_occur_says_so() -> None:
+    rows = Rows(PAIRS, many())
+    found = rows.asked.why_not("e(77)", 505 * SECOND, None, None, limit=3, depth=5, budget=100_000)
+    assert rows.collected == [2]
+    assert found.occurred is not None
+
+
+def test_why_not_without_key_or_time_reads_all_that_its_rules_read() -> None:
+    rows = Rows("m(K) <- a(K, _) seq b(K, _). n <- c.", [*many(20), Event("c", at=700)])
+    rows.asked.why_not("m(_)", None, None, None, limit=1, depth=1, budget=1000)
+    assert rows.collected == [22]

@@ -12,6 +12,7 @@ from etalis.language.read.parser import parse
 from etalis.temporal.event import Event
 from etalis.temporal.policy import POLICIES
 from etalis.why import justification as j
+from etalis.why.forms.json_form import from_json
 from helpers.justifications import checker_of, recorded
 
 S = 1_000_000
@@ -248,3 +249,46 @@ def test_the_latest_that_a_pattern_asks_for() -> None:
     assert run.root("d(1)", interval=(1, 1)).end == 1 * S
     with pytest.raises(etalis.EventError, match="did not occur"):
         run.root("d(1)", at=3)
+
+
+def test_elements_beyond_the_limit_are_a_number() -> None:
+    program = ":- set_flag(justification_limit, 3). s(R) <- o seq aggregate(sum(X), p(X), R)."
+    engine = etalis.compile(program).engine(justification="full")
+    found = [*engine.push("o", at=1), *(e for i in range(2, 12) for e in engine.push("p", i, at=i))]
+    told = engine.justify(found[-1])
+    assert not told.complete
+    assert told.notes == ("7 elements of an aggregate are beyond justification_limit",)
+    assert isinstance(told.root, j.Derived)
+    assert isinstance(told.root.body, j.FoldedValue)
+    assert (told.root.body.value, len(told.root.body.elements)) == (65, 3)
+    assert found[-1].parts == (1, 9, 10, 11)
+    assert engine.justify(found[3]).complete
+
+
+def test_what_lies_beyond_the_horizon_has_a_number_alone() -> None:
+    program = ":- set_flag(justification_horizon, 10). c(X) <- a(X) seq b(X)."
+    engine = etalis.compile(program).engine(policy="chronological", justification="full")
+    engine.push("a", 0, at=0)
+    assert not [*engine.run([("a", i, i) for i in range(1, 20_000)])]
+    (event,) = engine.push("b", 0, at=20_000)
+    told = engine.justify(event)
+    assert event.parts == (1, 20_001)
+    assert not told.complete
+    assert [node.name for node in j.nodes(told.root) if isinstance(node, j.Received)] == [None, "b"]
+
+
+def test_two_thousand_nested_derivations() -> None:
+    engine = etalis.compile("n(0) <- a. n(Y) <- n(X) seq e where Y is X + 1.").engine(justification="full")
+    *_, last = engine.run([("a", 0), *(("e", i) for i in range(1, 2_000))])
+    told = engine.justify(last)
+    assert told.complete
+    assert len(last.parts) == 2_000
+    assert sum(isinstance(node, j.Derived) for node in j.nodes(told.root)) == 2_000
+    assert all(len(form) > 10_000 for form in (str(told), told.to_json(), str(told.to_term()), told.to_udraw()))
+    assert from_json(told.to_json()).to_json() == told.to_json()
+
+
+def test_the_solution_by_which_later_conditions_hold() -> None:
+    program = "p(0, 1). d(X) <- ((a(X) event_multiply (Y = 0 ; Y = 1)) seq b) where p(X, Y)."
+    run = Explained(program, [("a", 0, 1), ("b", 2)])
+    assert run.root("d(0)").bindings == {"X": 0, "Y": 1}

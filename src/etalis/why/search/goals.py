@@ -12,7 +12,7 @@ from etalis.language import syntax as s
 from etalis.language.lower import to_syntax
 from etalis.language.traversal import variables
 from etalis.temporal.interval import to_microseconds
-from etalis.why.conditions import ConditionAsker, Key, times_of
+from etalis.why.reading.conditions import ConditionAsker, Key, times_of
 from etalis.why.why_not import KnownLater, Refuted
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class GoalAsker:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._asker = ConditionAsker(core)
+        self._changes = core.record is None or bool(core.record.generations) or core.program.reads_clock
         self._answers: dict[tuple[object, ...], tuple[s.Condition, GoalAnswer]] = {}
 
     def ask(
@@ -49,7 +50,8 @@ class GoalAsker:
         named = {v.name for v in variables(condition.goal)}
         given = {name: own[name] for name in sorted(named) if name in own}
         wanted = {name: known[name] for name in sorted(named) if name in known and name not in given}
-        key = (id(condition), *given.items(), None, *wanted.items(), times, number)
+        then = (times, number) if condition.kind == "check" or self._changes else None
+        key = (id(condition), *given.items(), None, *wanted.items(), then)
         if key not in self._answers:
             self._answers[key] = condition, self._ask(condition, given, wanted, times, number)
         return self._answers[key][1]
