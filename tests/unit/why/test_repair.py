@@ -292,3 +292,23 @@ def test_worked_examples(text: str, rows: Sequence[Row], question: str, asked: d
 def test_worked_examples_of_policies(policy: str, rows: Sequence[Row], asked: dict[str, Any], expected: str) -> None:
     engine = run("c <- p seq q.", rows, policy)
     assert f"repair: {expected} (proved smallest)" in str(engine.why_not("c", **asked, repair=True))
+
+
+def test_changes_of_rules_and_facts_come_as_recorded() -> None:
+    program = etalis.compile(":- dynamic(ok/1). c <- a seq b. d(X) <- p(X) where ok(X).")
+    engine = program.engine(justification="full")
+    engine.push("a", at=1)
+    engine.insert_rule("z <- a seq y.")
+    engine.push("a", at=2)
+    engine.assert_fact("ok", 3)
+    engine.push("p", 4, at=3)
+    assert str(engine.repair("z")) == "repair: add y at 2.000001 (proved smallest)\n  gained: z [2, 2.000001]"
+    assert engine.repair("d(4)") is None
+    assert told(engine.repair("d(4)", facts=True)) == (["fact at 3"], "proved")
+    assert told(engine.repair("d(_)")) == (["add p(3)@3.000001"], "proved")
+
+
+def test_a_corrected_history_is_repaired_as_it_is_now() -> None:
+    engine = run(":- set_flag(revision_flag, on). c <- a seq b.", [("a", 1), ("b", 2)])
+    engine.retract("a", at=1)
+    assert told(engine.repair("c")) == (["add a@1.999999"], "proved")
