@@ -55,7 +55,7 @@ def _explaining(core: Core, key: Key) -> Code:
     """Return the code of a goal that tells why an event occurred or did not."""
 
     def run(machine: Machine, args: tuple[Any, ...], cont: Frame) -> Frame | None:
-        from etalis.why.goals import GOALS  # of use where someone asks alone
+        from etalis.why.asking.goals import GOALS  # of use where someone asks alone
 
         return GOALS[key](core, machine, args, cont)
 

@@ -71,10 +71,9 @@ class ConditionAsker:
             return HeldCondition(condition, part.end, wanted | given, note=note)
         times = times_of(condition, part.start, part.end)
         held: HeldCondition | None = None
-        self._now = part.end
         for view in self._views(part.rope, part.end):
-            with self.seeing(view):
-                held = self._solve(condition, given, wanted, times, part.end)
+            with self.seeing(view, part.end):
+                held = self._solve(condition, given, wanted, times, part)
                 if held.note is None:
                     return held
         assert held is not None
@@ -96,18 +95,25 @@ class ConditionAsker:
         given: dict[str, Value],
         wanted: dict[str, Value],
         times: Mapping[Key, Value],
-        end: int,
+        part: MatchPart,
     ) -> HeldCondition:
-        """Return the first solution that agrees with the match; otherwise say what is answered now."""
-        goal = to_logic(condition.goal)
+        """Return the first solution that agrees with the match; otherwise say what is answered now.
+
+        Of an element as many different solutions are passed over as others have for the same inputs.
+        """
+        goal, end = to_logic(condition.goal), part.end
+        assert end is not None
         own = {v: x for v, x in wanted.items() if v not in given}
+        passed: list[dict[str, Value]] = []
         try:
             found = None
             for solution in self._solver.solve(goal, given, times):
                 found = {v: x for v, x in solution.items() if v not in given and not v.startswith("_#")}
                 if all(found.get(v, x) == x for v, x in own.items()):
-                    proof = self.prove(condition.goal, solution, times)
-                    return HeldCondition(condition, end, given | found, proof)
+                    if condition.kind != "event_multiply" or (len(passed) >= part.turn and found not in passed):
+                        proof = self.prove(condition.goal, solution, times)
+                        return HeldCondition(condition, end, given | found, proof)
+                    passed += [found] if found not in passed else []
                 if condition.kind != "event_multiply":  # the first solution counts
                     break
             note = "it has no solution now" if found is None else "it is answered otherwise now"
@@ -148,8 +154,9 @@ class ConditionAsker:
         return self._solver.solve(to_logic(goal), given, times)
 
     @contextmanager
-    def seeing(self, view: View | None) -> Iterator[None]:
-        """Ask over a version of the knowledge; without one, over that of today."""
+    def seeing(self, view: View | None, now: int) -> Iterator[None]:
+        """Ask over a version of the knowledge, without one over that of today, as at a moment."""
+        self._now = now
         self._solver.view = view
         try:
             yield

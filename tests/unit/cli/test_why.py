@@ -58,8 +58,10 @@ def test_the_text_and_the_graph_of_the_manual(files: tuple[str, str], tmp_path: 
 
 
 def test_pictures(files: tuple[str, str], tmp_path: Path) -> None:
-    svg, page = tmp_path / "why.svg", tmp_path / "why.html"
-    assert ask(files, "--at", "120", "--svg", str(svg), "--html", str(page)) == (0, "")
+    svg, page, graph = tmp_path / "why.svg", tmp_path / "why.html", tmp_path / "why.dot"
+    options = ["--svg", str(svg), "--html", str(page), "--dot", str(graph)]
+    assert ask(files, "--at", "120", *options) == (0, "")
+    assert graph.read_text().startswith('digraph "why fraud(c1, 2)" {')
     assert svg.read_text().startswith("<svg")
     assert "withdrawal(c1, 5)" in svg.read_text()
     assert "<html" in page.read_text()

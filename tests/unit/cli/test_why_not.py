@@ -66,6 +66,12 @@ def test_further_attempts_are_counted(files: tuple[str, str]) -> None:
     assert "attempt 2:" in ask(files, "c", "--all")[1]
 
 
+def test_repair(files: tuple[str, str]) -> None:
+    code, output = ask(files, "c", "--repair")
+    assert (code, output.splitlines()[-1]) == (0, "  repair: add b at 1.000001 (proved smallest)")
+    assert "repair" not in ask(files, "c")[1]
+
+
 def test_a_program_that_is_broken(files: tuple[str, str]) -> None:
     Path(files[0]).write_text("c <- ")
     assert ask(files, "c")[0] == 1

@@ -90,8 +90,7 @@ def test_a_fact_of_the_program_holds_a_condition() -> None:
         fraud(c) [2, 4]   by rule 1: fraud(C) <- w(C, A) seq w(C, B) where far(A, B).
         ├─ w(c, bern) [2, 2]   input 2
         ├─ w(c, rome) [4, 4]   input 4
-        └─ where far(A, B)
-           └─ far(bern, rome)   fact
+        └─ where far(bern, rome)   fact
     """)
 
 
@@ -193,3 +192,59 @@ def test_an_alarm_rings_when_it_is_due() -> None:
     assert isinstance(root.body, j.Rung)
     assert root.body.due == 6 * S
     assert isinstance(root.body.body, j.Received)
+
+
+def test_each_solution_of_a_multiplied_element_counts_once() -> None:
+    program = "d(R) <- aggregate(sum(Y), c event_multiply (Y = 2 ; Y = 1 ; Y = 5), R) last 2."
+    run = Explained(program, [("c", 1), ("c", 2)])
+    body = run.root("d(7)").body
+    assert isinstance(body, j.FoldedValue)
+    solutions = [one.tests[0].solution for one in body.elements if isinstance(one, j.Tested)]  # type: ignore[union-attr]
+    assert solutions == [{"Y": 5}, {"Y": 2}]
+
+
+def test_equal_events_that_were_raised_are_two() -> None:
+    run = Explained("p <- a do event(c), event(c). q <- aggregate(count, c, N) last 9 where N =:= 2.", [("a", 1)])
+    assert len(run.found) == 2
+
+
+def test_a_raised_event_that_is_reported_has_a_justification() -> None:
+    run = Explained("print_trigger(c/1). p <- a(X) do event(c(X)).", [("a", 1, 1)])
+    assert [str(event) for event in run.found] == ["c(1) [1, 1]"]
+    assert run.why("c(1)") == lines("""
+        c(1) [1, 1]   raised by an action of
+        └─ p [1, 1]   by rule 1: p <- a(X) do event(c(X)).
+           └─ a(1) [1, 1]   input 1
+    """)
+
+
+def test_an_action_on_a_part_is_not_told_with_that_part() -> None:
+    compiled = etalis.compile("q <- ((a seq b) do event(c)) seq d. r <- c.")
+    engine = compiled.engine(justification="full")
+    assert [str(event) for event in (*engine.push("a", at=1), *engine.push("b", at=2))] == ["r [2, 2]"]
+    told = engine.justify("r")
+    assert not told.complete
+    assert "part of a pattern" in told.notes[0]
+
+
+def test_a_rule_that_a_goal_inserted_made_it() -> None:
+    run = Explained("p <- a do ins_event_rule(e(X) <- b(X)).", [("a", 1), ("b", 7, 2)])
+    assert run.root("e(7)").note == "the rule was inserted at 1"
+
+
+def test_a_condition_sees_the_time_of_its_match() -> None:
+    run = Explained("d(S) <- a where current_datetime(datetime(_, _, _, _, _, S)).", [("a", 1), ("b", 9)])
+    (held,) = run.root("d(_)").tests
+    assert isinstance(held, j.ConditionHeld)
+    assert held.note is None
+
+
+def test_the_latest_that_a_pattern_asks_for() -> None:
+    run = Explained(
+        "d(X) <- a(X). d(X) <- (b(X) seq c).", [("a", 1, 1), ("a", 2, 2), ("b", 1, 3), ("c", 4), ("a", 1, 5)]
+    )
+    assert (run.root("d(1)").end, run.root("d(2)").end, run.root("d(_)").end) == (5 * S, 2 * S, 5 * S)
+    assert run.root("d(1)", at=4).start == 3 * S
+    assert run.root("d(1)", interval=(1, 1)).end == 1 * S
+    with pytest.raises(etalis.EventError, match="did not occur"):
+        run.root("d(1)", at=3)

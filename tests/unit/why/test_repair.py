@@ -279,3 +279,16 @@ def test_worked_examples(text: str, rows: Sequence[Row], question: str, asked: d
     assert f"repair: {expected} (proved smallest)" in str(answer)
     assert str(engine.repair(question, **asked)) == str(answer.repair)
     assert engine.repair("nothing_makes_this") is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "rows", "asked", "expected"),
+    [
+        ("chronological", [("p", 1), ("p", 2), ("q", 3), ("q", 4), ("q", 5)], {"at": 5}, "remove q at 4"),
+        ("recent", [("p", 1), ("p", 1.5), ("p", 2), ("q", 3)], {"interval": (1, 3)}, "remove p at 1.5, remove p at 2"),
+        ("snoop_recent", [("p", 1), ("p", 2), ("q", 3)], {"interval": (1, 3)}, "remove p at 2"),
+    ],
+)
+def test_worked_examples_of_policies(policy: str, rows: Sequence[Row], asked: dict[str, Any], expected: str) -> None:
+    engine = run("c <- p seq q.", rows, policy)
+    assert f"repair: {expected} (proved smallest)" in str(engine.why_not("c", **asked, repair=True))

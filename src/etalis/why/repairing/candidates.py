@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _WAYS = 64  # combinations for one attempt and one choice of values
 _DEPTH = 5
+_ROOM = 8  # microseconds for what a derived part is made of
 
 
 class Way(NamedTuple):
@@ -35,6 +36,13 @@ class Way(NamedTuple):
 
     changes: tuple[InputChange, ...]
     moved: int = 0
+
+
+class Room(NamedTuple):
+    """How many moments an added event leaves to others, ahead of it and behind it."""
+
+    ahead: int = 0
+    behind: int = 0
 
 
 class Candidate(NamedTuple):
@@ -64,30 +72,31 @@ class CandidateFinder:
     def candidates(self, answer: w.WhyNot) -> list[Candidate]:
         """Return what might repair, smallest first, each once."""
         found: dict[frozenset[object], Candidate] = {}
-        for place, (way, deficit) in enumerate(self._answer(answer, _DEPTH)):
+        for place, (way, deficit) in enumerate(self._answer(answer, _DEPTH, Room())):
             candidate = Candidate(way.changes, (len(way.changes), deficit, way.moved, place))
             key = change_key(way.changes)
             if key not in found or candidate.rank < found[key].rank:
                 found[key] = candidate
         return sorted(found.values(), key=lambda candidate: candidate.rank)
 
-    def _answer(self, answer: w.WhyNot, depth: int) -> Iterator[tuple[Way, tuple[int, int, int]]]:
+    def _answer(self, answer: w.WhyNot, depth: int, room: Room) -> Iterator[tuple[Way, tuple[int, int, int]]]:
         for told in answer.rules:
             rule = self.rules.get(told.rule)
             for attempt in told.attempts if rule is not None and not told.affairs else ():
                 assert rule is not None
-                for way in self._attempt(rule, attempt, depth):
+                for way in self._attempt(rule, attempt, depth, room):
                     yield way, attempt.deficit
 
-    def _attempt(self, rule: s.Rule, attempt: w.Attempt, depth: int) -> Iterator[Way]:
+    def _attempt(self, rule: s.Rule, attempt: w.Attempt, depth: int, room: Room) -> Iterator[Way]:
         """Yield the changes that mend all that is wrong with an attempt."""
         missing = [cause.part for cause in attempt.causes if isinstance(cause, w.MissingPart)]
         patterns = [part.pattern for part in missing if part.pattern is not None]
+        rooms = _rooms(missing, room)
         for chosen in self.values.choices(rule, patterns, attempt.bindings):
             bound = {**attempt.bindings, **chosen}
             ways = []
             for cause in attempt.causes:
-                found = list(self._ways(rule, attempt, cause, missing, bound, depth))
+                found = list(self._ways(rule, attempt, cause, rooms, bound, depth))
                 if not found:
                     break
                 ways.append(found)
@@ -99,14 +108,14 @@ class CandidateFinder:
         rule: s.Rule,
         attempt: w.Attempt,
         cause: w.Cause,
-        missing: list[w.AttemptPart],
+        rooms: Mapping[int, Room],
         bound: Bindings,
         depth: int,
     ) -> Iterator[Way]:
         """Yield the changes that mend one cause; none where the cause is the answer."""
         match cause:
             case w.MissingPart(part=part):
-                yield from self._add(rule, part, missing, bound, depth)
+                yield from self._add(rule, part, rooms[id(part)], bound, depth)
             case w.OutOfOrder():
                 yield from self._reorder(attempt, cause)
             case w.TooLong(allowed=allowed, actual=actual):
@@ -128,16 +137,13 @@ class CandidateFinder:
             case _:
                 return
 
-    def _add(
-        self, rule: s.Rule, part: w.AttemptPart, missing: list[w.AttemptPart], bound: Bindings, depth: int
-    ) -> Iterator[Way]:
+    def _add(self, rule: s.Rule, part: w.AttemptPart, room: Room, bound: Bindings, depth: int) -> Iterator[Way]:
         """Yield where a missing part might come; one that rules derive, how it might be made."""
         if part.because is not None:
             if depth:
-                yield from (way for way, _ in self._answer(part.because, depth - 1))
+                yield from (way for way, _ in self._answer(part.because, depth - 1, room))
             return
-        places = [place for place, other in enumerate(missing) if other is part]
-        spans = self.calendar.landings(part.start, part.end, places[0], len(missing))
+        spans = self.calendar.landings(part.start, part.end, *room)
         if part.pattern is None:
             yield from map(Way, self.counted.elements(rule, part, spans, bound))
         elif (part.pattern.name, len(part.pattern.args)) not in self.derived:
@@ -201,6 +207,16 @@ class CandidateFinder:
             return same
         inside = [given for given in self.inputs if event.start <= given.start and given.end <= event.end]
         return [given for given in inside if given.start == event.start or given.end == event.end]
+
+
+def _rooms(missing: Sequence[w.AttemptPart], room: Room) -> dict[int, Room]:
+    """Return the room of each missing part: they follow each other, those that are derived with what they are of."""
+    wide = len(missing) > 1 and any(part.because is not None or part.pattern is None for part in missing)
+    step, last = _ROOM if wide else 1, len(missing) - 1
+    return {
+        id(part): Room(room.ahead + place * step, room.behind + (last - place) * step)
+        for place, part in enumerate(missing)
+    }
 
 
 def _leaves(event: j.Received | j.Derived | j.Raised) -> list[j.Received]:

@@ -61,7 +61,9 @@ class CountedRepairs:
         least = ground(node.least, dict(bound)) if isinstance(node, s.Repeat) else 1
         lack = (least if isinstance(least, int) else 1) - (part.count or 0)
         if 0 < lack <= _MOST:
-            yield from (self._several(element, bound, start - 1, lack) for start, _ in spans)
+            for start, _ in spans:
+                yield self._several(element, bound, start - 1, lack)
+                yield tuple(self._element(element, bound, start - back) for back in reversed(range(lack)))
 
     def _several(self, element: s.EventPattern, bound: Bindings, time: int, count: int) -> tuple[InputChange, ...]:
         found: list[InputChange] = []

@@ -23,10 +23,10 @@ class Calendar:
         self.first, self.last = first, last
         self.reached = (first or 0) - 1 if reached is None else reached
 
-    def landings(self, start: TimeRange | None, end: TimeRange | None, place: int = 0, places: int = 1) -> list[Span]:
+    def landings(self, start: TimeRange | None, end: TimeRange | None, ahead: int = 0, behind: int = 0) -> list[Span]:
         """Return when an event may come, nearest to its bounds first.
 
-        Of several that are added together, each has its place, so that those that follow each other do.
+        Of several that are added together, each leaves so many moments to those `ahead` of it and `behind` it.
         """
         start_low, start_high = _closed(start)
         end_low, end_high = _closed(end)
@@ -37,21 +37,21 @@ class Calendar:
             last = end_low if end_low is not None else end_high
             return [(first, last)] if first is not None and last is not None and first <= last else []
         bounded = low is not None or _least(start_high, _closed(end)[1]) is not None
-        found = dict.fromkeys(self._instants(low, high, bounded, place, places))
+        found = dict.fromkeys(self._instants(low, high, bounded, ahead, behind))
         return [(time, time) for time in islice(found, _MOST)]
 
-    def _instants(self, low: int | None, high: int | None, bounded: bool, place: int, places: int) -> Iterator[int]:
+    def _instants(self, low: int | None, high: int | None, bounded: bool, ahead: int, behind: int) -> Iterator[int]:
         """Yield moments within closed bounds."""
         if low is not None:
-            yield self._free(min(low + place, low if high is None else high), high, 1)
+            yield self._free(low + ahead if high is None else min(low + ahead, high), high, 1)
         elif high is not None and bounded:
-            yield self._free(high - (places - 1 - place), None, -1)
+            yield self._free(high - behind, None, -1)
         else:
-            after = self.reached + 1 + place
-            inside = after if self.first is None else max(after, self.first + place)
-            yield inside if self.last is None else min(inside, self.last - (places - 1 - place))
-        if high is not None and low is not None:
-            yield self._free(high - (places - 1 - place), low, -1)
+            after = self.reached + 1 + ahead
+            inside = after if self.first is None else max(after, self.first + ahead)
+            yield inside if self.last is None else min(inside, self.last - behind)
+        if high is not None:
+            yield self._free(high - behind, low, -1)
         for stamp in sorted(self.stamps):
             for time in (stamp + 1, stamp - 1, stamp):
                 if (low is None or low <= time) and (high is None or time <= high):

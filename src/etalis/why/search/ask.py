@@ -5,8 +5,8 @@ Missing parts that rules derive are asked after in turn; questions wait on a sta
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -15,9 +15,9 @@ from etalis.errors import EventError, Problem
 from etalis.language import syntax as s
 from etalis.language.printer import print_pattern
 from etalis.language.traversal import rewrite_term, variables
-from etalis.runtime.state import BEGINNING, NEVER, Raw, show_time
 from etalis.semantics.matches import ground, match, match_all
 from etalis.why import why_not as w
+from etalis.why.affairs import affairs_of, affairs_of_rule, not_reported
 from etalis.why.build import JustificationBuilder
 from etalis.why.justification import Justification
 from etalis.why.justify import justify_raw, occurrences, read_question
@@ -27,7 +27,7 @@ from etalis.why.search.missing import PartLimits
 from etalis.why.search.ranking import Budget, rank
 from etalis.why.search.report import AttemptReport
 from etalis.why.search.shape import ShapeLeaf, shapes
-from etalis.why.why_not import Affair, TimeRange
+from etalis.why.why_not import TimeRange
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -56,10 +56,11 @@ def why_not(
     happened = _happened(core, pattern, asked)
     if happened is not None:
         return happened
-    search = _Search(core, limit, Budget(budget))
+    search = _Search(core, pattern, limit, Budget(budget))
     if not search.makers((pattern.name, len(pattern.args))):
         return w.WhyNot(print_pattern(pattern), unknown=_unknown(core, pattern))
-    return search.answer(_Question(pattern, asked, depth))
+    found = search.answer(_Question(pattern, asked, depth))
+    return replace(found, affairs=affairs_of(core, pattern, asked.end, search.tester.selection))
 
 
 def _times(at: int | None, between: tuple[int, int] | None, interval: tuple[int, int] | None) -> AskedTimes:
@@ -74,16 +75,11 @@ def _happened(core: Core, pattern: s.EventPattern, asked: AskedTimes) -> w.WhyNo
     """Return the answer if the event did occur: the latest."""
     assert core.record is not None
     text = print_pattern(pattern)
-    gone = {back.raw[: 3 + back.raw[2].arity] for back in core.record.corrected}
-    found = [
-        raw
-        for raw in occurrences(core, pattern, None, None)
-        if asked.holds(raw[1], raw[0]) and raw[: 3 + raw[2].arity] not in gone
-    ]
+    found = [raw for raw in occurrences(core, pattern, None, None) if asked.holds(raw[1], raw[0])]
     if found:
         raw = max(found, key=lambda x: x[:2])
-        told = () if raw[2].rule is None or _is_reported(core, raw) else (_not_reported(pattern),)
-        return w.WhyNot(text, occurred=justify_raw(core, raw), affairs=told)
+        told = None if raw[2].rule is None else not_reported(core, raw)
+        return w.WhyNot(text, occurred=justify_raw(core, raw), affairs=() if told is None else (told,))
     latest = None
     for kept in core.record.source.items():
         if (kept.name, len(kept.args)) != (pattern.name, len(pattern.args)) or not asked.holds(kept.start, kept.end):
@@ -94,15 +90,6 @@ def _happened(core: Core, pattern: s.EventPattern, asked: AskedTimes) -> w.WhyNo
         return None
     node = JustificationBuilder(core).event(latest.number)
     return w.WhyNot(text, occurred=Justification(node, program_digest(core), core.level))
-
-
-def _is_reported(core: Core, raw: Raw) -> bool:
-    test = core.program.is_reported(raw[2].name, raw[2].arity, core.rules.conditions)
-    return test if isinstance(test, bool) else bool(test(*raw[3 : 3 + raw[2].arity]))
-
-
-def _not_reported(pattern: s.EventPattern) -> Affair:
-    return Affair("not_reported", f"no trigger of the program names {format_atom(pattern.name)}/{len(pattern.args)}")
 
 
 def _unknown(core: Core, pattern: s.EventPattern) -> str:
@@ -142,18 +129,16 @@ Asking = Generator["_Question", w.WhyNot, w.WhyNot]
 class _Search:
     """All questions that one question leads to."""
 
-    def __init__(self, core: Core, limit: int, budget: Budget) -> None:
+    def __init__(self, core: Core, question: s.EventPattern, limit: int, budget: Budget) -> None:
         self._core = core
         self._limit = limit
         self._budget = budget
-        self._tester = Tester(core)
+        self.tester = Tester(core, question)
         self._texts = RuleTexts(core)
         self._answers: dict[Key, w.WhyNot] = {}
-        labels = {planned.number: planned.head.label for planned, _ in core.rules.rules}
         self._makers: dict[tuple[str, int], list[tuple[str, RuleLife]]] = {}
-        for number, life in core.rules.lives.items():
-            label = labels.get(number) or life.rule.label or str(number)
-            self._makers.setdefault((life.rule.head.name, len(life.rule.head.args)), []).append((label, life))
+        for _, life in sorted(core.rules.lives.items()):
+            self._makers.setdefault((life.rule.head.name, len(life.rule.head.args)), []).append((life.label, life))
 
     def makers(self, kind: tuple[str, int]) -> list[tuple[str, RuleLife]]:
         """Return the rules that make events of a kind, those that are gone included."""
@@ -196,7 +181,7 @@ class _Search:
     ) -> Generator[_Question, w.WhyNot, w.RuleAnswer]:
         there = (life.since, life.until)
         settings = self._core.rules.settings
-        measures = (Measure(self._tester, x, question.asked, there) for x in shapes(life.rule, label, settings))
+        measures = (Measure(self.tester, x, question.asked, there) for x in shapes(life.rule, label, settings))
         ranked = rank(measures, bound, self._limit, self._budget)
         attempts = []
         for measure, choice in ranked.attempts:
@@ -206,7 +191,8 @@ class _Search:
                 because, note = yield from self._because(question, report, leaf)
                 parts.append(report.part(leaf, because, note))
             attempts.append(report.attempt(tuple(parts)))
-        return w.RuleAnswer(label, self._texts.text(life.rule), tuple(attempts), ranked.more, tuple(_life(life)))
+        affairs = affairs_of_rule(self._core, life, question.asked.end)
+        return w.RuleAnswer(label, self._texts.text(life.rule), tuple(attempts), ranked.more, affairs)
 
     def _because(
         self, question: _Question, report: AttemptReport, leaf: ShapeLeaf
@@ -226,13 +212,6 @@ class _Search:
         if report.occurs(leaf):
             return None, None
         return (yield below), None
-
-
-def _life(life: RuleLife) -> Iterator[Affair]:
-    if life.since != BEGINNING:
-        yield Affair("not_there", f"the rule is there since {show_time(life.since)}")
-    if life.until != NEVER:
-        yield Affair("not_there", f"the rule was there until {show_time(life.until)}")
 
 
 def _asked(limits: PartLimits, above: AskedTimes) -> AskedTimes:

@@ -79,7 +79,7 @@ def _end(x: Instance) -> int:
 
 
 def _must_end_before(measure: Measure, choice: Choice, leaf: ShapeLeaf) -> int | None:
-    """Return when what follows a leaf in a sequence starts, if all of that is there: else it fails no order for sure."""
+    """Return when what follows a leaf in a sequence starts, if all of that is there."""
     node = lowest_above(measure.shape.root, leaf.number, leaf.number + 1)
     if node is None or node.operator is None or not measure.tester.relations[node.operator].sequential:
         return None

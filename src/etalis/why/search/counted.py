@@ -11,6 +11,7 @@ from etalis.semantics.matches import match
 from etalis.temporal.aggregate import FOLDS, has_no_value
 from etalis.why.checking.rule_text import ground, join, limits
 from etalis.why.search.extents import Choice, Counted, Extent, Failure
+from etalis.why.search.instances import Instance
 from etalis.why.search.measure import Measure
 from etalis.why.search.shape import ShapeLeaf
 from etalis.why.search.sightings import EVER, Holding
@@ -42,7 +43,7 @@ def _groups(
     """Return the elements after the left side and before what follows, by the values that group them."""
     assert leaf.element is not None
     low = None if opener is None else opener.end
-    following = [x.start for x in choice.taken[leaf.number + 1 :] if isinstance(getattr(x, "start", None), int)]
+    following = [x.start for x in choice.taken[leaf.number + 1 :] if isinstance(x, Instance | Counted)]
     high = min(following, default=EVER)
     last = measure.asked.end[1]
     if last is not None and leaf.number + 1 == len(choice.taken) and last + 1 < high:
@@ -131,7 +132,7 @@ def _folds(
 
 def _apart(value: Value, wanted: Value) -> float:
     numbers = isinstance(value, int | float) and isinstance(wanted, int | float)
-    return abs(value - wanted) if numbers else float("inf")  # type: ignore[operator]
+    return abs(value - wanted) if numbers else float("inf")
 
 
 def _folded(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from etalis.data.values import Value
@@ -18,7 +19,7 @@ MISSING = Lost()
 
 
 class Counted:
-    """Elements that are counted as one leaf, on the interval from the first to the last; `failures` if they do not do."""
+    """Elements that are counted as one leaf, from the first to the last; `failures` if they do not do."""
 
     __slots__ = ("bound", "elements", "end", "failures", "start", "value")
 
@@ -109,7 +110,7 @@ def pair(row: Relation, a: Extent, b: Extent) -> Extent:
     begin = min(starting, key=lambda x: x.times[0], default=NOTHING_KNOWN)
     finish = max(ending, key=lambda x: x.times[1], default=NOTHING_KNOWN)
     first, last = (a.first, b.last) if row.sequential else (finish.end, begin.start)
-    edges = (None, None)
+    edges: tuple[Extent | None, Extent | None] = (None, None)
     if row.sequential:
         edges = (a.leftmost or b.leftmost, b.rightmost or a.rightmost)
     return Extent(
@@ -159,3 +160,13 @@ class Choice:
         self.taken, self.place, self.bound, self.extents = taken, place, bound, extents
         self.failures, self.cost = failures, cost
         self.rank: tuple[Any, ...] = ()
+
+
+def events_of(x: Extent) -> Iterator[Instance]:
+    """Yield the events that a part is made of."""
+    for taken in x.taken:
+        if isinstance(taken, Counted):
+            for one in taken.elements:
+                yield from one.events
+        else:
+            yield taken

@@ -1,4 +1,4 @@
-"""Conditions of attempts: whether they hold, and if not the first conjunct that fails, by how much, or what came later."""
+"""Conditions of attempts: whether they hold, else the first conjunct that fails, by how much, or what came later."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ class GoalAsker:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._asker = ConditionAsker(core)
+        self._changes = core.record is None or bool(core.record.generations) or core.program.reads_clock
         self._answers: dict[tuple[object, ...], tuple[s.Condition, GoalAnswer]] = {}
 
     def ask(
@@ -49,7 +50,8 @@ class GoalAsker:
         named = {v.name for v in variables(condition.goal)}
         given = {name: own[name] for name in sorted(named) if name in own}
         wanted = {name: known[name] for name in sorted(named) if name in known and name not in given}
-        key = (id(condition), *given.items(), None, *wanted.items(), times, number)
+        then = (times, number) if condition.kind == "check" or self._changes else None
+        key = (id(condition), *given.items(), None, *wanted.items(), then)
         if key not in self._answers:
             self._answers[key] = condition, self._ask(condition, given, wanted, times, number)
         return self._answers[key][1]
@@ -63,12 +65,12 @@ class GoalAsker:
             return GoalAnswer({})  # a goal that acts is not asked again
         views = asker.views(number, times[1])
         for view in views:
-            with asker.seeing(view):
+            with asker.seeing(view, times[1]):
                 found = self._solve(condition, given, wanted, told)
             if found is not None:
                 return GoalAnswer(found)
         both = {**given, **wanted}
-        with asker.seeing(views[-1]):
+        with asker.seeing(views[-1], times[1]):
             failing, bound, error = self._failing(goal, both, told)
             distance = 0 if error is not None else self._distance(failing, bound, told)
         later = self._known_later(condition, given, wanted, told, times[1])
@@ -135,7 +137,7 @@ class GoalAsker:
         record = self._core.record
         if record is None or not record.facts:
             return None
-        with self._asker.seeing(None):
+        with self._asker.seeing(None, end):
             solution = self._solve(condition, given, wanted, told)
             if solution is None:
                 return None

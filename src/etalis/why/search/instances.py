@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from etalis.data.values import Value
 from etalis.language import syntax as s
@@ -69,7 +69,6 @@ class Instances:
         self._builder = JustificationBuilder(core)
         self._shelves: dict[Kind, Shelf] = {}
         self._inputs: dict[Kind, list[Instance]] | None = None
-        self._gone = {_identity(back.raw) for back in core.record.corrected}
 
     def of(self, kind: Kind) -> Shelf:
         """Return the instances of a kind."""
@@ -87,12 +86,10 @@ class Instances:
         return self._inputs.get(kind, [])
 
     def _made(self, kind: Kind) -> Iterator[Instance]:
-        seen: set[Any] = set()
+        corrected = bool(self._record.corrected)
         for raw in self._record.made_of(kind):
-            if self._gone and (_identity(raw) in self._gone or _identity(raw) in seen):
+            if corrected and self._record.taken_back(raw) is not None:
                 continue
-            if self._gone:
-                seen.add(_identity(raw))
             yield Instance(kind[0], raw[3 : 3 + kind[1]], raw[1], raw[0], raw, 0)
 
     def _raised(self, kind: Kind) -> Iterator[Instance]:
@@ -123,7 +120,3 @@ def inside(found: list[Instance], low: int | None, high: int, closed: tuple[bool
 def distinct(found: Iterable[Instance]) -> list[Instance]:
     """Return instances, each once, by time."""
     return sorted({id(x): x for x in found}.values(), key=lambda x: (x.end, x.start, x.number))
-
-
-def _identity(raw: Any) -> Any:
-    return raw[: 3 + raw[2].arity]

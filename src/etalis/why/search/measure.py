@@ -11,7 +11,6 @@ from etalis.language import syntax as s
 from etalis.language.rules import known_events
 from etalis.runtime.state import BEGINNING, NEVER, show_time
 from etalis.semantics.matches import alarm_time, ground, match_all
-from etalis.temporal.policy import POLICIES
 from etalis.temporal.relation import Relation, relations
 from etalis.why.checking.rule_text import TextModifier, named
 from etalis.why.search.extents import (
@@ -23,6 +22,7 @@ from etalis.why.search.extents import (
     Failure,
     Lost,
     Taken,
+    events_of,
     excess,
     of_counted,
     of_instance,
@@ -32,7 +32,9 @@ from etalis.why.search.goals import GoalAsker
 from etalis.why.search.instances import Instance, Instances, distinct
 from etalis.why.search.shape import RuleShape, ShapeNode
 from etalis.why.search.sightings import Sightings
-from etalis.why.why_not import Affair, Withheld
+from etalis.why.search.withholding import withheld
+from etalis.why.selection import replay
+from etalis.why.why_not import Affair
 
 if TYPE_CHECKING:
     from etalis.runtime.core import Core
@@ -59,14 +61,14 @@ class AskedTimes:
         )
 
 
-class _NoAttempt(Exception):
+class NoAttemptError(Exception):
     """A choice that is none: it lies elsewhere than asked for, or fails by more than the window is long."""
 
 
 class Tester:
     """Tests choices over the events and the knowledge of one run."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, question: s.EventPattern) -> None:
         assert core.record is not None
         self.now = core.state.now
         self.relations = relations(core.rules.settings.relations)
@@ -74,7 +76,7 @@ class Tester:
         self.sightings = Sightings(core, self.instances)
         self.goals = GoalAsker(core)
         self.kinds = frozenset(known_events(core.program.tree))
-        self.selection = None
+        self.selection = replay(core, question)
 
 
 class Measure:
@@ -109,7 +111,7 @@ class Measure:
         made = Choice(tuple(several), choice.place + 1, dict(bound), dict(choice.extents), choice.failures, choice.cost)
         try:
             self._measure(made)
-        except _NoAttempt:
+        except NoAttemptError:
             return None
         return made
 
@@ -143,8 +145,7 @@ class Measure:
 
     def _rank(self, choice: Choice) -> tuple[object, ...]:
         """Return by what choices are compared: what is not decided counts as well as it can."""
-        missing, failed, distance = choice.cost
-        floor = (0, 1, 0) if (missing, failed) == (0, 0) else choice.cost
+        floor = max(choice.cost, (0, 1, 0))
         present = [x for x in choice.taken if isinstance(x, Instance | Counted)]
         hull = max(x.end for x in present) - min(x.start for x in present) if present else 0
         presence = tuple(int(x is MISSING) for x in choice.taken)
@@ -176,7 +177,7 @@ class Measure:
                 if isinstance(m.pattern, s.Within) and span.end - span.start > m.pattern.duration
             ]
         if window is not None and any(by > window for by in over):
-            raise _NoAttempt
+            raise NoAttemptError
         return span, over
 
     def _stays_inside(self, span: Extent) -> None:
@@ -187,7 +188,7 @@ class Measure:
         if (last is not None and span.end is not None and span.end > last) or (
             first is not None and span.start is not None and span.start < first
         ):
-            raise _NoAttempt
+            raise NoAttemptError
 
     # parts that are finished
 
@@ -200,11 +201,11 @@ class Measure:
         if window is not None and any(
             failure.distance > window for failure in failed[before:] if failure.kind in ("order", "window")
         ):
-            raise _NoAttempt
+            raise NoAttemptError
         if found.whole and len(failed) == before:
-            withheld = self._withheld(node, choice)
-            if withheld is not None:
-                failed.append(Failure("withheld", withheld))
+            held_back = withheld(self.shape, node, choice, self.tester.selection)
+            if held_back is not None:
+                failed.append(Failure("withheld", held_back))
                 found = found._replace(whole=False, edges=(None, None))
         return found
 
@@ -247,7 +248,7 @@ class Measure:
         by = excess(row, left.times, right.times)
         if by:
             if node.part.window is None and not self._is_near(left.times, right.times):
-                raise _NoAttempt
+                raise NoAttemptError
             failed.append(Failure("order", (row.name, left.ends, right.begins), by))
 
     def _is_near(self, *several: tuple[int, int]) -> bool:
@@ -308,17 +309,11 @@ class Measure:
             for seen in self.tester.sightings.find(modifier.absent, low, high, x.bound, closed):
                 yield from seen.events
             return
-        own = {id(event) for event in _events(x)}
+        own = {id(event) for event in events_of(x)}
         for kind in sorted(self.tester.kinds):
             for event in self.tester.instances.between(kind, low, high, closed=closed):
                 if id(event) not in own:
                     yield event
-
-    def _withheld(self, node: ShapeNode, choice: Choice) -> Withheld | None:
-        """Return why a policy did not make a match of the sides of an operator."""
-        if not POLICIES[self.shape.policy].restricts or self.tester.selection is None:
-            return None
-        return None
 
     # the whole
 
@@ -337,11 +332,11 @@ class Measure:
         if start is not None and (
             (first is not None and start < first) or (sure[0] and latest_start is not None and start > latest_start)
         ):
-            raise _NoAttempt
+            raise NoAttemptError
         if end is not None and (
             (last is not None and end > last) or (sure[1] and soonest is not None and end < soonest)
         ):
-            raise _NoAttempt
+            raise NoAttemptError
         if whole.whole and not failed:
             self._was_there(choice, failed)
 
@@ -360,12 +355,3 @@ def _lateness(taken: Taken | None) -> float:
     if taken is None:
         return float("-inf")
     return 0 if isinstance(taken, Lost) else -taken.end
-
-
-def _events(x: Extent) -> Iterator[Instance]:
-    for taken in x.taken:
-        if isinstance(taken, Counted):
-            for one in taken.elements:
-                yield from one.events
-        else:
-            yield taken

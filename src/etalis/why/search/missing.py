@@ -55,7 +55,8 @@ def limits_of(measure: Measure, choice: Choice) -> dict[int, PartLimits]:
             continue
         sides = [choice.extents[x.number] for x in node.below]
         if node.operator is not None:
-            waiting += zip(node.below, _sides(measure.tester.relations[node.operator], *sides, given), strict=True)
+            row = measure.tester.relations[node.operator]
+            waiting += zip(node.below, _sides(row, sides[0], sides[1], given), strict=True)
         elif isinstance(node.part.core, s.NotWithin):
             waiting.append((node.below[0], PartLimits(given.start, _shifted(given.end, -node.part.core.duration))))
         else:
@@ -166,7 +167,7 @@ def nearest_miss(
     instances: Instances, pattern: s.EventPattern, bound: dict[str, Value], fixed: frozenset[str], limits: PartLimits,
     around: tuple[int, int] | None,
 ) -> Miss | None:  # fmt: skip
-    """Return the event nearest in time that lies within limits and differs in one value that the question leaves open."""
+    """Return the event nearest in time within limits that differs in one value that the question leaves open."""
     shelf = instances.of((pattern.name, len(pattern.args)))
     best: tuple[int, int, Miss] | None = None
     for place, name, wanted in _known(pattern, bound):

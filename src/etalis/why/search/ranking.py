@@ -66,7 +66,12 @@ def rank(measures: Iterable[Measure], bound: dict[str, Value], limit: int, budge
                 put(measure, measure.extend(choice, taken))
             if leaf.event is not None:
                 put_off(measure, choice, Supply(measure, choice, leaf))
-    found.more = sum(item[4] is None and item[3].place == len(item[2].shape.leaves) for item in queue)
+    rest = sorted(item for item in queue if item[4] is None and item[3].place == len(item[2].shape.leaves))
+    short = (
+        0 if budget.is_left else limit - len(found.attempts)
+    )  # the nearest that were seen, if there may be nearer ones
+    found.attempts += [(measure, choice) for _, _, measure, choice, _ in rest[:short]]
+    found.more = len(rest[short:])
     return found
 
 

@@ -11,19 +11,24 @@ from dataclasses import dataclass, field
 
 from etalis.language import syntax as s
 from etalis.language.flags import Settings, rule_settings
-from etalis.language.rules import with_checks
+from etalis.language.rules import expand_any, with_checks
+from etalis.language.traversal import children, rewrite
 from etalis.why.checking.rule_text import TextPart, arrange, named
+
+Path = tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
 class ShapeNode:
     """A part of the text: `leaves` are the numbers of the first leaf below it and of the one behind its last.
 
-    `path` are the numbers of the children on the way from the root of the pattern, modifiers counted.
+    `written` is its pattern without modifiers, `path` leads there from the root of the rule's pattern by the numbers
+    of children, modifiers counted.
     """
 
     number: int
     part: TextPart
+    written: s.Pattern
     path: tuple[int, ...]
     leaves: tuple[int, int] = (0, 0)
     below: list[ShapeNode] = field(default_factory=list)
@@ -37,7 +42,7 @@ class ShapeNode:
 
 @dataclass(slots=True, eq=False)
 class ShapeLeaf:
-    """A positive leaf: an event, a point in time, or elements that are counted (`counted`), perhaps after a left side."""
+    """A positive leaf: an event, a point in time, or elements that are counted, perhaps after a left side."""
 
     number: int
     node: ShapeNode
@@ -90,7 +95,7 @@ def _build(
     rule: s.Rule, label: str, policy: str, part: TextPart, given: list[int]
 ) -> tuple[RuleShape, list[tuple[int, int]]]:
     """Return the shape for the branches given, the first ones of all further `or`, and all choices that were made."""
-    root = ShapeNode(0, part, ())
+    root = ShapeNode(0, part, *_strip(rewrite(rule.pattern, expand_any), ()))
     made, choices = [root], list[tuple[int, int]]()
     waiting = [root]
     while waiting:
@@ -101,11 +106,33 @@ def _build(
             choices.append((which, len(below)))
             below = below[which : which + 1]
         for inner in below:
-            child = ShapeNode(len(made), inner, (*node.path, node.part.below.index(inner)))
+            place = node.part.below.index(inner)
+            child = ShapeNode(len(made), inner, *_child(node, place))
             made.append(child)
             node.below.append(child)
         waiting += reversed(node.below)
     return _numbered(rule, label, policy, root), choices
+
+
+def _strip(pattern: s.Pattern, path: Path) -> tuple[s.Pattern, Path]:
+    while isinstance(pattern, s.Modifier):
+        pattern, path = pattern.pattern, (*path, 0)
+    return pattern, path
+
+
+def _child(node: ShapeNode, place: int) -> tuple[s.Pattern, Path]:
+    """Return the pattern of a child and where it stands; of directly nested `or` the alternatives are the children."""
+    if not isinstance(node.written, s.Or):
+        return _strip(children(node.written)[place], (*node.path, place))
+    waiting: list[tuple[s.Pattern, Path]] = [(node.written, node.path)]
+    while True:
+        pattern, path = waiting.pop()
+        if isinstance(pattern, s.Or):
+            waiting += [(pattern.right, (*path, 1)), (pattern.left, (*path, 0))]
+        elif place:
+            place -= 1
+        else:
+            return _strip(pattern, path)
 
 
 def _below(part: TextPart) -> list[TextPart]:
